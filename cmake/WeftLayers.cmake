@@ -1,0 +1,33 @@
+# Each layer is an object library that sees only the layers left of it; `weft` is all of them in one.
+add_library(weft_settings INTERFACE)
+target_include_directories(weft_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_compile_features(weft_settings INTERFACE cxx_std_20)
+target_compile_options(weft_settings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-psabi>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WEFT_WERROR}>>:-Werror>)
+target_link_libraries(weft_settings INTERFACE fmt::fmt Threads::Threads)
+if(WEFT_SANITIZE)
+  target_compile_options(weft_settings INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g>)
+  target_link_options(weft_settings INTERFACE -fsanitize=${WEFT_SANITIZE})
+endif()
+
+# weft_layer(NAME source...): the layer src/NAME.
+function(weft_layer name)
+  add_library(weft_${name} OBJECT ${ARGN})
+  target_link_libraries(weft_${name} PUBLIC weft_settings)
+endfunction()
+
+# weft_test(NAME LAYERS core graph ... SOURCES a.cpp ...): one test program, its cases known to ctest.
+function(weft_test name)
+  cmake_parse_arguments(arg "" "" "LAYERS;SOURCES;LABELS" ${ARGN})
+  add_executable(test_${name} ${arg_SOURCES})
+  foreach(layer IN LISTS arg_LAYERS)
+    target_link_libraries(test_${name} PRIVATE weft_${layer})
+  endforeach()
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(test_${name} PRIVATE weft_test_support GTest::gtest GTest::gtest_main)
+  target_compile_definitions(test_${name} PRIVATE WEFT_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900)
+endfunction()

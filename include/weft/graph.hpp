@@ -1,0 +1,143 @@
+// Graphs: immutable, cheap to copy, destination-major. Row v holds the edges u -> v that arrive at
+// v; its columns are the sources u. Each edge has an id, and every tensor of edge values is indexed
+// by it: in the order the caller gave the edges, whatever order they are stored in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/tensor.hpp"
+#include "weft/types.hpp"
+
+namespace weft {
+
+/// Plain pointers to a graph's arrays, as kernels take them.
+struct GraphView {
+  std::int64_t num_rows = 0;           // destinations
+  std::int64_t num_cols = 0;           // sources
+  std::int64_t num_edges = 0;
+  const EdgeId* offsets = nullptr;     // [num_rows + 1]
+  const NodeId* rows = nullptr;        // [num_edges], null unless asked for
+  const NodeId* cols = nullptr;        // [num_edges], ascending within a row for graphs built from COO
+  const EdgeId* edge_ids = nullptr;    // [num_edges], null where edge k's id is k
+
+  EdgeId edge_id(EdgeId k) const { return edge_ids != nullptr ? edge_ids[k] : k; }
+};
+
+/// Whether reading costs a pass over the arrays to find the first index that is out of place.
+enum class Validate { full, trusted };
+
+struct DegreeStats {
+  std::int64_t min = 0, max = 0, median = 0, p90 = 0, p99 = 0;
+  double mean = 0, stddev = 0;
+  std::int64_t empty = 0;                     // rows of degree 0
+  std::vector<std::int64_t> histogram;        // [i]: degree 0, then degrees in [2^(i-1), 2^i)
+};
+
+class Graph {
+ public:
+  Graph();  // no nodes, no edges
+
+  /// From an edge list in any order; edge k runs from sources[k] to destinations[k] and keeps the id
+  /// k. Duplicates and self-loops stay. Edges are stored by destination, then source, then id.
+  static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources,
+                        std::span<const NodeId> destinations, std::span<const NodeId> sources);
+  /// From compressed rows, copied as they are: edge k is the k-th stored one.
+  static Graph from_csr(std::int64_t num_destinations, std::int64_t num_sources,
+                        std::span<const EdgeId> offsets, std::span<const NodeId> cols);
+  /// From arrays weft takes over; `edge_ids` may be empty. `keeper` is held as long as any copy of
+  /// the graph lives: a mapped file, say.
+  static Graph adopt(std::int64_t num_destinations, std::int64_t num_sources,
+                     std::span<const EdgeId> offsets, std::span<const NodeId> cols,
+                     std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper,
+                     Validate validate = Validate::full);
+
+  std::int64_t num_rows() const;
+  std::int64_t num_cols() const;
+  std::int64_t num_edges() const;
+  bool is_square() const { return num_rows() == num_cols(); }
+  std::span<const EdgeId> offsets() const;
+  std::span<const NodeId> cols() const;
+  /// The destination of every stored edge; built on first use and kept.
+  std::span<const NodeId> rows() const;
+  /// Empty where stored edge k has the id k.
+  std::span<const EdgeId> edge_ids() const;
+  bool has_edge_ids() const { return !edge_ids().empty(); }
+
+  /// The same edges, reversed, with the same ids; built on first use and kept, and its own transpose
+  /// is this graph again.
+  const Graph& transpose() const;
+  /// In-degree of every destination.
+  Tensor degrees(Dtype dtype = Dtype::i64) const;
+  DegreeStats degree_stats() const;
+
+  GraphView view() const;
+  /// The same with `rows` filled in.
+  GraphView view_with_rows() const;
+  /// Bytes held by the arrays, the cached rows and transpose included.
+  std::size_t bytes() const;
+  /// Equal for copies of one graph, different for any two others: what a plan remembers.
+  const void* identity() const;
+
+ private:
+  struct Impl;
+  explicit Graph(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// An Error (invalid_graph) that names the first offending index, its value and where it is.
+void validate(const GraphView& graph);
+
+/// Where the edges of a derived graph come from, so that values can follow them.
+class EdgeOrigin {
+ public:
+  EdgeOrigin() = default;
+  /// Edge k comes from edge ids[k] of the source graph; -1 marks an edge that is new.
+  explicit EdgeOrigin(Tensor ids) : ids_(std::move(ids)) {}
+  /// Edge k unites the source edges ids[offsets[k]] ... ids[offsets[k + 1] - 1].
+  EdgeOrigin(Tensor offsets, Tensor ids) : offsets_(std::move(offsets)), ids_(std::move(ids)) {}
+
+  bool one_to_one() const { return !offsets_; }
+  std::span<const EdgeId> offsets() const { return offsets_ ? offsets_.span<EdgeId>() : std::span<const EdgeId>{}; }
+  std::span<const EdgeId> ids() const { return ids_ ? ids_.span<EdgeId>() : std::span<const EdgeId>{}; }
+
+ private:
+  Tensor offsets_, ids_;
+};
+
+struct Derived {
+  Graph graph;
+  EdgeOrigin origin;
+};
+
+/// What becomes of parallel edges: all stay, the one with the lowest id stays, or they become one
+/// edge whose value is the sum of theirs.
+enum class Duplicates { keep, drop, merge };
+enum class SelfLoops { keep, add, remove };
+
+/// Parallel edges united or dropped as asked. Ids of the result are its stored order.
+Derived simplify(const Graph& graph, Duplicates duplicates);
+/// `add` gives every node that has none exactly one; `remove` takes all away. Square graphs only.
+Derived with_self_loops(const Graph& graph, SelfLoops self_loops);
+/// Every edge together with its reverse; `duplicates` then says what becomes of pairs that were
+/// there already. Square graphs only.
+Derived symmetrise(const Graph& graph, Duplicates duplicates = Duplicates::drop);
+/// The edges among `nodes` (distinct, any order); node i of the result is nodes[i]. Square graphs only.
+Derived induced_subgraph(const Graph& graph, std::span<const NodeId> nodes);
+/// Values [E, ...] of the source graph, carried to the derived one; new edges get `fill`.
+Tensor carry_values(const EdgeOrigin& origin, ConstTensorView values, Duplicates duplicates = Duplicates::merge,
+                    double fill = 1.0);
+/// The same graph with ids in stored order, and where each came from: kernels then read edge values
+/// in sequence.
+Derived in_stored_order(const Graph& graph);
+
+/// One weight an edge, by id: 1 / sqrt(deg(v) * deg_out(u)) over the weighted or plain degrees. A
+/// node of degree 0 gives 0. Self-loops are the caller's to add.
+Tensor gcn_weights(const Graph& graph, ConstTensorView values = {}, Dtype dtype = Dtype::f32);
+/// 1 / deg(v) for every edge that arrives at v.
+Tensor mean_weights(const Graph& graph, Dtype dtype = Dtype::f32);
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+// Graph files. One reader and one writer a format behind one interface; the format is recognised
+// from the content first and the name second. A write goes to a temporary file and is renamed.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph.hpp"
+#include "weft/tensor.hpp"
+
+namespace weft {
+
+/// A graph as a file holds it.
+struct GraphFile {
+  Graph graph;
+  Tensor values;        // one value an edge by id, or none
+  std::string name;     // the file's name without folder and endings, or the generator's SPEC
+  std::string format;   // "weft", "npz", "mtx", "csr", "generated"
+  std::string note;     // what a reader should say to a person: "synthetic stand-in for ..."
+};
+
+/// Told now and then how far long work has come; `total` is 0 where it is not known.
+using Progress = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
+
+struct ReadOptions {
+  Progress progress;
+  /// Checks every index and every checksum. `trusted` opens a .weft file without touching its arrays.
+  Validate validate = Validate::full;
+};
+
+/// A file in any supported format.
+GraphFile read_graph(const std::string& path, const ReadOptions& options = {});
+/// A file, or a generator's SPEC: what the command line takes as GRAPH.
+GraphFile open_graph(const std::string& source, const ReadOptions& options = {});
+/// The format is taken from the name: .weft, .npz, .mtx, .mtx.gz.
+void write_graph(const std::string& path, const Graph& graph, ConstTensorView values = {},
+                 const Progress& progress = {});
+
+struct GraphFormat {
+  std::string_view name;
+  std::vector<std::string_view> endings;
+  bool readable = true, writable = true;
+  std::string_view description;
+};
+std::vector<GraphFormat> graph_formats();
+
+}  // namespace weft

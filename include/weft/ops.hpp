@@ -1,0 +1,133 @@
+// The operators. Each comes twice: a short form that plans, allocates and returns its result, and a
+// planned form that only runs: it allocates nothing and writes into memory the caller gives.
+//
+// Shapes: node tensors are [N], [N, F] or [N, H, F]; edge tensors [E], [E, F], [E, H, F], indexed by
+// edge id; a trailing dimension of 1 broadcasts, as in NumPy (one scalar a head is [E, H, 1]).
+// Rows without edges give 0 for every reducer; a softmax over nothing gives 0. max and min pass NaN on.
+// Storage f16 and bf16 is accumulated in f32, f32 in f32, f64 in f64, and rounded once at the end.
+// Results are bitwise the same from run to run, for any number of threads and any plan.
+#pragma once
+
+#include <optional>
+
+#include "weft/context.hpp"
+#include "weft/graph.hpp"
+#include "weft/plan.hpp"
+#include "weft/tensor.hpp"
+#include "weft/types.hpp"
+
+namespace weft {
+
+// ---- SpMM ------------------------------------------------------------------------------------
+
+/// out[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * op(x[u], edge)) + bias), all of it
+/// before the one rounding.
+struct Epilogue {
+  ConstTensorView row_scale;  // [num_rows], f32 or f64
+  ConstTensorView col_scale;  // [num_cols], f32 or f64
+  ConstTensorView bias;       // [heads * width], any floating dtype
+  bool relu = false;
+};
+
+struct SpmmOptions {
+  SpmmOp op = SpmmOp::u_mul_e;
+  Reduce reduce = Reduce::sum;
+  Epilogue epilogue;
+  /// For max and min, if given: which source node (i32) and which edge id (i64) won each output
+  /// element; -1 in rows without edges. Of equal messages the first stored edge wins.
+  TensorView arg_u, arg_e;
+};
+
+Tensor spmm(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge = {},
+            const SpmmOptions& options = {});
+void spmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+          TensorView out, const SpmmOptions& options = {});
+/// Sum of messages with one feature: y[v] = sum of edge * x[u]; without edge values, of x[u].
+Tensor spmv(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge = {});
+void spmv(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+          TensorView out);
+
+/// Gradients of spmm (without epilogue; sum and mean may carry col_scale, row_scale). Tensors that
+/// are not wanted are left empty.
+struct SpmmGradients {
+  Tensor x, edge;
+};
+struct WantGradients {
+  bool x = true, edge = true;
+};
+/// `out_grad` is the gradient of the output; max and min need the args the forward returned.
+SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                            ConstTensorView out_grad, const SpmmOptions& options, WantGradients want = {});
+
+// ---- SDDMM -----------------------------------------------------------------------------------
+
+struct SddmmOptions {
+  SddmmOp op = SddmmOp::dot;
+  Target lhs = Target::u;
+  Target rhs = Target::v;
+};
+
+/// One result an edge, by edge id: dot gives [E] or [E, H, 1], the others the broadcast shape.
+Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
+             const SddmmOptions& options = {});
+void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
+           TensorView out, const SddmmOptions& options = {});
+
+struct SddmmGradients {
+  Tensor lhs, rhs;
+};
+SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
+                              ConstTensorView out_grad, const SddmmOptions& options);
+
+// ---- Softmax and attention -------------------------------------------------------------------
+
+/// Softmax over the edges that arrive at each destination, a head at a time; scores [E] or [E, H, 1].
+/// -inf masks an edge; where all are masked the result is 0.
+Tensor edge_softmax(Context& context, const Graph& graph, ConstTensorView scores);
+void edge_softmax(Context& context, const Plan& plan, const Graph& graph, ConstTensorView scores, TensorView out);
+/// From the forward's result and its gradient.
+Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorView alpha, ConstTensorView alpha_grad);
+
+/// out[v] = sum over u -> v of softmax(score(u, v)) * value[u], a head at a time.
+///   gat:   leaky_relu(src[u] + dst[v])             src, dst [N, H, 1]
+///   gatv2: attn . leaky_relu(src[u] + dst[v])      src, dst [N, H, D], attn [H, D]
+///   dot:   scale * (src[u] . dst[v])               src (keys), dst (queries) [N, H, D]
+struct AttentionInputs {
+  Score score = Score::gat;
+  ConstTensorView value;  // [num_cols, H, F]
+  ConstTensorView src;    // at the source
+  ConstTensorView dst;    // at the destination
+  ConstTensorView attn;   // gatv2 only: [1, H, D]
+  ConstTensorView bias;   // optional, added to the score: [E, H, 1]
+  float slope = 0.2f;     // of leaky_relu
+  float scale = 1.0f;     // dot only
+};
+
+struct AttentionResult {
+  Tensor out;      // [num_rows, H, F]
+  Tensor row_max;  // [num_rows, H, 1]: the largest score, and
+  Tensor row_sum;  //   the sum of exp(score - row_max); what the backward recomputes from
+};
+AttentionResult attention(Context& context, const Graph& graph, const AttentionInputs& inputs);
+void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs, TensorView out,
+               TensorView row_max, TensorView row_sum);
+/// The attention weights [E, H, 1] themselves, for those who want to look.
+Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
+                         const AttentionResult& result);
+
+struct AttentionGradients {
+  Tensor value, src, dst;
+  Tensor attn;  // gatv2
+  Tensor bias;  // where a bias was given
+};
+AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
+                                      const AttentionResult& result, ConstTensorView out_grad);
+
+// ---- Segments --------------------------------------------------------------------------------
+
+/// Rows offsets[i] ... offsets[i + 1] - 1 of x reduced to row i.
+Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce);
+Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
+                               ConstTensorView out_grad, Reduce reduce);
+
+}  // namespace weft

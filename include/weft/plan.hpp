@@ -1,0 +1,90 @@
+// Plans: how an operator will run on one graph, decided before it runs. A plan is a value that can be
+// printed, compared and explained; it knows the exact workspace its run needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/context.hpp"
+#include "weft/graph.hpp"
+#include "weft/types.hpp"
+
+namespace weft {
+
+enum class OpKind : std::uint8_t { spmm, sddmm, spmv, softmax, attention, segment };
+std::string_view name(OpKind kind);
+OpKind parse_op_kind(std::string_view text);
+
+/// Who works on which edges. `rows`: equal numbers of rows a task. `edge_split`: equal work a task,
+/// long rows cut into fixed pieces that an ordered pass unites.
+enum class ScheduleKind : std::uint8_t { rows, edge_split };
+std::string_view name(ScheduleKind kind);
+ScheduleKind parse_schedule(std::string_view text);
+
+/// Which task a thread takes next: the next free one, or every T-th.
+enum class Assignment : std::uint8_t { dynamic, round_robin };
+std::string_view name(Assignment assignment);
+
+/// What is to be run; everything a plan may depend on besides the graph and the machine.
+struct OpDesc {
+  OpKind kind = OpKind::spmm;
+  Dtype dtype = Dtype::f32;
+  std::int64_t heads = 1;
+  std::int64_t width = 1;        // features a head of the output (of the operands, for sddmm's dot)
+  Reduce reduce = Reduce::sum;
+  bool weighted = true;
+};
+
+/// Values a caller may fix; what stays unset is the planner's.
+struct Policy {
+  std::int64_t tasks = 0;
+  ScheduleKind schedule = ScheduleKind::edge_split;
+  bool schedule_set = false;
+  Assignment assignment = Assignment::dynamic;
+  int prefetch_edges = -1;  // -1: the tuning table's
+};
+/// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin"; an unknown key is an Error listing them.
+Policy parse_policy(std::string_view text);
+
+struct Partition;  // src/plan: task borders and the pieces of long rows
+
+struct Plan {
+  OpDesc desc;
+  Device device;
+  int threads = 1;
+  ScheduleKind schedule = ScheduleKind::edge_split;
+  Assignment assignment = Assignment::dynamic;
+  std::int64_t tasks = 0;
+  std::int64_t piece_edges = 0;      // a row longer than this is cut into pieces of it
+  std::int64_t long_rows = 0;        // rows that are cut
+  std::int64_t pieces = 0;           // staging slots their pieces take
+  int prefetch_edges = 0;            // how far ahead source rows are asked for
+  std::size_t workspace_bytes = 0;   // exact
+  double modelled_us = 0;
+
+  const void* graph = nullptr;       // identity of the graph it was made for
+  std::shared_ptr<const Partition> partition;
+
+  /// Equal choices; the arrays behind them and the graph do not count.
+  friend bool operator==(const Plan& a, const Plan& b);
+};
+std::string to_string(const Plan& plan);
+
+Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy = {});
+
+/// The plan with what was weighed on the way to it.
+struct PlanCandidate {
+  Plan plan;
+  double gather_us = 0, stream_us = 0, compute_us = 0, imbalance = 1, overhead_us = 0, total_us = 0;
+  bool chosen = false;
+};
+struct PlanReport {
+  std::vector<PlanCandidate> candidates;
+  std::string reason;
+};
+PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy = {});
+
+}  // namespace weft

@@ -1,0 +1,131 @@
+// Dense arrays of up to three dimensions [rows, heads, width], row-major, with a leading dimension
+// so that a view can be a slice of columns of something wider.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/error.hpp"
+#include "weft/types.hpp"
+
+namespace weft {
+
+/// Sizes of a tensor. `rank` says how many of the dimensions the caller spelled, which decides how
+/// two shapes broadcast: [n] is one scalar a row, [n, width] one vector, [n, heads, width] one
+/// vector a head. A dimension that was not spelled is 1.
+struct Shape {
+  std::int64_t rows = 0;
+  std::int64_t heads = 1;
+  std::int64_t width = 1;
+  int rank = 1;
+
+  Shape() = default;
+  explicit Shape(std::int64_t n) : rows(n) {}
+  Shape(std::int64_t n, std::int64_t w) : rows(n), width(w), rank(2) {}
+  Shape(std::int64_t n, std::int64_t h, std::int64_t w) : rows(n), heads(h), width(w), rank(3) {}
+
+  std::int64_t row_size() const { return heads * width; }
+  std::int64_t size() const { return rows * row_size(); }
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// "[5]", "[5, 16]", "[5, 4, 16]".
+std::string to_string(const Shape& shape);
+
+/// Memory somebody else owns and weft only reads. Default-constructed it means "none given".
+struct ConstTensorView {
+  const void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  Device device;
+  Shape shape;
+  std::int64_t ld = 0;  // elements from one row to the next; at least shape.row_size()
+  bool given = false;   // an empty tensor is still given
+
+  ConstTensorView() = default;
+  ConstTensorView(const void* memory, Dtype type, Shape size, Device where = {})
+      : data(memory), dtype(type), device(where), shape(size), ld(size.row_size()), given(true) {}
+  template <class T>
+  ConstTensorView(std::span<const T> values, Shape size) : ConstTensorView(values.data(), dtype_of<T>, size) {}
+
+  explicit operator bool() const { return given; }
+  /// The elements as T; an Error if the tensor's dtype is another.
+  template <class T>
+  const T* as() const {
+    check_dtype(dtype_of<T>);
+    return static_cast<const T*>(data);
+  }
+
+ protected:
+  void check_dtype(Dtype wanted) const;
+};
+
+/// The same, writable.
+struct TensorView : ConstTensorView {
+  TensorView() = default;
+  TensorView(void* memory, Dtype type, Shape size, Device where = {})
+      : ConstTensorView(memory, type, size, where) {}
+  template <class T>
+  TensorView(std::span<T> values, Shape size) : TensorView(values.data(), dtype_of<T>, size) {}
+
+  void* mutable_data() const { return const_cast<void*>(data); }
+  template <class T>
+  T* as() const {
+    check_dtype(dtype_of<T>);
+    return static_cast<T*>(mutable_data());
+  }
+};
+
+/// A view of `width` columns starting at `first` of a two-dimensional tensor.
+ConstTensorView columns(ConstTensorView view, std::int64_t first, std::int64_t width);
+TensorView columns(TensorView view, std::int64_t first, std::int64_t width);
+/// The same memory read as one scalar a head: [n, H] -> [n, H, 1].
+ConstTensorView per_head(ConstTensorView view);
+TensorView per_head(TensorView view);
+
+/// Memory weft owns. Moves, never copies by accident: `clone` says so.
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Uninitialised. `what` names the tensor in the error if the memory cannot be had.
+  static Tensor empty(Shape shape, Dtype dtype, std::string_view what = "tensor", Device device = {});
+  static Tensor zeros(Shape shape, Dtype dtype, std::string_view what = "tensor", Device device = {});
+  /// A copy of `values`, converted to `dtype` with one rounding.
+  static Tensor from(std::span<const float> values, Shape shape, Dtype dtype = Dtype::f32);
+  static Tensor from(std::span<const double> values, Shape shape, Dtype dtype = Dtype::f64);
+
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(Tensor&& other) noexcept;
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+  ~Tensor();
+
+  Tensor clone() const;
+  /// A copy in another storage type, rounded once.
+  Tensor to(Dtype dtype) const;
+
+  const Shape& shape() const { return view_.shape; }
+  Dtype dtype() const { return view_.dtype; }
+  Device device() const { return view_.device; }
+  std::size_t bytes() const { return static_cast<std::size_t>(shape().size()) * size_of(dtype()); }
+  explicit operator bool() const { return view_.given; }
+
+  TensorView view() { return view_; }
+  ConstTensorView view() const { return view_; }
+  operator TensorView() { return view_; }
+  operator ConstTensorView() const { return view_; }
+  template <class T>
+  std::span<T> span() {
+    return {view_.as<T>(), static_cast<std::size_t>(shape().size())};
+  }
+  template <class T>
+  std::span<const T> span() const {
+    return {view_.as<T>(), static_cast<std::size_t>(shape().size())};
+  }
+
+ private:
+  TensorView view_;
+};
+
+}  // namespace weft

@@ -1,0 +1,13 @@
+// All of weft's public interface.
+#pragma once
+
+#include "weft/context.hpp"
+#include "weft/error.hpp"
+#include "weft/generate.hpp"
+#include "weft/graph.hpp"
+#include "weft/io.hpp"
+#include "weft/ops.hpp"
+#include "weft/plan.hpp"
+#include "weft/tensor.hpp"
+#include "weft/types.hpp"
+#include "weft/version.hpp"

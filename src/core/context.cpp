@@ -1,0 +1,80 @@
+#include "weft/context.hpp"
+
+#include "core/check.hpp"
+#include "core/memory.hpp"
+#include "core/parallel.hpp"
+
+namespace weft {
+
+void* Arena::take_bytes(std::size_t count, std::size_t element, std::string_view what) {
+  used_ = (used_ + alignment - 1) & ~(alignment - 1);
+  const std::size_t begin = used_;
+  used_ += count * element;
+  if (counting()) return nullptr;
+  WEFT_CHECK(used_ <= capacity_, invalid_argument,
+             "the context's workspace holds {} bytes, but {} ends at byte {}: call Context::reserve with the plan's "
+             "workspace_bytes first",
+             capacity_, what, used_);
+  return base_ + begin;
+}
+
+struct Context::State {
+  Device device;
+  int threads = 1;
+  CUstream_st* stream = nullptr;
+  Buffer<std::byte> workspace;
+  std::byte* base = nullptr;  // aligned to Arena::alignment
+  std::size_t capacity = 0;
+};
+
+Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+Context::~Context() = default;
+
+Context Context::cpu(int threads) {
+  WEFT_CHECK(threads >= 0 && threads <= 4096, invalid_argument,
+             "threads is {}: expected 0 (every core) or a count up to 4096", threads);
+  auto state = std::make_unique<State>();
+  state->threads = threads > 0 ? threads : default_threads();
+  return Context(std::move(state));
+}
+
+Context Context::cuda(int index, CUstream_st*) {
+  std::string why;
+  const auto devices = cuda_devices(&why);
+  WEFT_CHECK(!devices.empty(), unsupported, "device cuda:{} is not available: {}; use the cpu device", index, why);
+  WEFT_CHECK(index >= 0 && static_cast<std::size_t>(index) < devices.size(), invalid_argument,
+             "device cuda:{} does not exist: this machine has {} (cuda:0 to cuda:{})", index, devices.size(),
+             devices.size() - 1);
+  fail(ErrorCode::unsupported,
+       "device cuda:{} ({}) was found, but this version of weft has no CUDA kernels yet; use the cpu device", index,
+       devices[static_cast<std::size_t>(index)].name);
+}
+
+Context Context::best() { return cpu(); }  // CUDA joins here with its first kernels
+
+Context Context::on(Device device) { return device.kind == DeviceKind::cpu ? cpu() : cuda(device.index); }
+
+Device Context::device() const { return state_->device; }
+int Context::threads() const { return state_->threads; }
+CUstream_st* Context::stream() const { return state_->stream; }
+
+void Context::reserve(std::size_t bytes) {
+  if (bytes <= state_->capacity) return;
+  state_->workspace = {};  // give the old block back before asking for the larger one
+  state_->capacity = 0;
+  state_->workspace = Buffer<std::byte>(bytes + Arena::alignment, "the workspace of a context");
+  const auto address = reinterpret_cast<std::uintptr_t>(state_->workspace.data());
+  state_->base = state_->workspace.data() + (Arena::alignment - address % Arena::alignment) % Arena::alignment;
+  state_->capacity = bytes;
+}
+
+std::size_t Context::workspace_bytes() const { return state_->capacity; }
+
+Arena Context::arena() const {
+  static std::byte nothing;  // a real address, so that an empty workspace does not look like counting
+  return {state_->base != nullptr ? state_->base : &nothing, state_->capacity};
+}
+
+}  // namespace weft

@@ -1,0 +1,108 @@
+#include "core/parallel.hpp"
+
+#include <omp.h>
+#include <sched.h>
+
+#include <atomic>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "weft/context.hpp"
+
+// libgomp's barriers are invisible to ThreadSanitizer; these two calls tell it what they order.
+#if defined(__SANITIZE_THREAD__)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#define WEFT_ORDER_BEFORE(address) __tsan_release(address)
+#define WEFT_ORDER_AFTER(address) __tsan_acquire(address)
+#else
+#define WEFT_ORDER_BEFORE(address) static_cast<void>(address)
+#define WEFT_ORDER_AFTER(address) static_cast<void>(address)
+#endif
+
+namespace weft {
+namespace {
+
+struct Job {
+  std::int64_t tasks;
+  TaskBody body;
+  TaskOrder order;
+  std::atomic<std::int64_t> next{0};
+  std::atomic<bool> stop{false};
+  std::mutex lock;
+  std::exception_ptr error;
+
+  void work(int thread, int threads) {
+    try {
+      if (order == TaskOrder::round_robin) {
+        for (std::int64_t t = thread; t < tasks && !stop.load(std::memory_order_relaxed); t += threads) body(t, thread);
+      } else {
+        for (std::int64_t t; !stop.load(std::memory_order_relaxed) && (t = next.fetch_add(1, std::memory_order_relaxed)) < tasks;)
+          body(t, thread);
+      }
+    } catch (...) {
+      const std::lock_guard guard(lock);
+      if (!error) error = std::current_exception();
+      stop.store(true, std::memory_order_relaxed);
+    }
+  }
+};
+
+std::atomic<int> chosen_threads{0};
+
+// Processors a control group grants, rounded up; 0 where there is no limit. Version 2, then 1.
+int quota_threads() {
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (v2 >> quota >> period && quota != "max" && period > 0) return static_cast<int>(std::stod(quota) / period + 0.999);
+  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  double granted = -1;
+  if (v1_quota >> granted && v1_period >> period && granted > 0 && period > 0)
+    return static_cast<int>(granted / period + 0.999);
+  return 0;
+}
+
+}  // namespace
+
+void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder order) {
+  if (tasks <= 0) return;
+  const int used = static_cast<int>(std::clamp<std::int64_t>(tasks, 1, std::max(threads, 1)));
+  Job job{tasks, body, order, {}, {}, {}, {}};
+  if (used == 1) {
+    job.work(0, 1);
+  } else {
+    WEFT_ORDER_BEFORE(&job);
+#pragma omp parallel num_threads(used)
+    {
+      WEFT_ORDER_AFTER(&job);
+      job.work(omp_get_thread_num(), omp_get_num_threads());  // the team may be smaller than asked for
+      WEFT_ORDER_BEFORE(&job);
+    }
+    WEFT_ORDER_AFTER(&job);
+  }
+  if (job.error) std::rethrow_exception(job.error);
+}
+
+int available_threads() {
+  static const int threads = [] {
+    cpu_set_t set;
+    int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    if (allowed <= 0) allowed = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int quota = quota_threads();
+    return quota > 0 ? std::min(quota, allowed) : allowed;
+  }();
+  return threads;
+}
+
+int default_threads() {
+  const int chosen = chosen_threads.load(std::memory_order_relaxed);
+  return chosen > 0 ? chosen : available_threads();
+}
+
+void set_default_threads(int threads) { chosen_threads.store(threads, std::memory_order_relaxed); }
+
+}  // namespace weft

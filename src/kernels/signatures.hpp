@@ -1,0 +1,118 @@
+// One declaration an operator, shared by every backend: plain views in, results written to memory the
+// caller gave. Shapes are checked and broadcasting is resolved before a kernel sees its arguments.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/context.hpp"
+#include "weft/graph.hpp"
+#include "weft/plan.hpp"
+#include "weft/types.hpp"
+
+namespace weft {
+
+/// A dense input with broadcasting resolved to strides, in elements: the element of row r, head h,
+/// feature f stands at r * row_stride + h * head_stride + f * feature_stride.
+struct Operand {
+  const void* data = nullptr;  // null: not given
+  Dtype dtype = Dtype::f32;
+  std::int64_t row_stride = 0;
+  std::int64_t head_stride = 0;     // 0: the same for every head
+  std::int64_t feature_stride = 0;  // 0: one value for all features, else 1
+
+  bool given() const { return data != nullptr; }
+};
+
+/// A dense output [rows, heads, width]; heads and features are contiguous within a row.
+struct Result {
+  void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  std::int64_t row_stride = 0;
+};
+
+struct SpmmArgs {
+  GraphView graph;
+  SpmmOp op = SpmmOp::u_mul_e;
+  Reduce reduce = Reduce::sum;
+  std::int64_t heads = 1, width = 1;  // of the output
+  Operand x;                          // by column
+  Operand edge;                       // by edge id
+  Operand row_scale, col_scale;       // one value a row, one a column
+  Operand bias;                       // row_stride 0: one value a head and feature
+  bool relu = false;
+  Result out;
+  NodeId* arg_u = nullptr;  // [rows, heads, width], contiguous; null: not wanted
+  EdgeId* arg_e = nullptr;
+};
+
+struct SddmmArgs {
+  GraphView graph;
+  SddmmOp op = SddmmOp::dot;
+  Target lhs_target = Target::u, rhs_target = Target::v;
+  std::int64_t heads = 1, width = 1;  // of the operands together; dot reduces width to 1
+  Operand lhs, rhs;
+  Result out;  // by edge id
+};
+
+/// Softmax of `scores` over each row, by edge id; `backward` instead computes
+/// alpha * (grad - sum over the row of alpha * grad).
+struct SoftmaxArgs {
+  GraphView graph;
+  std::int64_t heads = 1;
+  Operand scores;  // forward: the scores; backward: alpha
+  Operand grad;    // backward only
+  Result out;
+};
+
+struct AttentionArgs {
+  GraphView graph;
+  Score score = Score::gat;
+  std::int64_t heads = 1;
+  std::int64_t width = 1;        // features of a value head
+  std::int64_t score_width = 1;  // features src and dst are compared over
+  Operand value, src;            // by column
+  Operand dst;                   // by row
+  Operand attn;                  // row_stride 0
+  Operand bias;                  // by edge id
+  float slope = 0.2f, scale = 1.0f;
+  Result out, row_max, row_sum;
+};
+
+/// The edge part of attention's backward, from the statistics the forward kept: the weights alpha and
+/// the gradients of the scores, [E, H] by edge id. `score_grad` is that of the value before leaky_relu
+/// for gat, of the score itself otherwise.
+struct AttentionEdgeArgs {
+  AttentionArgs forward;  // out, row_max, row_sum are read here
+  Operand out_grad;       // by row
+  Result alpha;
+  Result score_grad;      // may be absent: then only alpha is written
+  Result bias_grad;       // may be absent
+};
+
+namespace cpu {
+
+// The fast kernels. Each carves its scratch from `arena`; over a counting arena it only sizes it.
+void spmm(const SpmmArgs& args, const Plan& plan, Arena arena);
+void sddmm(const SddmmArgs& args, const Plan& plan, Arena arena);
+void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena);
+void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena);
+void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena);
+void attention_edges(const AttentionEdgeArgs& args, const Plan& plan, Arena arena);
+
+}  // namespace cpu
+
+namespace reference {
+
+// The oracle: plain loops, float64 accumulation, any output dtype. `absolute`, if given, receives
+// (f64, shaped like the output) the sum of the absolute values of the terms: what the error bound is
+// stated in.
+void spmm(const SpmmArgs& args, double* absolute = nullptr);
+void sddmm(const SddmmArgs& args, double* absolute = nullptr);
+void softmax_forward(const SoftmaxArgs& args);
+void softmax_backward(const SoftmaxArgs& args);
+void attention_forward(const AttentionArgs& args, double* absolute = nullptr);
+void attention_edges(const AttentionEdgeArgs& args);
+
+}  // namespace reference
+
+}  // namespace weft
