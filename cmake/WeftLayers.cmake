@@ -18,7 +18,8 @@ function(weft_layer name)
   target_link_libraries(weft_${name} PUBLIC weft_settings)
 endfunction()
 
-# weft_test(NAME LAYERS core graph ... SOURCES a.cpp ...): one test program, its cases known to ctest.
+# weft_test(NAME LAYERS core graph ... SOURCES a.cpp ... [LABELS ...]): one test program, one ctest test. It
+# uses several threads, so it counts as two processors; `serial` among the labels runs it alone.
 function(weft_test name)
   cmake_parse_arguments(arg "" "" "LAYERS;SOURCES;LABELS" ${ARGN})
   add_executable(test_${name} ${arg_SOURCES})
@@ -29,5 +30,12 @@ function(weft_test name)
   target_link_libraries(test_${name} PRIVATE weft_test_support GTest::gtest GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE WEFT_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
   add_test(NAME ${name} COMMAND test_${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900)
+  set(timeout 900)
+  if(WEFT_SANITIZE)
+    set(timeout 3600)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${timeout} PROCESSORS 2)
+  if("serial" IN_LIST arg_LABELS)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
 endfunction()

@@ -1,6 +1,10 @@
 # Every switch a user may set, and what it means.
 set(WEFT_CUDA AUTO CACHE STRING "CUDA backend: AUTO takes it where a toolkit is found, ON demands it, OFF leaves it out")
 set_property(CACHE WEFT_CUDA PROPERTY STRINGS AUTO ON OFF)
+if(NOT WEFT_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "WEFT_CUDA=${WEFT_CUDA}: expected AUTO, ON or OFF")
+endif()
+option(BUILD_SHARED_LIBS "Build libweft as a shared library" OFF)
 option(WEFT_BUILD_TOOLS "Build the weft command" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_BUILD_BENCH "Build the micro-benchmarks" OFF)
@@ -8,6 +12,10 @@ option(WEFT_INSTALL "Make the install target" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "Treat warnings as errors" OFF)
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
+if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12) OR
+   (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14))
+  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is version ${CMAKE_CXX_COMPILER_VERSION}: weft needs GCC 12 or Clang 14, or newer; set CXX to one")
+endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()

@@ -69,7 +69,7 @@ class Graph {
 
   /// The same edges, reversed, with the same ids; built on first use and kept, and its own transpose
   /// is this graph again.
-  const Graph& transpose() const;
+  Graph transpose() const;
   /// In-degree of every destination.
   Tensor degrees(Dtype dtype = Dtype::i64) const;
   DegreeStats degree_stats() const;
@@ -123,7 +123,7 @@ Derived simplify(const Graph& graph, Duplicates duplicates);
 /// `add` gives every node that has none exactly one; `remove` takes all away. Square graphs only.
 Derived with_self_loops(const Graph& graph, SelfLoops self_loops);
 /// Every edge together with its reverse; `duplicates` then says what becomes of pairs that were
-/// there already. Square graphs only.
+/// there already. A self-loop is its own reverse and is not doubled. Square graphs only.
 Derived symmetrise(const Graph& graph, Duplicates duplicates = Duplicates::drop);
 /// The edges among `nodes` (distinct, any order); node i of the result is nodes[i]. Square graphs only.
 Derived induced_subgraph(const Graph& graph, std::span<const NodeId> nodes);

@@ -25,7 +25,7 @@ struct GraphFile {
 using Progress = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
 
 struct ReadOptions {
-  Progress progress;
+  Progress progress = {};
   /// Checks every index and every checksum. `trusted` opens a .weft file without touching its arrays.
   Validate validate = Validate::full;
 };

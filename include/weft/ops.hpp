@@ -23,19 +23,19 @@ namespace weft {
 /// out[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * op(x[u], edge)) + bias), all of it
 /// before the one rounding.
 struct Epilogue {
-  ConstTensorView row_scale;  // [num_rows], f32 or f64
-  ConstTensorView col_scale;  // [num_cols], f32 or f64
-  ConstTensorView bias;       // [heads * width], any floating dtype
+  ConstTensorView row_scale = {};  // [num_rows], f32 or f64
+  ConstTensorView col_scale = {};  // [num_cols], f32 or f64
+  ConstTensorView bias = {};       // [heads * width], any floating dtype
   bool relu = false;
 };
 
 struct SpmmOptions {
   SpmmOp op = SpmmOp::u_mul_e;
   Reduce reduce = Reduce::sum;
-  Epilogue epilogue;
+  Epilogue epilogue = {};
   /// For max and min, if given: which source node (i32) and which edge id (i64) won each output
   /// element; -1 in rows without edges. Of equal messages the first stored edge wins.
-  TensorView arg_u, arg_e;
+  TensorView arg_u = {}, arg_e = {};
 };
 
 Tensor spmm(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge = {},
@@ -94,13 +94,13 @@ Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorVi
 ///   dot:   scale * (src[u] . dst[v])               src (keys), dst (queries) [N, H, D]
 struct AttentionInputs {
   Score score = Score::gat;
-  ConstTensorView value;  // [num_cols, H, F]
-  ConstTensorView src;    // at the source
-  ConstTensorView dst;    // at the destination
-  ConstTensorView attn;   // gatv2 only: [1, H, D]
-  ConstTensorView bias;   // optional, added to the score: [E, H, 1]
-  float slope = 0.2f;     // of leaky_relu
-  float scale = 1.0f;     // dot only
+  ConstTensorView value = {};  // [num_cols, H, F]
+  ConstTensorView src = {};    // at the source
+  ConstTensorView dst = {};    // at the destination
+  ConstTensorView attn = {};   // gatv2 only: [1, H, D]
+  ConstTensorView bias = {};   // optional, added to the score: [E, H, 1]
+  float slope = 0.2f;          // of leaky_relu
+  float scale = 1.0f;          // dot only
 };
 
 struct AttentionResult {

@@ -89,10 +89,24 @@ struct AttentionEdgeArgs {
   Result bias_grad;       // may be absent
 };
 
+/// out[v] = sum over u -> v of edge * f(col[u] + row[v]), a head at a time: f is leaky_relu itself, or
+/// attn times its derivative. GATv2's gradients.
+struct LeakyArgs {
+  GraphView graph;
+  std::int64_t heads = 1, width = 1;
+  Operand row, col;  // by row, by column
+  Operand attn;      // row_stride 0; derivative only
+  Operand edge;      // one value a head, by edge id
+  float slope = 0.2f;
+  bool derivative = false;
+  Result out;
+};
+
 namespace cpu {
 
-// The fast kernels. Each carves its scratch from `arena`; over a counting arena it only sizes it.
+// The fast kernels. Each carves its scratch from `arena`, exactly as src/plan/scratch.hpp sized it.
 void spmm(const SpmmArgs& args, const Plan& plan, Arena arena);
+void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena);
 void sddmm(const SddmmArgs& args, const Plan& plan, Arena arena);
 void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena);
 void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena);

@@ -1,0 +1,81 @@
+// The largest (or smallest) message of a row and the edge that sent it. The first stored edge wins ties,
+// the first NaN wins over everything.
+#if defined(WEFT_KERNELS_CPU_EXTREMUM_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_EXTREMUM_INL
+#undef WEFT_KERNELS_CPU_EXTREMUM_INL
+#else
+#define WEFT_KERNELS_CPU_EXTREMUM_INL
+#endif
+
+#include "kernels/cpu/stage-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::cpu::HWY_NAMESPACE {
+
+/// A minimum is the maximum of the negated messages: comparing and negating are exact.
+template <class D>
+HWY_INLINE hn::Vec<D> oriented(D d, hn::Vec<D> v, bool smallest) {
+  return smallest ? hn::Xor(v, hn::SignBit(d)) : v;
+}
+
+template <int Count, class Message, class D, class B, class Acc>
+HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, bool smallest, std::int64_t f, Acc* best,
+                               std::int32_t* arg) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const hn::Rebind<hwy::MakeSigned<hn::TFromD<D>>, D> di;
+  using Index = hn::TFromD<decltype(di)>;
+  hn::Vec<D> value[Count];
+  hn::Vec<decltype(di)> edge[Count];
+  HWY_ALIGN Index wide[HWY_MAX_BYTES / sizeof(Index)];
+  for (int j = 0; j < Count; ++j) {
+    if (first_edge == 0) {
+      value[j] = oriented(d, Message::value(d, Message::edge(d, block, 0), f + j * lanes), smallest);
+      edge[j] = hn::Zero(di);
+    } else {
+      value[j] = hn::LoadU(d, best + f + j * lanes);
+      for (std::int64_t i = 0; i < lanes; ++i) wide[i] = arg[f + j * lanes + i];
+      edge[j] = hn::Load(di, wide);
+    }
+  }
+  for (int k = first_edge == 0 ? 1 : 0; k < edges; ++k) {
+    const auto e = Message::edge(d, block, k);
+    const auto index = hn::Set(di, static_cast<Index>(first_edge + k));
+    for (int j = 0; j < Count; ++j) {
+      const auto m = oriented(d, Message::value(d, e, f + j * lanes), smallest);
+      const auto wins = hn::Or(hn::Gt(m, value[j]), hn::AndNot(hn::IsNaN(value[j]), hn::IsNaN(m)));
+      value[j] = hn::IfThenElse(wins, m, value[j]);
+      edge[j] = hn::IfThenElse(hn::RebindMask(di, wins), index, edge[j]);
+    }
+  }
+  for (int j = 0; j < Count; ++j) {
+    hn::StoreU(value[j], d, best + f + j * lanes);
+    hn::Store(edge[j], di, wide);
+    for (std::int64_t i = 0; i < lanes; ++i) arg[f + j * lanes + i] = static_cast<std::int32_t>(wide[i]);
+  }
+}
+
+/// Over the edges of a non-empty run: the oriented extremum and its edge, counted from the run's start.
+template <class Message, class D, class Storage, class Acc>
+HWY_INLINE void extremum_run(D d, const Stager<Storage, Acc>& stager, const Run& run, bool smallest, Acc* staged, Acc* best,
+                             std::int32_t* arg) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (EdgeId begin = run.begin; begin < run.end; begin += block_edges) {
+    const int count = static_cast<int>(run.end - begin < block_edges ? run.end - begin : block_edges);
+    const int first = static_cast<int>(begin - run.begin);
+    const auto block = stager.block(run.row, begin, count, staged);
+    for (std::int64_t h = 0; h < stager.heads; ++h) {
+      const auto b = stager.heads == 1 ? block : stager.to_head(block, h);
+      Acc* to = best + h * stager.width;
+      std::int32_t* arg_to = arg + h * stager.width;
+      std::int64_t f = 0;
+      for (; f + 4 * lanes <= stager.width; f += 4 * lanes) extremum_panel<4, Message>(d, b, count, first, smallest, f, to, arg_to);
+      for (; f + lanes <= stager.width; f += lanes) extremum_panel<1, Message>(d, b, count, first, smallest, f, to, arg_to);
+      if (f < stager.width) extremum_panel<1, Message>(d, b, count, first, smallest, stager.width - lanes, to, arg_to);
+    }
+  }
+}
+
+}  // namespace weft::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

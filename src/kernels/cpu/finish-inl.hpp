@@ -1,0 +1,57 @@
+// From a reduced row to the output: mean, row scale, bias and ReLU in the accumulator type, then the one
+// rounding.
+#if defined(WEFT_KERNELS_CPU_FINISH_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_FINISH_INL
+#undef WEFT_KERNELS_CPU_FINISH_INL
+#else
+#define WEFT_KERNELS_CPU_FINISH_INL
+#endif
+
+#include "kernels/cpu/simd-inl.hpp"
+#include "kernels/signatures.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::cpu::HWY_NAMESPACE {
+
+template <class Acc>
+struct Finish {
+  Result out;
+  std::int64_t row = 0;        // elements
+  bool mean = false, relu = false;
+  Operand row_scale;
+  const Acc* bias = nullptr;   // [row], or null
+
+  /// Where nothing is left to do and the output holds the accumulator type, sums can go there directly.
+  bool is_copy() const { return !mean && !relu && !row_scale.given() && bias == nullptr && out.dtype == dtype_of<Acc>; }
+  Acc* direct(std::int64_t r) const { return static_cast<Acc*>(out.data) + r * out.row_stride; }
+
+  HWY_INLINE void operator()(std::int64_t r, std::int64_t degree, const Acc* sum) const {
+    with_floating(out.dtype, "out", [&](auto tag) HWY_ATTR {
+      using Out = typename decltype(tag)::type;
+      if constexpr (std::is_same_v<Acc, double> == std::is_same_v<Out, double>)
+        write(r, degree, sum, static_cast<Out*>(out.data) + r * out.row_stride);
+    });
+  }
+
+ private:
+  template <class Out>
+  HWY_INLINE void write(std::int64_t r, std::int64_t degree, const Acc* sum, Out* to) const {
+    const Acc divisor = mean && degree > 0 ? static_cast<Acc>(degree) : Acc{1};
+    const Acc factor = !row_scale.given()                ? Acc{1}
+                       : row_scale.dtype == Dtype::f64 ? static_cast<Acc>(static_cast<const double*>(row_scale.data)[r])
+                                                         : static_cast<Acc>(static_cast<const float*>(row_scale.data)[r]);
+    for_each_element_block<Acc>(row, [&](auto d, std::int64_t i) HWY_ATTR {
+      auto v = hn::LoadU(d, sum + i);
+      if (mean) v = hn::Div(v, hn::Set(d, divisor));
+      if (row_scale.given()) v = hn::Mul(v, hn::Set(d, factor));
+      if (bias != nullptr) v = hn::Add(v, hn::LoadU(d, bias + i));
+      if (relu) v = hn::IfThenElse(hn::Lt(v, hn::Zero(d)), hn::Zero(d), v);  // NaN stays NaN
+      store_as(d, v, to + i);
+    });
+  }
+};
+
+}  // namespace weft::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

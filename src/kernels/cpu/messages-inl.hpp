@@ -1,0 +1,227 @@
+// What an edge sends to its row. A message is a type with two steps: `edge` gathers what stays the same
+// for all features of one edge, `value` gives the message for one vector of features.
+#if defined(WEFT_KERNELS_CPU_MESSAGES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_MESSAGES_INL
+#undef WEFT_KERNELS_CPU_MESSAGES_INL
+#else
+#define WEFT_KERNELS_CPU_MESSAGES_INL
+#endif
+
+#include "kernels/cpu/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::cpu::HWY_NAMESPACE {
+
+/// Up to block_edges edges of one row, for one head: everything a message may read.
+template <class Storage, class Acc>
+struct Block {
+  const NodeId* cols = nullptr;
+  const Storage* x = nullptr;        // the head's first feature in row 0 of X
+  std::int64_t x_stride = 0;
+  const Acc* weight = nullptr;       // one a edge: the edge's value, times the column scale where that is all
+  const Acc* scale = nullptr;        // one a edge: the column scale, or 1
+  const Storage* edge = nullptr;     // the head's first feature in row 0 of the edge tensor
+  std::int64_t edge_stride = 0;
+  const EdgeId* ids = nullptr;       // of these edges, or null:
+  EdgeId first = 0;                  //   then edge k has the id first + k
+  const Storage* row = nullptr;      // the row's own vector, for messages that compare with it
+  const Storage* attn = nullptr;
+  Acc slope = 0;
+
+  const Storage* x_of(int k) const { return x + std::int64_t{cols[k]} * x_stride; }
+  const Storage* edge_of(int k) const { return edge + (ids != nullptr ? ids[k] : first + k) * edge_stride; }
+};
+
+/// m = x
+struct Plain {
+  static constexpr bool hot = true;
+  template <class D, class B>
+  static HWY_INLINE auto edge(D, const B& block, int k) {
+    return block.x_of(k);
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& x, std::int64_t f) {
+    return load_as(d, x + f);
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> add(D d, hn::Vec<D> sum, const E& x, std::int64_t f) {
+    return hn::Add(sum, load_as(d, x + f));
+  }
+};
+
+template <class D, class Storage>
+struct ScaledRow {
+  const Storage* x;
+  hn::Vec<D> w;
+};
+
+/// m = x * w
+struct Weighted {
+  static constexpr bool hot = true;
+  template <class D, class B>
+  static HWY_INLINE auto edge(D d, const B& block, int k) {
+    const auto* x = block.x_of(k);
+    return ScaledRow<D, std::remove_cvref_t<decltype(*x)>>{x, hn::Set(d, block.weight[k])};
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    return hn::Mul(load_as(d, e.x + f), e.w);
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> add(D d, hn::Vec<D> sum, const E& e, std::int64_t f) {
+    return hn::MulAdd(load_as(d, e.x + f), e.w, sum);
+  }
+};
+
+/// Messages that are rarely the bottleneck share one add.
+template <class Message>
+struct Cold {
+  static constexpr bool hot = false;
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> add(D d, hn::Vec<D> sum, const E& e, std::int64_t f) {
+    return hn::Add(sum, Message::value(d, e, f));
+  }
+};
+
+template <class D, class Storage>
+struct EdgeTerms {
+  const Storage* x;
+  const Storage* e;
+  hn::Vec<D> w, s;
+};
+
+template <class D, class Storage, class Acc>
+HWY_INLINE EdgeTerms<D, Storage> scalar_terms(D d, const Block<Storage, Acc>& block, int k) {
+  return {block.x_of(k), nullptr, hn::Set(d, block.weight[k]), hn::Set(d, block.scale[k])};
+}
+template <class D, class Storage, class Acc>
+HWY_INLINE EdgeTerms<D, Storage> vector_terms(D d, const Block<Storage, Acc>& block, int k) {
+  return {block.x_of(k), block.edge_of(k), hn::Zero(d), hn::Set(d, block.scale[k])};
+}
+
+/// m = (x + w) * s; subtraction arrives with w negated
+struct AddScalar : Cold<AddScalar> {
+  template <class D, class B>
+  static HWY_INLINE auto edge(D d, const B& block, int k) {
+    return scalar_terms(d, block, k);
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    return hn::Mul(hn::Add(load_as(d, e.x + f), e.w), e.s);
+  }
+};
+
+/// m = x / w * s
+struct DivScalar : Cold<DivScalar> {
+  template <class D, class B>
+  static HWY_INLINE auto edge(D d, const B& block, int k) {
+    return scalar_terms(d, block, k);
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    return hn::Mul(hn::Div(load_as(d, e.x + f), e.w), e.s);
+  }
+};
+
+/// m = e * s; the sources do not count
+struct CopyEdge : Cold<CopyEdge> {
+  template <class D, class B>
+  static HWY_INLINE auto edge(D d, const B& block, int k) {
+    const auto* e = block.edge_of(k);
+    return EdgeTerms<D, std::remove_cvref_t<decltype(*e)>>{nullptr, e, hn::Zero(d), hn::Set(d, block.scale[k])};
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    return hn::Mul(load_as(d, e.e + f), e.s);
+  }
+};
+
+struct AddOp {
+  template <class V>
+  static HWY_INLINE V apply(V a, V b) {
+    return hn::Add(a, b);
+  }
+};
+struct SubOp {
+  template <class V>
+  static HWY_INLINE V apply(V a, V b) {
+    return hn::Sub(a, b);
+  }
+};
+struct MulOp {
+  template <class V>
+  static HWY_INLINE V apply(V a, V b) {
+    return hn::Mul(a, b);
+  }
+};
+struct DivOp {
+  template <class V>
+  static HWY_INLINE V apply(V a, V b) {
+    return hn::Div(a, b);
+  }
+};
+
+/// m = op(x, e) * s with a vector on the edge; x a vector too, or one value for all features
+template <class Op, bool BroadcastX>
+struct WithEdgeVector : Cold<WithEdgeVector<Op, BroadcastX>> {
+  template <class D, class B>
+  static HWY_INLINE auto edge(D d, const B& block, int k) {
+    auto terms = vector_terms(d, block, k);
+    if constexpr (BroadcastX) terms.w = hn::Set(d, convert<hn::TFromD<D>>(*terms.x));
+    return terms;
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    const auto x = [&]() HWY_ATTR {
+      if constexpr (BroadcastX) {
+        return e.w;
+      } else {
+        return load_as(d, e.x + f);
+      }
+    }();
+    return hn::Mul(Op::apply(x, load_as(d, e.e + f)), e.s);
+  }
+};
+
+template <class D, class Storage>
+struct LeakyTerms {
+  const Storage *x, *row, *attn;
+  hn::Vec<D> w, slope;
+};
+
+template <class D, class Storage, class Acc>
+HWY_INLINE LeakyTerms<D, Storage> leaky_terms(D d, const Block<Storage, Acc>& block, int k) {
+  return {block.x_of(k), block.row, block.attn, hn::Set(d, block.weight[k]), hn::Set(d, block.slope)};
+}
+
+/// m = w * leaky_relu(x + row)
+struct LeakyValue : Cold<LeakyValue> {
+  template <class D, class B>
+  static HWY_INLINE auto edge(D d, const B& block, int k) {
+    return leaky_terms(d, block, k);
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    const auto z = hn::Add(load_as(d, e.x + f), load_as(d, e.row + f));
+    return hn::Mul(e.w, hn::IfThenElse(hn::Gt(z, hn::Zero(d)), z, hn::Mul(z, e.slope)));
+  }
+};
+
+/// m = w * attn * leaky_relu'(x + row)
+struct LeakyDerivative : Cold<LeakyDerivative> {
+  template <class D, class B>
+  static HWY_INLINE auto edge(D d, const B& block, int k) {
+    return leaky_terms(d, block, k);
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    const auto z = hn::Add(load_as(d, e.x + f), load_as(d, e.row + f));
+    const auto a = hn::Mul(e.w, load_as(d, e.attn + f));
+    return hn::IfThenElse(hn::Gt(z, hn::Zero(d)), a, hn::Mul(a, e.slope));
+  }
+};
+
+}  // namespace weft::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,119 @@
+// Softmax over the edges of one run: scores stand in a buffer [heads, piece_edges], one line a head.
+#if defined(WEFT_KERNELS_CPU_SOFTMAX_ROW_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_SOFTMAX_ROW_INL
+#undef WEFT_KERNELS_CPU_SOFTMAX_ROW_INL
+#else
+#define WEFT_KERNELS_CPU_SOFTMAX_ROW_INL
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/parallel.hpp"
+#include "kernels/cpu/dot-inl.hpp"
+#include "kernels/signatures.hpp"
+#include "plan/scratch.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::cpu::HWY_NAMESPACE {
+
+/// The largest of n > 0 scores; NaN where one is NaN.
+template <class Acc>
+HWY_INLINE Acc max_score(const Acc* s, std::int64_t n) {
+  Acc best = s[0];
+  for (std::int64_t k = 1; k < n; ++k) best = s[k] > best || s[k] != s[k] ? s[k] : best;
+  return best;
+}
+
+/// s[k] = exp(s[k] - top) and their sum. Where everything is masked (top = -inf) all become 0; where top is
+/// NaN or +inf, as in any softmax, all become NaN.
+template <class Acc>
+HWY_INLINE Acc exponentials(Acc* s, std::int64_t n, Acc top) {
+  constexpr Acc infinity = std::numeric_limits<Acc>::infinity();
+  if (!(top < infinity) || top == -infinity) {
+    const Acc fill = top == -infinity ? Acc{0} : std::numeric_limits<Acc>::quiet_NaN();
+    for (std::int64_t k = 0; k < n; ++k) s[k] = fill;
+    return n > 0 ? fill : Acc{0};
+  }
+  const FullTag<Acc> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t padded = (n + lanes - 1) / lanes * lanes;  // a piece is a multiple of any vector
+  for (std::int64_t k = n; k < padded; ++k) s[k] = -infinity;
+  for (std::int64_t k = 0; k < padded; k += lanes)
+    hn::StoreU(hn::Exp(d, hn::Sub(hn::LoadU(d, s + k), hn::Set(d, top))), d, s + k);
+  return reduce_features<Acc>(n, [&](auto tag, auto sum, std::int64_t k) HWY_ATTR { return hn::Add(sum, hn::LoadU(tag, s + k)); });
+}
+
+/// exp(piece_top - top), 1 where both are the same (infinities too).
+template <class Acc>
+HWY_INLINE Acc rescale(Acc piece_top, Acc top) {
+  return piece_top == top ? Acc{1} : std::exp(piece_top - top);
+}
+
+/// The maximum and the sum of a long row from those of its pieces, left in the first piece's place;
+/// visit(piece, factor) learns what each piece's own sums have to be scaled by.
+template <class Acc, class Visit>
+HWY_INLINE void unite_statistics(const SoftmaxScratch<Acc>& scratch, const LongRows& long_rows, std::size_t i, std::int64_t h, Visit&& visit) {
+  const std::int64_t first = long_rows.rows[i].first_slot, pieces = long_rows.pieces(i);
+  Acc top = scratch.piece_max(first)[h];
+  for (std::int64_t p = 1; p < pieces; ++p) {
+    const Acc m = scratch.piece_max(first + p)[h];
+    top = m > top || m != m ? m : top;
+  }
+  PairwiseSum<Acc> sum;
+  for (std::int64_t p = 0; p < pieces; ++p) {
+    const Acc factor = rescale(scratch.piece_max(first + p)[h], top);
+    sum.add(scratch.piece_sum(first + p)[h] * factor);
+    visit(p, factor);
+  }
+  scratch.piece_max(first)[h] = top;
+  scratch.piece_sum(first)[h] = sum.total();
+}
+
+/// The passes every softmax-like operator makes: rows and pieces; then, if there are long rows, what
+/// unites their pieces; then their pieces again. Each gets (run or index, thread).
+template <class First, class Unite, class Again>
+void row_passes(const GraphView& graph, const Plan& plan, First&& first, Unite&& unite, Again&& again) {
+  const Partition& partition = *plan.partition;
+  const TaskOrder order = plan.assignment == Assignment::round_robin ? TaskOrder::round_robin : TaskOrder::next_free;
+  parallel_tasks(
+      plan.threads, partition.tasks(),
+      [&](std::int64_t task, int thread) HWY_ATTR {
+        partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR { first(run, thread); });
+      },
+      order);
+  const auto long_rows = static_cast<std::int64_t>(partition.long_rows->rows.size());
+  if (long_rows == 0) return;
+  parallel_tasks(plan.threads, long_rows, [&](std::int64_t i, int thread) HWY_ATTR { unite(static_cast<std::size_t>(i), thread); });
+  parallel_tasks(
+      plan.threads, partition.tasks(),
+      [&](std::int64_t task, int thread) HWY_ATTR {
+        partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR {
+          if (run.slot >= 0) again(run, thread);
+        });
+      },
+      order);
+}
+
+/// A scalar result of any floating dtype.
+template <class Acc>
+HWY_INLINE void put(const Result& result, std::int64_t row, std::int64_t head, Acc value) {
+  with_floating(result.dtype, "out", [&](auto tag) {
+    using Out = typename decltype(tag)::type;
+    static_cast<Out*>(result.data)[row * result.row_stride + head] = convert<Out>(value);
+  });
+}
+template <class Acc>
+HWY_INLINE Acc get(const Operand& operand, std::int64_t row, std::int64_t head) {
+  return with_floating(operand.dtype, "operand", [&](auto tag) {
+    using In = typename decltype(tag)::type;
+    return convert<Acc>(static_cast<const In*>(operand.data)[row * operand.row_stride + head * operand.head_stride]);
+  });
+}
+
+}  // namespace weft::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

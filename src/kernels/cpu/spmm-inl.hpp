@@ -1,0 +1,157 @@
+// SpMM: which message an operator sends, and the two passes of a run: tasks, then the long rows.
+#if defined(WEFT_KERNELS_CPU_SPMM_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_SPMM_INL
+#undef WEFT_KERNELS_CPU_SPMM_INL
+#else
+#define WEFT_KERNELS_CPU_SPMM_INL
+#endif
+
+#include "kernels/cpu/extremum-inl.hpp"
+#include "kernels/cpu/sum_rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::cpu::HWY_NAMESPACE {
+
+/// The extremum of one row to the output, and who sent it.
+template <class Acc, class EdgeAt>
+HWY_INLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finish, std::int64_t row, Acc* best, EdgeAt edge_at) {
+  const GraphView& g = args.graph;
+  const bool empty = g.offsets[row] == g.offsets[row + 1];
+  for (std::int64_t i = 0; i < finish.row; ++i) {
+    if (empty) best[i] = 0;
+    else if (args.reduce == Reduce::min) best[i] = -best[i];
+    const EdgeId edge = empty ? -1 : edge_at(i);
+    if (args.arg_u != nullptr) args.arg_u[row * finish.row + i] = empty || g.cols == nullptr ? -1 : g.cols[edge];
+    if (args.arg_e != nullptr) args.arg_e[row * finish.row + i] = empty ? -1 : g.edge_id(edge);
+  }
+  finish(row, 0, best);
+}
+
+template <class Message, class Storage, class Acc>
+void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Plan& plan,
+                   const RowScratch<Acc>& scratch) {
+  const Partition& partition = *plan.partition;
+  const bool smallest = args.reduce == Reduce::min;
+  parallel_tasks(
+      plan.threads, partition.tasks(),
+      [&](std::int64_t task, int thread) HWY_ATTR {
+        std::int32_t* arg = scratch.arg(thread);
+        with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
+          partition.for_each_run(stager.graph, task, [&](const Run& run) HWY_ATTR {
+            Acc* best = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
+            extremum_run<Message>(d, stager, run, smallest, scratch.stage(thread), best, arg);
+            if (run.slot >= 0) {
+              for (std::int64_t i = 0; i < scratch.row; ++i) scratch.slot_arg(run.slot)[i] = run.begin + arg[i];
+            } else {
+              finish_extremum(args, finish, run.row, best, [&](std::int64_t i) { return run.begin + arg[i]; });
+            }
+          });
+        });
+      },
+      task_order(plan));
+  const LongRows& long_rows = *partition.long_rows;
+  parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int) HWY_ATTR {
+    const auto [row, first] = long_rows.rows[static_cast<std::size_t>(i)];
+    Acc* best = scratch.slot(first);
+    EdgeId* arg = scratch.slot_arg(first);
+    for (std::int64_t p = 1; p < long_rows.pieces(static_cast<std::size_t>(i)); ++p)
+      for (std::int64_t f = 0; f < scratch.row; ++f) {
+        const Acc m = scratch.slot(first + p)[f];
+        if (m > best[f] || (m != m && best[f] == best[f])) {
+          best[f] = m;
+          arg[f] = scratch.slot_arg(first + p)[f];
+        }
+      }
+    finish_extremum(args, finish, row, best, [&](std::int64_t f) { return arg[f]; });
+  });
+}
+
+/// Calls f(Message{}, needs) for what the operator sends, given the shapes of its operands.
+template <class F>
+void with_message(const SpmmArgs& args, F&& f) {
+  const bool scaled = args.col_scale.given();
+  const bool edge_vector = args.edge.given() && (args.edge.feature_stride != 0 && args.width > 1);
+  const bool x_broadcast = args.x.given() && args.x.feature_stride == 0 && args.width > 1;
+  StageNeeds needs;
+  if (args.op == SpmmOp::copy_u) {
+    if (!scaled) return f(Plain{}, needs);
+    needs.weight = true;
+    return f(Weighted{}, needs);
+  }
+  if (args.op == SpmmOp::u_mul_e && !edge_vector) {
+    needs.weight = true;
+    needs.scale_weight = scaled;
+    return f(Weighted{}, needs);
+  }
+  needs.scale = true;
+  if (args.op == SpmmOp::copy_e) return f(CopyEdge{}, needs);
+  if (!edge_vector) {
+    needs.weight = true;
+    needs.negate = args.op == SpmmOp::u_sub_e;
+    if (args.op == SpmmOp::u_div_e) return f(DivScalar{}, needs);
+    return f(AddScalar{}, needs);
+  }
+  const auto with_op = [&](auto op) {
+    using Op = decltype(op);
+    if (x_broadcast) return f(WithEdgeVector<Op, true>{}, needs);
+    return f(WithEdgeVector<Op, false>{}, needs);
+  };
+  switch (args.op) {
+    case SpmmOp::u_add_e: return with_op(AddOp{});
+    case SpmmOp::u_sub_e: return with_op(SubOp{});
+    case SpmmOp::u_mul_e: return with_op(MulOp{});
+    default: return with_op(DivOp{});
+  }
+}
+
+/// Heads that are treated alike are one wide head: fewer, longer loops.
+HWY_INLINE SpmmArgs with_heads_joined(SpmmArgs args) {
+  const auto contiguous = [&](const Operand& o) { return o.head_stride == args.width && (o.feature_stride == 1 || args.width == 1); };
+  const bool edge_alike = !uses_edge(args.op) || (args.edge.head_stride == 0 && args.edge.feature_stride == 0 && uses_node(args.op));
+  const bool edge_joined = !uses_edge(args.op) || contiguous(args.edge);
+  const bool x_joined = !uses_node(args.op) || contiguous(args.x);
+  if (args.heads == 1 || !x_joined || !(edge_alike || edge_joined)) return args;
+  args.x.feature_stride = 1;
+  if (!edge_alike) args.edge.feature_stride = 1;
+  args.width *= args.heads;
+  args.heads = 1;
+  return args;
+}
+
+template <class Storage>
+void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
+  using Acc = AccumulatorOf<Storage>;
+  const SpmmArgs args = with_heads_joined(given);
+  const auto scratch = RowScratch<Acc>::take(arena, plan);
+  Finish<Acc> finish{args.out, scratch.row, args.reduce == Reduce::mean, args.relu, args.row_scale, nullptr};
+  if (scratch.row == 0) return;
+  if (args.bias.given()) {
+    with_floating(args.bias.dtype, "bias", [&](auto tag) {
+      using Bias = typename decltype(tag)::type;
+      for (std::int64_t i = 0; i < scratch.row; ++i) scratch.bias[static_cast<std::size_t>(i)] = convert<Acc>(static_cast<const Bias*>(args.bias.data)[i]);
+    });
+    finish.bias = scratch.bias.data();
+  }
+  Stager<Storage, Acc> stager;
+  stager.graph = args.graph;
+  stager.heads = args.heads;
+  stager.width = args.width;
+  if (uses_node(args.op)) stager.x = args.x;
+  if (uses_edge(args.op)) stager.edge = args.edge;
+  stager.col_scale = args.col_scale;
+  stager.prefetch_edges = plan.prefetch_edges;
+  with_message(args, [&](auto message, const StageNeeds& needs) {
+    using Message = decltype(message);
+    stager.needs = needs;
+    if (args.reduce == Reduce::max || args.reduce == Reduce::min) {
+      extremum_rows<Message>(args, stager, finish, plan, scratch);
+    } else {
+      sum_rows<Message>(stager, finish, plan, scratch);
+    }
+  });
+}
+
+}  // namespace weft::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

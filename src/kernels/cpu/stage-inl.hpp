@@ -1,0 +1,116 @@
+// Brings the edges of one block into the form messages read: column pointer, edge scalars converted to
+// the accumulator type and combined with the column scale, and the source rows further on prefetched.
+#if defined(WEFT_KERNELS_CPU_STAGE_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_STAGE_INL
+#undef WEFT_KERNELS_CPU_STAGE_INL
+#else
+#define WEFT_KERNELS_CPU_STAGE_INL
+#endif
+
+#include "kernels/cpu/messages-inl.hpp"
+#include "kernels/signatures.hpp"
+#include "plan/partition.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::cpu::HWY_NAMESPACE {
+
+/// Which edge scalars the messages of a run need.
+struct StageNeeds {
+  bool weight = false;        // the edge's own scalar
+  bool scale_weight = false;  // ... times the column scale
+  bool negate = false;        // ... negated
+  bool scale = false;         // the column scale by itself, 1 where there is none
+};
+
+template <class Storage, class Acc>
+struct Stager {
+  GraphView graph;
+  std::int64_t heads = 1, width = 1;
+  Operand x, edge, col_scale;
+  Operand row, attn;  // of messages that compare with the row's own vector
+  Acc slope = 0;
+  StageNeeds needs;
+  int prefetch_edges = 0;
+  const Acc* run_weights = nullptr;  // instead of `edge`: [heads, piece_edges], from edge run_begin on
+  EdgeId run_begin = 0;
+
+  /// Edges [begin, begin + count), count <= block_edges, of `row_index`. `staged` has room for
+  /// block_edges * 2 * heads scalars. The result is for head 0; `to_head` moves it on.
+  HWY_INLINE Block<Storage, Acc> block(std::int64_t row_index, EdgeId begin, int count, Acc* staged) const {
+    Block<Storage, Acc> b;
+    if (graph.cols != nullptr) b.cols = graph.cols + begin;
+    b.x = static_cast<const Storage*>(x.data);
+    b.x_stride = x.row_stride;
+    b.edge = static_cast<const Storage*>(edge.data);
+    b.edge_stride = edge.row_stride;
+    b.ids = graph.edge_ids != nullptr ? graph.edge_ids + begin : nullptr;
+    b.first = begin;
+    b.slope = slope;
+    if (row.given()) b.row = static_cast<const Storage*>(row.data) + row_index * row.row_stride;
+    if (attn.given()) b.attn = static_cast<const Storage*>(attn.data);
+    prefetch(begin, count);
+    if (needs.weight) b.weight = weights(begin, count, staged);
+    if (needs.scale) {
+      Acc* scale = staged + block_edges * heads;
+      for (int k = 0; k < count; ++k) scale[k] = col_scale.given() ? column_scale(b.cols[k]) : Acc{1};
+      b.scale = scale;
+    }
+    return b;
+  }
+
+  HWY_INLINE Block<Storage, Acc> to_head(Block<Storage, Acc> b, std::int64_t h) const {
+    b.x += h * x.head_stride;
+    if (run_weights != nullptr) {
+      b.weight += h * piece_edges;
+    } else if (needs.weight && edge.head_stride != 0) {
+      b.weight += h * block_edges;
+    }
+    b.edge += h * edge.head_stride;
+    b.row += h * row.head_stride;
+    b.attn += h * attn.head_stride;
+    return b;
+  }
+
+ private:
+  Acc column_scale(NodeId col) const {
+    return col_scale.dtype == Dtype::f64 ? static_cast<Acc>(static_cast<const double*>(col_scale.data)[col])
+                                         : static_cast<Acc>(static_cast<const float*>(col_scale.data)[col]);
+  }
+
+  HWY_INLINE void prefetch(EdgeId begin, int count) const {
+    if (!x.given() || prefetch_edges == 0) return;
+    const EdgeId from = begin + prefetch_edges;
+    const EdgeId to = from + count < graph.num_edges ? from + count : graph.num_edges;
+    const std::int64_t bytes = (heads - 1) * x.head_stride + (x.feature_stride == 0 ? 1 : width);
+    for (EdgeId k = from; k < to; ++k)
+      prefetch_row(static_cast<const Storage*>(x.data) + std::int64_t{graph.cols[k]} * x.row_stride,
+                   bytes * static_cast<std::int64_t>(sizeof(Storage)));
+  }
+
+  HWY_INLINE const Acc* weights(EdgeId begin, int count, Acc* staged) const {
+    if (run_weights != nullptr) return run_weights + (begin - run_begin);
+    if (!edge.given()) {  // the column scale alone
+      for (int k = 0; k < count; ++k) staged[k] = column_scale(graph.cols[begin + k]);
+      return staged;
+    }
+    const bool plain = graph.edge_ids == nullptr && !needs.scale_weight && !needs.negate;
+    if (plain && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 && (edge.head_stride == 0 || heads == 1))
+      return static_cast<const Acc*>(edge.data) + begin;
+    with_floating(edge.dtype, "edge", [&](auto tag) {
+      using Edge = typename decltype(tag)::type;
+      const std::int64_t edge_heads = edge.head_stride == 0 ? 1 : heads;
+      for (int k = 0; k < count; ++k) {
+        const Edge* e = static_cast<const Edge*>(edge.data) + graph.edge_id(begin + k) * edge.row_stride;
+        const Acc factor = (needs.negate ? Acc{-1} : Acc{1}) * (needs.scale_weight ? column_scale(graph.cols[begin + k]) : Acc{1});
+        for (std::int64_t h = 0; h < edge_heads; ++h)
+          staged[h * block_edges + k] = convert<Acc>(e[h * edge.head_stride]) * factor;
+      }
+    });
+    return staged;
+  }
+};
+
+}  // namespace weft::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,53 @@
+// A whole run of row sums: the rows of every task, then the long rows when all their pieces are there.
+#if defined(WEFT_KERNELS_CPU_SUM_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_SUM_ROWS_INL
+#undef WEFT_KERNELS_CPU_SUM_ROWS_INL
+#else
+#define WEFT_KERNELS_CPU_SUM_ROWS_INL
+#endif
+
+#include "core/parallel.hpp"
+#include "kernels/cpu/finish-inl.hpp"
+#include "kernels/cpu/row_sum-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::cpu::HWY_NAMESPACE {
+
+HWY_INLINE TaskOrder task_order(const Plan& plan) {
+  return plan.assignment == Assignment::round_robin ? TaskOrder::round_robin : TaskOrder::next_free;
+}
+
+/// Sums the messages of every row and finishes it.
+template <class Message, class Storage, class Acc>
+void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Plan& plan, const RowScratch<Acc>& scratch) {
+  const Partition& partition = *plan.partition;
+  const GraphView& graph = stager.graph;
+  const int spare = scratch.levels_per_thread - 1;
+  const bool direct = finish.is_copy();
+  parallel_tasks(
+      plan.threads, partition.tasks(),
+      [&](std::int64_t task, int thread) HWY_ATTR {
+        const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
+        Acc* staged = scratch.stage(thread);
+        with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
+          partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR {
+            Acc* dest = run.slot >= 0 ? scratch.slot(run.slot) : direct ? finish.direct(run.row) : levels.at(spare);
+            sum_run<Message>(d, stager, run, levels, staged, dest);
+            if (run.slot < 0 && !direct) finish(run.row, run.end - run.begin, dest);
+          });
+        });
+      },
+      task_order(plan));
+  const LongRows& long_rows = *partition.long_rows;
+  parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int thread) HWY_ATTR {
+    const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
+    const std::int64_t row = long_rows.rows[static_cast<std::size_t>(i)].row;
+    sum_pieces(scratch, long_rows, static_cast<std::size_t>(i), levels, levels.at(spare));
+    finish(row, graph.offsets[row + 1] - graph.offsets[row], levels.at(spare));
+  });
+}
+
+}  // namespace weft::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,112 @@
+#include "ops/attention_inputs.hpp"
+
+namespace weft {
+
+AttentionShape resolve(const Context& context, const Graph& graph, const AttentionInputs& in) {
+  check_tensor(context, in.value, "value", graph.num_cols(), "source node");
+  check_tensor(context, in.src, "src", graph.num_cols(), "source node");
+  check_tensor(context, in.dst, "dst", graph.num_rows(), "destination node");
+  const Dtype dtype = in.value.dtype;
+  check_dtype(in.src, "src", dtype, "as value has");
+  check_dtype(in.dst, "dst", dtype, "as value has");
+  AttentionShape shape;
+  shape.value = Features::of(in.value.shape);
+  shape.score = Features::of(in.src.shape);
+  WEFT_CHECK(shape.score.heads == shape.value.heads, invalid_argument, "src has shape {} and value {}: expected the same number of heads",
+             to_string(in.src.shape), to_string(in.value.shape));
+  WEFT_CHECK(Features::of(in.dst.shape).same_size(shape.score), invalid_argument, "dst has shape {}: expected the heads and width of src, {}",
+             to_string(in.dst.shape), to_string(in.src.shape));
+  WEFT_CHECK(in.score != Score::gat || shape.score.width == 1, invalid_argument,
+             "src has shape {}: gat takes one value a head, [nodes, heads, 1] (per_head() makes it so)", to_string(in.src.shape));
+  if (in.score == Score::gatv2) {
+    check_tensor(context, in.attn, "attn", 1, "layer ([1, heads, width])", shape.score);
+    check_dtype(in.attn, "attn", dtype, "as value has");
+  } else {
+    WEFT_CHECK(!in.attn.given, invalid_argument, "attn is given, but only gatv2 reads it: score is {}", name(in.score));
+  }
+  if (in.bias.given) {
+    check_tensor(context, in.bias, "bias", graph.num_edges(), "edge", Features{shape.value.heads, 1, 3});
+    WEFT_CHECK(in.bias.dtype == dtype || in.bias.dtype == accumulator(dtype), invalid_argument, "bias has dtype {}: expected {} or {}",
+               name(in.bias.dtype), name(dtype), name(accumulator(dtype)));
+  }
+  shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
+  return shape;
+}
+
+AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape) {
+  AttentionArgs args;
+  args.graph = graph.view();
+  args.score = in.score;
+  args.heads = shape.value.heads;
+  args.width = shape.value.width;
+  args.score_width = shape.score.width;
+  args.value = operand(in.value, shape.value);
+  args.src = operand(in.src, shape.score);
+  args.dst = operand(in.dst, shape.score);
+  args.attn = operand(in.attn, shape.score);
+  args.attn.row_stride = 0;
+  args.bias = operand(in.bias, Features{shape.value.heads, 1, 3});
+  args.slope = in.slope;
+  args.scale = in.scale;
+  return args;
+}
+
+void check_results(const Context& context, const Graph& graph, const AttentionShape& shape, ConstTensorView out, ConstTensorView row_max,
+                   ConstTensorView row_sum) {
+  check_tensor(context, out, "out", graph.num_rows(), "destination node", shape.value);
+  check_dtype(out, "out", shape.desc.dtype, "as value has");
+  const Features heads{shape.value.heads, 1, 3};
+  check_tensor(context, row_max, "row_max", graph.num_rows(), "destination node", heads);
+  check_tensor(context, row_sum, "row_sum", graph.num_rows(), "destination node", heads);
+  check_dtype(row_max, "row_max", accumulator(shape.desc.dtype), "the type scores are accumulated in");
+  check_dtype(row_sum, "row_sum", accumulator(shape.desc.dtype), "the type scores are accumulated in");
+}
+
+Result readable(ConstTensorView tensor) { return {const_cast<void*>(tensor.data), tensor.dtype, tensor.ld}; }
+
+void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs, TensorView out, TensorView row_max,
+               TensorView row_sum) {
+  const AttentionShape shape = resolve(context, graph, inputs);
+  check_plan(context, plan, graph.identity(), shape.desc);
+  check_results(context, graph, shape, out, row_max, row_sum);
+  check_apart(out, inputs.value, "value");
+  check_apart(out, inputs.src, "src");
+  check_apart(out, inputs.dst, "dst");
+  AttentionArgs args = arguments(graph, inputs, shape);
+  args.out = result(out);
+  args.row_max = result(row_max);
+  args.row_sum = result(row_sum);
+  cpu::attention_forward(args, plan, context.arena());
+}
+
+AttentionResult attention(Context& context, const Graph& graph, const AttentionInputs& inputs) {
+  const AttentionShape shape = resolve(context, graph, inputs);
+  const Plan plan = make_plan(context, graph, shape.desc);
+  context.reserve(plan.workspace_bytes);
+  const Shape statistics(graph.num_rows(), shape.value.heads, 1);
+  const Dtype acc = accumulator(shape.desc.dtype);
+  AttentionResult r;
+  r.out = Tensor::empty(shape.value.with_rows(graph.num_rows()), shape.desc.dtype, "the output of attention");
+  r.row_max = Tensor::empty(statistics, acc, "the row maxima of attention");
+  r.row_sum = Tensor::empty(statistics, acc, "the row sums of attention");
+  attention(context, plan, graph, inputs, r.out, r.row_max, r.row_sum);
+  return r;
+}
+
+Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs, const AttentionResult& given) {
+  const AttentionShape shape = resolve(context, graph, inputs);
+  check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
+  const Plan plan = make_plan(context, graph, shape.desc);
+  context.reserve(plan.workspace_bytes);
+  Tensor alpha = Tensor::empty(Shape(graph.num_edges(), shape.value.heads, 1), shape.desc.dtype, "attention weights");
+  AttentionEdgeArgs args;
+  args.forward = arguments(graph, inputs, shape);
+  args.forward.out = readable(given.out.view());
+  args.forward.row_max = readable(given.row_max.view());
+  args.forward.row_sum = readable(given.row_sum.view());
+  args.alpha = result(alpha);
+  cpu::attention_edges(args, plan, context.arena());
+  return alpha;
+}
+
+}  // namespace weft

@@ -1,0 +1,109 @@
+// Attention's backward from the row statistics of the forward: one pass over the edges recomputes the
+// weights and gives the gradients of the scores, [E, H] each; every other gradient is a row sum over the
+// graph or its transpose.
+#include "ops/attention_inputs.hpp"
+#include "ops/elementwise.hpp"
+
+namespace weft {
+namespace {
+
+struct EdgeGradients {
+  Tensor alpha, score, bias;
+};
+
+EdgeGradients edge_gradients(Context& context, const Graph& graph, const AttentionInputs& inputs, const AttentionShape& shape,
+                             const AttentionResult& given, ConstTensorView out_grad) {
+  const Plan plan = make_plan(context, graph, shape.desc);
+  context.reserve(plan.workspace_bytes);
+  const Shape per_edge(graph.num_edges(), shape.value.heads, 1);
+  const Dtype acc = accumulator(shape.desc.dtype);
+  EdgeGradients g;
+  g.alpha = Tensor::empty(per_edge, acc, "attention weights");
+  g.score = Tensor::empty(per_edge, acc, "score gradients");
+  if (inputs.bias.given) g.bias = Tensor::empty(inputs.bias.shape, inputs.bias.dtype, "the gradient of bias");
+  AttentionEdgeArgs args;
+  args.forward = arguments(graph, inputs, shape);
+  args.forward.out = readable(given.out.view());
+  args.forward.row_max = readable(given.row_max.view());
+  args.forward.row_sum = readable(given.row_sum.view());
+  args.out_grad = operand(out_grad, shape.value);
+  args.alpha = result(g.alpha);
+  args.score_grad = result(g.score);
+  if (g.bias) args.bias_grad = result(g.bias);
+  cpu::attention_edges(args, plan, context.arena());
+  return g;
+}
+
+Tensor weighted_sum(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView weights) { return spmm(context, graph, x, weights); }
+
+Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, Dtype dtype) {
+  SpmmOptions options;
+  options.op = SpmmOp::copy_e;
+  return spmm(context, graph, {}, edge, options).to(dtype);
+}
+
+/// sum of edge * f(col[u] + row[v]) over each row of `graph`; see LeakyArgs.
+Tensor leaky_sum(Context& context, const Graph& graph, ConstTensorView row, ConstTensorView col, ConstTensorView attn, ConstTensorView edge,
+                 float slope, bool derivative) {
+  const Features features = Features::of(col.shape);
+  const Plan plan = make_plan(context, graph, {OpKind::spmm, col.dtype, features.heads, features.width, Reduce::sum, true});
+  context.reserve(plan.workspace_bytes);
+  Tensor out = Tensor::empty(features.with_rows(graph.num_rows()), derivative ? col.dtype : accumulator(col.dtype), "a gradient of gatv2");
+  LeakyArgs args;
+  args.graph = graph.view();
+  args.heads = features.heads;
+  args.width = features.width;
+  args.row = operand(row, features);
+  args.col = operand(col, features);
+  args.attn = operand(attn, features);
+  args.attn.row_stride = 0;
+  args.edge = operand(edge, features);
+  args.slope = slope;
+  args.derivative = derivative;
+  args.out = result(out);
+  cpu::leaky_sum(args, plan, context.arena());
+  return out;
+}
+
+/// The sum over all rows, [1, heads, width]: one segment, so it is summed like any long row.
+Tensor sum_over_rows(Context& context, const Tensor& x, Dtype dtype) {
+  const EdgeId offsets[2] = {0, x.shape().rows};
+  return segment_reduce(context, offsets, x, Reduce::sum).to(dtype);
+}
+
+}  // namespace
+
+AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in, const AttentionResult& given,
+                                      ConstTensorView out_grad) {
+  const AttentionShape shape = resolve(context, graph, in);
+  check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
+  check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination node", shape.value);
+  check_dtype(out_grad, "out_grad", shape.desc.dtype, "as value has");
+  const Dtype dtype = shape.desc.dtype;
+  const Graph& reversed = graph.transpose();
+  EdgeGradients edges = edge_gradients(context, graph, in, shape, given, out_grad);
+
+  AttentionGradients g;
+  g.value = weighted_sum(context, reversed, out_grad, edges.alpha);
+  edges.alpha = {};
+  switch (in.score) {
+    case Score::gat:
+      g.src = edge_sum(context, reversed, edges.score, dtype);
+      g.dst = edge_sum(context, graph, edges.score, dtype);
+      break;
+    case Score::dot:
+      scale_in_place(edges.score, in.scale);
+      g.src = weighted_sum(context, reversed, in.dst, edges.score);
+      g.dst = weighted_sum(context, graph, in.src, edges.score);
+      break;
+    case Score::gatv2:
+      g.src = leaky_sum(context, reversed, in.src, in.dst, in.attn, edges.score, in.slope, true);
+      g.dst = leaky_sum(context, graph, in.dst, in.src, in.attn, edges.score, in.slope, true);
+      g.attn = sum_over_rows(context, leaky_sum(context, graph, in.dst, in.src, in.attn, edges.score, in.slope, false), dtype);
+      break;
+  }
+  g.bias = std::move(edges.bias);
+  return g;
+}
+
+}  // namespace weft

@@ -1,0 +1,110 @@
+#include "ops/elementwise.hpp"
+
+#include "core/parallel.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t grain = 1 << 14;  // elements a task at least
+
+template <class F>
+void for_rows(const Shape& shape, F&& body) {
+  parallel_ranges(default_threads(), shape.rows, grain / std::max<std::int64_t>(1, shape.row_size()) + 1,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t r = begin; r < end; ++r) body(r);
+                  });
+}
+
+template <class F>
+void combine_in_place(Tensor& a, ConstTensorView b, F&& f) {
+  const Features features = Features::of(a.shape());
+  const Operand other = operand(b, features);
+  with_floating(a.dtype(), "a", [&](auto a_tag) {
+    with_floating(b.dtype, "b", [&](auto b_tag) {
+      using A = typename decltype(a_tag)::type;
+      using B = typename decltype(b_tag)::type;
+      using Acc = AccumulatorOf<A>;
+      A* out = a.span<A>().data();
+      const B* in = static_cast<const B*>(other.data);
+      for_rows(a.shape(), [&](std::int64_t r) {
+        for (std::int64_t h = 0; h < features.heads; ++h)
+          for (std::int64_t i = 0; i < features.width; ++i) {
+            A& element = out[(r * features.heads + h) * features.width + i];
+            const B factor = in[r * other.row_stride + h * other.head_stride + i * other.feature_stride];
+            element = convert<A>(f(convert<Acc>(element), convert<Acc>(factor)));
+          }
+      });
+    });
+  });
+}
+
+}  // namespace
+
+void scale_in_place(Tensor& tensor, double factor) {
+  with_floating(tensor.dtype(), "tensor", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Acc = AccumulatorOf<T>;
+    T* data = tensor.span<T>().data();
+    const std::int64_t row = tensor.shape().row_size();
+    for_rows(tensor.shape(), [&](std::int64_t r) {
+      for (std::int64_t i = r * row; i < (r + 1) * row; ++i) data[i] = convert<T>(convert<Acc>(data[i]) * static_cast<Acc>(factor));
+    });
+  });
+}
+
+Tensor widened(ConstTensorView x, ConstTensorView scale) {
+  Tensor out = Tensor::empty(x.shape, accumulator(x.dtype), "a widened copy");
+  with_floating(x.dtype, "x", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Acc = AccumulatorOf<T>;
+    const T* in = x.as<T>();
+    Acc* to = out.span<Acc>().data();
+    const std::int64_t row = x.shape.row_size();
+    for_rows(x.shape, [&](std::int64_t r) {
+      const Acc factor = scale.given ? scale.as<Acc>()[r] : Acc{1};
+      for (std::int64_t i = 0; i < row; ++i) to[r * row + i] = convert<Acc>(in[r * x.ld + i]) * factor;
+    });
+  });
+  return out;
+}
+
+Tensor reduce_to(ConstTensorView x, Features features, Dtype dtype) {
+  Tensor out = Tensor::empty(features.with_rows(x.shape.rows), dtype, "a gradient");
+  const Features from = Features::of(x.shape);
+  with_floating(x.dtype, "x", [&](auto in_tag) {
+    with_floating(dtype, "gradient", [&](auto out_tag) {
+      using In = typename decltype(in_tag)::type;
+      using Out = typename decltype(out_tag)::type;
+      const In* in = x.as<In>();
+      Out* to = out.span<Out>().data();
+      for_rows(x.shape, [&](std::int64_t r) {
+        for (std::int64_t h = 0; h < features.heads; ++h)
+          for (std::int64_t f = 0; f < features.width; ++f) {
+            double sum = 0;
+            for (std::int64_t i = features.heads == 1 ? 0 : h; i < (features.heads == 1 ? from.heads : h + 1); ++i)
+              for (std::int64_t j = features.width == 1 ? 0 : f; j < (features.width == 1 ? from.width : f + 1); ++j)
+                sum += convert<double>(in[r * x.ld + i * from.width + j]);
+            to[(r * features.heads + h) * features.width + f] = convert<Out>(sum);
+          }
+      });
+    });
+  });
+  return out;
+}
+
+ConstTensorView head_of(ConstTensorView x, std::int64_t head) {
+  ConstTensorView view = x;
+  const std::int64_t first = x.shape.heads == 1 ? 0 : head * x.shape.width;
+  view.data = static_cast<const std::byte*>(x.data) + first * static_cast<std::int64_t>(size_of(x.dtype));
+  view.shape = Shape(x.shape.rows, x.shape.width);
+  return view;
+}
+
+void multiply_in_place(Tensor& a, ConstTensorView b) {
+  combine_in_place(a, b, [](auto x, auto y) { return x * y; });
+}
+void divide_in_place(Tensor& a, ConstTensorView b) {
+  combine_in_place(a, b, [](auto x, auto y) { return x / y; });
+}
+
+}  // namespace weft

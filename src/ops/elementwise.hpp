@@ -1,0 +1,20 @@
+// Small dense helpers of the backward passes.
+#pragma once
+
+#include "ops/operands.hpp"
+
+namespace weft {
+
+/// tensor *= factor, in its own dtype (floating).
+void scale_in_place(Tensor& tensor, double factor);
+/// A copy in the accumulator type; row r times scale[r] (f32 or f64) where a scale is given.
+Tensor widened(ConstTensorView x, ConstTensorView scale = {});
+/// Sums over the dimensions of x that `features` does not have: the adjoint of broadcasting.
+Tensor reduce_to(ConstTensorView x, Features features, Dtype dtype);
+/// One head of [n, H, F] as [n, F].
+ConstTensorView head_of(ConstTensorView x, std::int64_t head);
+/// a *= b and a /= b, row by row, b's missing dimensions broadcast.
+void multiply_in_place(Tensor& a, ConstTensorView b);
+void divide_in_place(Tensor& a, ConstTensorView b);
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+// What every operator checks before it runs: devices, dtypes, shapes, broadcasting, plans. All messages
+// name the argument as ops.hpp spells it.
+#pragma once
+
+#include <string_view>
+
+#include "core/check.hpp"
+#include "core/dispatch.hpp"
+#include "kernels/signatures.hpp"
+#include "weft/ops.hpp"
+
+namespace weft {
+
+/// The dimensions of a tensor behind its rows.
+struct Features {
+  std::int64_t heads = 1, width = 1;
+  int rank = 1;  // of the whole tensor
+
+  static Features of(const Shape& shape) { return {shape.heads, shape.width, shape.rank}; }
+  Shape with_rows(std::int64_t rows) const {
+    return rank == 1 ? Shape(rows) : rank == 2 ? Shape(rows, width) : Shape(rows, heads, width);
+  }
+  bool same_size(const Features& other) const { return heads == other.heads && width == other.width; }
+};
+
+/// A tensor that must be there, on the context's device, floating, with `rows` rows of sane layout.
+/// `per` says what a row stands for.
+void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows, std::string_view per);
+/// The same with exact features.
+void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows, std::string_view per,
+                  Features features);
+void check_dtype(ConstTensorView tensor, std::string_view name, Dtype wanted, std::string_view because);
+
+/// NumPy's broadcasting of the dimensions behind the rows; an Error names both tensors.
+Features broadcast(ConstTensorView a, std::string_view a_name, ConstTensorView b, std::string_view b_name);
+
+/// The tensor as a kernel reads it under `features`.
+Operand operand(ConstTensorView tensor, Features features);
+/// A tensor of which every row holds one value: row scales and the like.
+Operand operand(ConstTensorView tensor);
+Result result(TensorView tensor);
+
+/// The plan fits the graph, the context and what is about to run.
+void check_plan(const Context& context, const Plan& plan, const void* graph, const OpDesc& desc);
+
+/// Output and input memory do not overlap.
+void check_apart(ConstTensorView out, ConstTensorView in, std::string_view in_name);
+
+/// The type values of this storage type are accumulated in.
+constexpr Dtype accumulator(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+#include "ops/operands.hpp"
+
+namespace weft {
+namespace {
+
+struct Resolved {
+  OpDesc desc;
+  Features operands, out;
+};
+
+std::int64_t rows_at(const Graph& graph, Target target) {
+  return target == Target::u ? graph.num_cols() : target == Target::v ? graph.num_rows() : graph.num_edges();
+}
+std::string_view per(Target target) {
+  return target == Target::u ? "source node" : target == Target::v ? "destination node" : "edge";
+}
+
+Resolved resolve(const Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs, const SddmmOptions& options) {
+  const bool left = options.op != SddmmOp::copy_rhs, right = options.op != SddmmOp::copy_lhs;
+  WEFT_CHECK(left || !lhs.given, invalid_argument, "lhs is given, but op copy_rhs does not read it: leave it out");
+  WEFT_CHECK(right || !rhs.given, invalid_argument, "rhs is given, but op copy_lhs does not read it: leave it out");
+  if (left) check_tensor(context, lhs, "lhs", rows_at(graph, options.lhs), per(options.lhs));
+  if (right) check_tensor(context, rhs, "rhs", rows_at(graph, options.rhs), per(options.rhs));
+  if (left && right) check_dtype(rhs, "rhs", lhs.dtype, "as lhs has");
+  Resolved r;
+  r.operands = left && right ? broadcast(lhs, "lhs", rhs, "rhs") : Features::of((left ? lhs : rhs).shape);
+  r.out = r.operands;
+  if (options.op == SddmmOp::dot) {
+    r.out.width = 1;
+    if (r.out.rank == 2) r.out.rank = 1;
+  }
+  r.desc = {OpKind::sddmm, (left ? lhs : rhs).dtype, r.operands.heads, r.operands.width, Reduce::sum, false};
+  return r;
+}
+
+}  // namespace
+
+void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs, TensorView out,
+           const SddmmOptions& options) {
+  const Resolved r = resolve(context, graph, lhs, rhs, options);
+  check_plan(context, plan, graph.identity(), r.desc);
+  check_tensor(context, out, "out", graph.num_edges(), "edge", r.out);
+  WEFT_CHECK(out.dtype == r.desc.dtype || out.dtype == accumulator(r.desc.dtype), invalid_argument, "out has dtype {}: expected {}{}",
+             name(out.dtype), name(r.desc.dtype), r.desc.dtype != accumulator(r.desc.dtype) ? " or f32" : "");
+  check_apart(out, lhs, "lhs");
+  check_apart(out, rhs, "rhs");
+  SddmmArgs args;
+  args.graph = graph.view();
+  args.op = options.op;
+  args.lhs_target = options.lhs;
+  args.rhs_target = options.rhs;
+  args.heads = r.operands.heads;
+  args.width = r.operands.width;
+  args.lhs = operand(lhs, r.operands);
+  args.rhs = operand(rhs, r.operands);
+  args.out = result(out);
+  cpu::sddmm(args, plan, context.arena());
+}
+
+Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs, const SddmmOptions& options) {
+  const Resolved r = resolve(context, graph, lhs, rhs, options);
+  const Plan plan = make_plan(context, graph, r.desc);
+  context.reserve(plan.workspace_bytes);
+  Tensor out = Tensor::empty(r.out.with_rows(graph.num_edges()), r.desc.dtype, "the output of sddmm");
+  sddmm(context, plan, graph, lhs, rhs, out, options);
+  return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,118 @@
+// Gradients of sddmm. Each operand's gradient is the gradient of the result times the derivative of the
+// operator on every edge, summed over the edges that touch the operand's node.
+#include "ops/elementwise.hpp"
+
+namespace weft {
+namespace {
+
+struct Side {
+  ConstTensorView tensor;
+  Target target = Target::u;
+};
+
+struct Problem {
+  Context& context;
+  const Graph& graph;
+  SddmmOp op;
+  Side own, other;     // the operand whose gradient is wanted, and the other one
+  bool own_is_left;
+  Features features;   // of both operands together
+  Tensor grad;         // of the result, in the accumulator type, with its dimensions spelled
+};
+
+Tensor on_edges(Problem& p, SddmmOp op, ConstTensorView lhs, Target lhs_target, ConstTensorView rhs, Target rhs_target) {
+  return sddmm(p.context, p.graph, lhs, rhs, {op, lhs_target, rhs_target});
+}
+
+/// Sums of edge tensors over the edges that leave (u) or reach (v) each node.
+Tensor gather_edges(Problem& p, ConstTensorView edge, Target target) {
+  SpmmOptions options;
+  options.op = SpmmOp::copy_e;
+  return spmm(p.context, target == Target::u ? p.graph.transpose() : p.graph, {}, edge, options);
+}
+
+ConstTensorView spelled(ConstTensorView view) {
+  view.shape.rank = 3;
+  return view;
+}
+
+/// The derivative on every edge, as a tensor of the edges: [E, H, F].
+Tensor edge_derivative(Problem& p) {
+  const ConstTensorView grad = p.grad;
+  switch (p.op) {
+    case SddmmOp::add:
+    case SddmmOp::copy_lhs:
+    case SddmmOp::copy_rhs: return p.grad.clone();
+    case SddmmOp::sub: {
+      Tensor d = p.grad.clone();
+      if (!p.own_is_left) scale_in_place(d, -1);
+      return d;
+    }
+    case SddmmOp::dot:
+    case SddmmOp::mul: {
+      const Tensor wide = widened(spelled(p.other.tensor));
+      return on_edges(p, SddmmOp::mul, grad, Target::e, wide, p.other.target);
+    }
+    case SddmmOp::div: break;
+  }
+  if (p.own_is_left) return on_edges(p, SddmmOp::div, grad, Target::e, widened(spelled(p.other.tensor)), p.other.target);
+  // d(l / r) / dr = -l / r^2: `own` is the divisor.
+  const Tensor divisor = widened(spelled(p.own.tensor));
+  Tensor d = on_edges(p, SddmmOp::mul, grad, Target::e, widened(spelled(p.other.tensor)), p.other.target);
+  d = on_edges(p, SddmmOp::div, d, Target::e, divisor, p.own.target);
+  d = on_edges(p, SddmmOp::div, d, Target::e, divisor, p.own.target);
+  scale_in_place(d, -1);
+  return d;
+}
+
+Tensor gradient(Problem& p) {
+  const Features wanted = Features::of(p.own.tensor.shape);
+  const Dtype dtype = p.own.tensor.dtype;
+  if (p.op == SddmmOp::dot && p.own.target != Target::e && p.other.target != Target::e) {
+    if (p.own.target == p.other.target) {  // the other operand is the node's own: it stands outside the sum
+      Tensor sums = gather_edges(p, p.grad, p.own.target);
+      Tensor wide = widened(spelled(p.other.tensor));
+      Tensor full = Tensor::zeros(Shape(wide.shape().rows, p.features.heads, p.features.width), wide.dtype(), "a gradient");
+      with_floating(full.dtype(), "gradient", [&](auto tag) {
+        using Acc = AccumulatorOf<typename decltype(tag)::type>;
+        for (Acc& value : full.span<Acc>()) value = 1;
+      });
+      multiply_in_place(full, wide);
+      multiply_in_place(full, sums);
+      return reduce_to(full, wanted, dtype);
+    }
+    const Tensor wide = widened(spelled(p.other.tensor));
+    const Graph& over = p.own.target == Target::u ? p.graph.transpose() : p.graph;
+    Tensor sums = spmm(p.context, over, wide, p.grad);
+    return reduce_to(sums, wanted, dtype);
+  }
+  Tensor edges = edge_derivative(p);
+  if (p.own.target == Target::e) return reduce_to(edges, wanted, dtype);
+  return reduce_to(gather_edges(p, edges, p.own.target), wanted, dtype);
+}
+
+}  // namespace
+
+SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs, ConstTensorView out_grad,
+                              const SddmmOptions& options) {
+  const bool left = options.op != SddmmOp::copy_rhs, right = options.op != SddmmOp::copy_lhs;
+  const auto rows = [&](Target t) { return t == Target::u ? graph.num_cols() : t == Target::v ? graph.num_rows() : graph.num_edges(); };
+  if (left) check_tensor(context, lhs, "lhs", rows(options.lhs), "node or edge");
+  if (right) check_tensor(context, rhs, "rhs", rows(options.rhs), "node or edge");
+  if (left && right) check_dtype(rhs, "rhs", lhs.dtype, "as lhs has");
+  const Features features = left && right ? broadcast(lhs, "lhs", rhs, "rhs") : Features::of((left ? lhs : rhs).shape);
+  check_tensor(context, out_grad, "out_grad", graph.num_edges(), "edge",
+               {features.heads, options.op == SddmmOp::dot ? 1 : features.width, 3});
+  check_dtype(out_grad, "out_grad", (left ? lhs : rhs).dtype, "as the operands have");
+  const auto one_side = [&](bool own_is_left) {
+    const Side l{lhs, options.lhs}, r{rhs, options.rhs};
+    Problem p{context, graph, options.op, own_is_left ? l : r, own_is_left ? r : l, own_is_left, features, widened(spelled(out_grad))};
+    return gradient(p);
+  };
+  SddmmGradients g;
+  if (left) g.lhs = one_side(true);
+  if (right) g.rhs = one_side(false);
+  return g;
+}
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+#include "ops/operands.hpp"
+
+namespace weft {
+namespace {
+
+OpDesc describe(const Context& context, const Graph& graph, ConstTensorView tensor, std::string_view name) {
+  check_tensor(context, tensor, name, graph.num_edges(), "edge");
+  WEFT_CHECK(tensor.shape.width == 1, invalid_argument, "{} has shape {}: expected one value an edge, or [edges, heads, 1] (per_head() makes it so)",
+             name, to_string(tensor.shape));
+  return {OpKind::softmax, tensor.dtype, tensor.shape.heads, 1, Reduce::sum, true};
+}
+
+SoftmaxArgs arguments(const Graph& graph, ConstTensorView scores, TensorView out) {
+  const Features features = Features::of(scores.shape);
+  SoftmaxArgs args;
+  args.graph = graph.view();
+  args.heads = features.heads;
+  args.scores = operand(scores, features);
+  args.out = result(out);
+  return args;
+}
+
+void check_out(const Context& context, const Graph& graph, ConstTensorView scores, TensorView out) {
+  check_tensor(context, out, "out", graph.num_edges(), "edge", Features::of(scores.shape));
+  check_dtype(out, "out", scores.dtype, "as the input has");
+}
+
+}  // namespace
+
+void edge_softmax(Context& context, const Plan& plan, const Graph& graph, ConstTensorView scores, TensorView out) {
+  const OpDesc desc = describe(context, graph, scores, "scores");
+  check_plan(context, plan, graph.identity(), desc);
+  check_out(context, graph, scores, out);
+  cpu::softmax_forward(arguments(graph, scores, out), plan, context.arena());
+}
+
+Tensor edge_softmax(Context& context, const Graph& graph, ConstTensorView scores) {
+  const Plan plan = make_plan(context, graph, describe(context, graph, scores, "scores"));
+  context.reserve(plan.workspace_bytes);
+  Tensor out = Tensor::empty(scores.shape, scores.dtype, "the output of edge_softmax");
+  edge_softmax(context, plan, graph, scores, out);
+  return out;
+}
+
+Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorView alpha, ConstTensorView alpha_grad) {
+  const Plan plan = make_plan(context, graph, describe(context, graph, alpha, "alpha"));
+  check_tensor(context, alpha_grad, "alpha_grad", graph.num_edges(), "edge", Features::of(alpha.shape));
+  check_dtype(alpha_grad, "alpha_grad", alpha.dtype, "as alpha has");
+  context.reserve(plan.workspace_bytes);
+  Tensor out = Tensor::empty(alpha.shape, alpha.dtype, "the gradient of edge_softmax");
+  SoftmaxArgs args = arguments(graph, alpha, out);
+  args.grad = operand(alpha_grad, Features::of(alpha.shape));
+  cpu::softmax_backward(args, plan, context.arena());
+  return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,168 @@
+// Gradients of spmm. With respect to x: a sum over the transpose, with the degree norms folded in before
+// the one rounding. With respect to edge values: one result an edge from both its ends.
+#include "kernels/cpu/extremum_backward.hpp"
+#include "ops/elementwise.hpp"
+
+namespace weft {
+namespace {
+
+struct Problem {
+  const Graph& graph;
+  ConstTensorView x, edge, out_grad;
+  const SpmmOptions& options;
+  Features features;
+  Dtype dtype;
+};
+
+Problem resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge, ConstTensorView out_grad,
+                const SpmmOptions& options) {
+  const bool node = uses_node(options.op), on_edge = uses_edge(options.op);
+  if (node) check_tensor(context, x, "x", graph.num_cols(), "source node");
+  if (on_edge) check_tensor(context, edge, "edge", graph.num_edges(), "edge");
+  const Features features = !node ? Features::of(edge.shape) : !on_edge ? Features::of(x.shape) : broadcast(x, "x", edge, "edge");
+  const Dtype dtype = node ? x.dtype : edge.dtype;
+  check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination", features);
+  check_dtype(out_grad, "out_grad", dtype, "as the output of spmm has");
+  WEFT_CHECK(!options.epilogue.bias.given && !options.epilogue.relu, invalid_argument,
+             "options has a bias or ReLU epilogue: spmm_backward covers the aggregation; pass the gradient before them");
+  return {graph, x, edge, out_grad, options, features, dtype};
+}
+
+/// What the gradient of destination v is multiplied by: row_scale[v], over the degree for a mean. Empty: 1.
+Tensor destination_scale(const Problem& p) {
+  const ConstTensorView scale = p.options.epilogue.row_scale;
+  if (p.options.reduce != Reduce::mean && !scale.given) return {};
+  Tensor out = Tensor::empty(Shape(p.graph.num_rows()), accumulator(p.dtype), "degree norms");
+  with_floating(out.dtype(), "scale", [&](auto tag) {
+    using Acc = AccumulatorOf<typename decltype(tag)::type>;
+    Acc* to = out.view().as<Acc>();
+    const auto offsets = p.graph.offsets();
+    for (std::int64_t v = 0; v < p.graph.num_rows(); ++v) {
+      const auto degree = static_cast<Acc>(offsets[static_cast<std::size_t>(v) + 1] - offsets[static_cast<std::size_t>(v)]);
+      to[v] = (scale.given ? scale.as<Acc>()[v] : Acc{1}) / (p.options.reduce == Reduce::mean && degree > 0 ? degree : Acc{1});
+    }
+  });
+  return out;
+}
+
+Tensor x_gradient(Context& context, const Problem& p, const Tensor& destinations) {
+  SpmmOptions options;
+  options.op = p.options.op == SpmmOp::u_mul_e || p.options.op == SpmmOp::u_div_e ? p.options.op : SpmmOp::copy_u;
+  if (destinations) options.epilogue.col_scale = destinations;
+  options.epilogue.row_scale = p.options.epilogue.col_scale;
+  const ConstTensorView edge = options.op == SpmmOp::copy_u ? ConstTensorView{} : p.edge;
+  const Features wanted = Features::of(p.x.shape);
+  const Graph& reversed = p.graph.transpose();
+  if (wanted.same_size(p.features)) {
+    Tensor grad = spmm(context, reversed, p.out_grad, edge, options);
+    return grad;
+  }
+  const OpDesc desc{OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, edge.given};
+  const Plan plan = make_plan(context, reversed, desc);
+  context.reserve(plan.workspace_bytes);
+  Tensor wide = Tensor::empty(p.features.with_rows(p.graph.num_cols()), accumulator(p.dtype), "the gradient of x");
+  spmm(context, plan, reversed, p.out_grad, edge, wide, options);
+  return reduce_to(wide, wanted, p.dtype);
+}
+
+/// x[u] * out_grad[v] summed over what the edge tensor broadcasts, in the accumulator type.
+Tensor products(Context& context, const Problem& p, const Tensor& x, const Tensor& grad) {
+  const Features wanted = Features::of(p.edge.shape);
+  const Dtype acc = accumulator(p.dtype);
+  if (wanted.width == 1) {
+    SddmmOptions dot;
+    // Shapes as [n, heads, width] even where the caller spelled fewer dimensions.
+    const auto spelled = [&](const Tensor& t) {
+      ConstTensorView view = t;
+      view.shape.rank = 3;
+      return view;
+    };
+    return reduce_to(sddmm(context, p.graph, spelled(x), spelled(grad), dot), wanted, acc);
+  }
+  SddmmOptions mul;
+  mul.op = SddmmOp::mul;
+  if (wanted.heads == p.features.heads) return sddmm(context, p.graph, x, grad, mul);
+  Tensor sum;
+  for (std::int64_t h = 0; h < p.features.heads; ++h) {  // heads one by one: nothing of E x H x F is stored
+    Tensor part = sddmm(context, p.graph, head_of(x.view(), h), head_of(grad.view(), h), mul);
+    if (!sum) {
+      sum = std::move(part);
+    } else {
+      with_floating(acc, "gradient", [&](auto tag) {
+        using Acc = AccumulatorOf<typename decltype(tag)::type>;
+        const auto add = part.span<Acc>();
+        const auto to = sum.span<Acc>();
+        for (std::size_t i = 0; i < to.size(); ++i) to[i] += add[i];
+      });
+    }
+  }
+  return sum;
+}
+
+Tensor edge_gradient(Context& context, const Problem& p, const Tensor& destinations) {
+  const Features wanted = Features::of(p.edge.shape);
+  const Tensor grad = widened(p.out_grad, destinations ? destinations.view() : ConstTensorView{});
+  const ConstTensorView sources = p.options.epilogue.col_scale;
+  Tensor result;
+  if (p.options.op == SpmmOp::u_mul_e || p.options.op == SpmmOp::u_div_e) {
+    result = products(context, p, widened(p.x, sources), grad);
+    if (p.options.op == SpmmOp::u_div_e) {  // d(x / e) / de = -x / e^2
+      divide_in_place(result, p.edge);
+      divide_in_place(result, p.edge);
+      scale_in_place(result, -1);
+    }
+  } else {  // the edge's value enters as it is: its gradient is that of its destination
+    const Tensor narrow = reduce_to(grad, wanted, grad.dtype());
+    SddmmOptions options;
+    options.op = sources.given ? SddmmOp::mul : SddmmOp::copy_rhs;
+    result = sddmm(context, p.graph, sources, narrow, options);
+    if (p.options.op == SpmmOp::u_sub_e) scale_in_place(result, -1);
+  }
+  return reduce_to(result, wanted, p.edge.dtype);
+}
+
+}  // namespace
+
+SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge, ConstTensorView out_grad,
+                            const SpmmOptions& options, WantGradients want) {
+  const Problem p = resolve(context, graph, x, edge, out_grad, options);
+  const bool wants_x = want.x && uses_node(options.op), wants_edge = want.edge && uses_edge(options.op);
+  const Tensor destinations = destination_scale(p);
+  SpmmGradients gradients;
+  if (options.reduce == Reduce::max || options.reduce == Reduce::min) {
+    WEFT_CHECK(options.arg_e.given, invalid_argument, "arg_e is missing: the backward of {} needs the winners the forward returned",
+               name(options.reduce));
+    WEFT_CHECK(options.arg_e.dtype == Dtype::i64 && options.arg_e.shape.rows == graph.num_rows() &&
+                   Features::of(options.arg_e.shape).same_size(p.features) && options.arg_e.ld == options.arg_e.shape.row_size(),
+               invalid_argument, "arg_e is {} {}: expected i64 {} as the forward wrote it", name(options.arg_e.dtype),
+               to_string(options.arg_e.shape), to_string(p.features.with_rows(graph.num_rows())));
+    ExtremumBackwardArgs args;
+    args.op = options.op;
+    args.heads = p.features.heads;
+    args.width = p.features.width;
+    args.x = operand(x, p.features);
+    args.edge = operand(edge, p.features);
+    args.out_grad = operand(out_grad, p.features);
+    args.row_scale = operand(destinations ? destinations.view() : ConstTensorView{});
+    args.col_scale = operand(options.epilogue.col_scale);
+    args.arg_e = options.arg_e.as<EdgeId>();
+    if (wants_x) {
+      gradients.x = Tensor::empty(x.shape, x.dtype, "the gradient of x");
+      args.graph = graph.transpose().view();
+      args.out = result(gradients.x);
+      cpu::extremum_x_gradient(args, Features::of(x.shape).heads, Features::of(x.shape).width, context.threads());
+    }
+    if (wants_edge) {
+      gradients.edge = Tensor::empty(edge.shape, edge.dtype, "the gradient of edge");
+      args.graph = graph.view();
+      args.out = result(gradients.edge);
+      cpu::extremum_edge_gradient(args, Features::of(edge.shape).heads, Features::of(edge.shape).width, context.threads());
+    }
+    return gradients;
+  }
+  if (wants_x) gradients.x = x_gradient(context, p, destinations);
+  if (wants_edge) gradients.edge = edge_gradient(context, p, destinations);
+  return gradients;
+}
+
+}  // namespace weft

@@ -1,0 +1,80 @@
+// Plans and policies as text.
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+#include "core/names.hpp"
+#include "weft/plan.hpp"
+
+namespace weft {
+namespace {
+
+constexpr NameTable<OpKind, 6> kind_names{{{OpKind::spmm, "spmm"},
+                                           {OpKind::sddmm, "sddmm"},
+                                           {OpKind::spmv, "spmv"},
+                                           {OpKind::softmax, "softmax"},
+                                           {OpKind::attention, "attention"},
+                                           {OpKind::segment, "segment"}}};
+constexpr NameTable<ScheduleKind, 2> schedule_names{{{ScheduleKind::rows, "rows"}, {ScheduleKind::edge_split, "edge_split"}}};
+constexpr NameTable<Assignment, 2> assignment_names{
+    {{Assignment::dynamic, "dynamic"}, {Assignment::round_robin, "round_robin"}}};
+
+std::int64_t parse_count(std::string_view key, std::string_view text, std::int64_t most) {
+  std::int64_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  WEFT_CHECK(error == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= most, invalid_argument,
+             "policy {}={}: expected a whole number from 0 to {}", key, text, most);
+  return value;
+}
+
+}  // namespace
+
+std::string_view name(OpKind kind) { return name_in(kind_names, kind); }
+std::string_view name(ScheduleKind kind) { return name_in(schedule_names, kind); }
+std::string_view name(Assignment assignment) { return name_in(assignment_names, assignment); }
+OpKind parse_op_kind(std::string_view text) { return parse_in(kind_names, "operator", text); }
+ScheduleKind parse_schedule(std::string_view text) { return parse_in(schedule_names, "schedule", text); }
+
+Policy parse_policy(std::string_view text) {
+  Policy policy;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const auto equals = item.find('=');
+    WEFT_CHECK(equals != std::string_view::npos, invalid_argument, "policy '{}': expected key=value", item);
+    const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
+    if (key == "schedule") {
+      policy.schedule = parse_schedule(value);
+      policy.schedule_set = true;
+    } else if (key == "tasks") {
+      policy.tasks = parse_count(key, value, 1 << 24);
+    } else if (key == "prefetch") {
+      policy.prefetch_edges = static_cast<int>(parse_count(key, value, 1024));
+    } else if (key == "assignment") {
+      policy.assignment = parse_in(assignment_names, "assignment", value);
+    } else {
+      fail(ErrorCode::invalid_argument, "policy key '{}' is not known: expected schedule, tasks, prefetch or assignment", key);
+    }
+  }
+  return policy;
+}
+
+bool operator==(const Plan& a, const Plan& b) {
+  const auto values = [](const Plan& p) {
+    return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted, p.device.kind,
+                      p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges, p.long_rows, p.pieces,
+                      p.prefetch_edges, p.workspace_bytes);
+  };
+  return values(a) == values(b);
+}
+
+std::string to_string(const Plan& plan) {
+  return fmt::format(
+      "{} {} {}x{} {} on {} ({} threads): {}, {} tasks {}, pieces of {} edges ({} long rows, {} pieces), prefetch {} edges, "
+      "workspace {} bytes",
+      name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
+      to_string(plan.device), plan.threads, name(plan.schedule), plan.tasks, name(plan.assignment), plan.piece_edges,
+      plan.long_rows, plan.pieces, plan.prefetch_edges, plan.workspace_bytes);
+}
+
+}  // namespace weft

@@ -1,0 +1,128 @@
+#include "weft/plan.hpp"
+
+#include <algorithm>
+
+#include "core/names.hpp"
+#include "plan/partition.hpp"
+#include "plan/plan_view.hpp"
+#include "plan/scratch.hpp"
+#include "plan/tuning/cpu.hpp"
+
+namespace weft {
+namespace {
+
+void check(const Context& context, const OpDesc& desc) {
+  WEFT_CHECK(context.device().kind == DeviceKind::cpu, unsupported, "device {} has no planner in this build",
+             to_string(context.device()));
+  WEFT_CHECK(is_floating(desc.dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(desc.dtype));
+  WEFT_CHECK(desc.heads >= 1, invalid_argument, "heads is {}: expected at least 1", desc.heads);
+  WEFT_CHECK(desc.width >= 0, invalid_argument, "width is {}: expected at least 0", desc.width);
+  WEFT_CHECK(desc.heads <= (std::int64_t{1} << 31) && desc.width <= (std::int64_t{1} << 31), invalid_argument,
+             "heads {} x width {}: each may be at most 2^31", desc.heads, desc.width);
+}
+
+// How much longer the slowest thread works than the average, were tasks handed to the next free one.
+double imbalance(const Partition& partition, int threads, Assignment assignment) {
+  std::vector<double> load(static_cast<std::size_t>(threads), 0.0);
+  double sum = 0;
+  for (std::int64_t task = 0; task < partition.tasks(); ++task) {
+    const auto cost = static_cast<double>(partition.cost(task));
+    auto& thread = assignment == Assignment::round_robin ? load[static_cast<std::size_t>(task % threads)]
+                                                         : *std::min_element(load.begin(), load.end());
+    thread += cost;
+    sum += cost;
+  }
+  return sum > 0 ? *std::max_element(load.begin(), load.end()) * threads / sum : 1.0;
+}
+
+PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const LongRows> long_rows) {
+  const tuning::CpuRates rates = tuning::cpu_rates();
+  const OpDesc& d = plan.desc;
+  const double edges = static_cast<double>(graph.num_edges), rows = static_cast<double>(graph.num_rows);
+  const double row_bytes = static_cast<double>(d.heads * d.width) * static_cast<double>(size_of(d.dtype));
+  const double table_bytes = row_bytes * static_cast<double>(graph.num_cols);
+  const bool gathers = d.kind != OpKind::softmax && d.kind != OpKind::segment;
+  const bool cached = table_bytes <= static_cast<double>(tuning::cache_bytes());
+
+  auto partition = std::make_shared<Partition>(make_partition(graph, plan.schedule, plan.tasks, std::move(long_rows)));
+  PlanCandidate c;
+  const double per_thread = 1e3 * plan.threads;  // GB/s -> bytes a microsecond, all threads
+  c.gather_us = gathers ? edges * row_bytes / ((cached ? rates.cached_gather_gb_s : rates.memory_gather_gb_s) * per_thread) : 0;
+  const double streamed = edges * (4.0 + (d.weighted ? static_cast<double>(size_of(d.dtype) * static_cast<std::size_t>(d.heads)) : 0.0)) +
+                          rows * (8.0 + row_bytes) + (gathers ? 0.0 : edges * row_bytes);
+  c.stream_us = streamed / (rates.stream_gb_s * per_thread);
+  c.compute_us = 2.0 * edges * static_cast<double>(d.heads * d.width) / (rates.gflop_s * per_thread);
+  c.imbalance = imbalance(*partition, plan.threads, plan.assignment);
+  c.overhead_us = (plan.threads > 1 ? rates.start_us : 0.0) + static_cast<double>(plan.tasks) * rates.task_us / plan.threads +
+                  static_cast<double>(plan.pieces) * row_bytes * 2 / (rates.stream_gb_s * 1e3);
+  c.total_us = std::max(c.gather_us + c.stream_us, c.compute_us) * c.imbalance + c.overhead_us;
+  plan.modelled_us = c.total_us;
+  plan.partition = std::move(partition);
+  c.plan = std::move(plan);
+  return c;
+}
+
+}  // namespace
+
+PlanReport explain_view(const Context& context, const GraphView& graph, const void* identity, const OpDesc& desc,
+                        const Policy& policy) {
+  check(context, desc);
+  WEFT_CHECK(policy.tasks >= 0, invalid_argument, "policy tasks is {}: expected 0 (the planner's choice) or more",
+             policy.tasks);
+  auto long_rows = std::make_shared<const LongRows>(find_long_rows(graph, context.threads()));
+  Plan base;
+  base.desc = desc;
+  base.device = context.device();
+  base.threads = context.threads();
+  base.assignment = policy.assignment;
+  base.piece_edges = piece_edges;
+  base.long_rows = static_cast<std::int64_t>(long_rows->rows.size());
+  base.pieces = long_rows->slots;
+  base.graph = identity;
+  const std::int64_t row_bytes = desc.heads * desc.width * static_cast<std::int64_t>(size_of(desc.dtype));
+  base.prefetch_edges = policy.prefetch_edges >= 0 ? policy.prefetch_edges : tuning::prefetch_edges(row_bytes);
+
+  const std::int64_t work = graph.num_edges + graph.num_rows;
+  const std::int64_t smallest = std::max<std::int64_t>(64, tuning::task_elements() / std::max<std::int64_t>(1, desc.heads * desc.width));
+  const std::int64_t most = std::clamp<std::int64_t>(work / smallest, 1, std::int64_t{base.threads} * 64);
+
+  PlanReport report;
+  for (const ScheduleKind schedule : {ScheduleKind::edge_split, ScheduleKind::rows}) {
+    if (policy.schedule_set && schedule != policy.schedule) continue;
+    std::int64_t before = 0;
+    for (const std::int64_t per_thread : {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}, std::int64_t{64}}) {
+      const std::int64_t tasks = policy.tasks > 0 ? policy.tasks : std::min(most, base.threads * per_thread);
+      if (tasks == before) continue;
+      before = tasks;
+      Plan plan = base;
+      plan.schedule = schedule;
+      plan.tasks = tasks;
+      plan.workspace_bytes = scratch_bytes(plan);
+      report.candidates.push_back(evaluate(graph, std::move(plan), long_rows));
+    }
+  }
+  const auto best = std::min_element(report.candidates.begin(), report.candidates.end(),
+                                     [](const auto& a, const auto& b) { return a.total_us < b.total_us; });
+  best->chosen = true;
+  report.reason = fmt::format(
+      "{} with {} tasks: lowest modelled time; the slowest thread has {:.2f} times the average work, {} of {} rows are "
+      "longer than {} edges and are cut",
+      name(best->plan.schedule), best->plan.tasks, best->imbalance, best->plan.long_rows, graph.num_rows, piece_edges);
+  return report;
+}
+
+Plan chosen(PlanReport report) {
+  for (auto& candidate : report.candidates)
+    if (candidate.chosen) return std::move(candidate.plan);
+  fail(ErrorCode::internal, "the planner chose nothing among {} candidates", report.candidates.size());
+}
+
+PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
+  return explain_view(context, graph.view(), graph.identity(), desc, policy);
+}
+
+Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
+  return chosen(explain_plan(context, graph, desc, policy));
+}
+
+}  // namespace weft

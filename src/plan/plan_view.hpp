@@ -1,0 +1,13 @@
+// Planning for anything with row offsets: graphs, and the segments that are no graph.
+#pragma once
+
+#include "weft/plan.hpp"
+
+namespace weft {
+
+PlanReport explain_view(const Context& context, const GraphView& graph, const void* identity, const OpDesc& desc,
+                        const Policy& policy = {});
+/// The plan a report settled on.
+Plan chosen(PlanReport report);
+
+}  // namespace weft

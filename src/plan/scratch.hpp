@@ -1,0 +1,95 @@
+// The scratch memory of every CPU operator: one function sizes it while planning (over a counting
+// arena) and carves it while running, so the two cannot disagree.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "plan/partition.hpp"
+#include "weft/context.hpp"
+#include "weft/plan.hpp"
+
+namespace weft {
+
+/// Partial sums waiting to be united: level i holds the sum of 2^i blocks (or pieces). Enough levels
+/// for any row of a graph that fits 63-bit edge counts would waste memory, so they follow the degree.
+inline int tree_levels(std::int64_t leaves) { return std::bit_width(static_cast<std::uint64_t>(leaves)) + 1; }
+
+/// What a kernel that reduces rows needs, in the accumulator type.
+template <class Acc>
+struct RowScratch {
+  std::span<Acc> levels;         // [threads, levels a thread, row]
+  std::span<Acc> staged;         // [threads, block_edges, heads * 2]: edge scalars of one block
+  std::span<Acc> bias;           // [row]
+  std::span<Acc> slots;          // [pieces, row]: results of the pieces of long rows
+  std::span<std::int32_t> args;  // [threads, row]: winning edge of a piece, counted from its start
+  std::span<EdgeId> slot_args;   // [pieces, row]
+  int levels_per_thread = 0;
+  std::int64_t row = 0, heads = 0;
+
+  static RowScratch take(Arena& arena, const Plan& plan) {
+    const auto threads = static_cast<std::size_t>(plan.threads);
+    const auto pieces = static_cast<std::size_t>(plan.pieces);
+    const bool extremum = plan.desc.reduce == Reduce::max || plan.desc.reduce == Reduce::min;
+    RowScratch s;
+    s.row = plan.desc.heads * plan.desc.width;
+    s.heads = plan.desc.heads;
+    const auto row_size = static_cast<std::size_t>(s.row);
+    s.levels_per_thread = std::max(tree_levels(piece_edges / block_edges), tree_levels(plan.pieces));
+    s.levels = arena.take<Acc>(threads * static_cast<std::size_t>(s.levels_per_thread) * row_size, "partial sums");
+    s.staged = arena.take<Acc>(threads * block_edges * 2 * static_cast<std::size_t>(s.heads), "staged edge values");
+    s.bias = arena.take<Acc>(row_size, "the bias");
+    s.slots = arena.take<Acc>(pieces * row_size, "pieces of long rows");
+    if (extremum) {
+      s.args = arena.take<std::int32_t>(threads * row_size, "winning edges");
+      s.slot_args = arena.take<EdgeId>(pieces * row_size, "winning edges of long rows");
+    }
+    return s;
+  }
+
+  Acc* level(int thread, int i) const { return levels.data() + (std::int64_t{thread} * levels_per_thread + i) * row; }
+  Acc* stage(int thread) const { return staged.data() + std::int64_t{thread} * block_edges * 2 * heads; }
+  Acc* slot(std::int64_t i) const { return slots.data() + i * row; }
+  std::int32_t* arg(int thread) const { return args.data() + std::int64_t{thread} * row; }
+  EdgeId* slot_arg(std::int64_t i) const { return slot_args.data() + i * row; }
+};
+
+/// What softmax and attention need beside it: the scores of one piece, and each piece's maximum and sum.
+template <class Acc>
+struct SoftmaxScratch {
+  std::span<Acc> scores;   // [threads, heads, piece_edges]
+  std::span<Acc> weights;  // [threads, heads, piece_edges]: the gradients, in a backward pass
+  std::span<Acc> maxima;   // [pieces, heads]
+  std::span<Acc> sums;     // [pieces, heads]
+  std::span<Acc> row_max;  // [threads, heads]
+  std::span<Acc> row_sum;  // [threads, heads]
+  std::int64_t heads = 0;
+
+  static SoftmaxScratch take(Arena& arena, const Plan& plan) {
+    const auto threads = static_cast<std::size_t>(plan.threads);
+    const auto h = static_cast<std::size_t>(plan.desc.heads);
+    const auto pieces = static_cast<std::size_t>(plan.pieces);
+    SoftmaxScratch s;
+    s.heads = plan.desc.heads;
+    s.scores = arena.take<Acc>(threads * h * piece_edges, "scores");
+    s.weights = arena.take<Acc>(threads * h * piece_edges, "score gradients");
+    s.maxima = arena.take<Acc>(pieces * h, "maxima of pieces");
+    s.sums = arena.take<Acc>(pieces * h, "sums of pieces");
+    s.row_max = arena.take<Acc>(threads * h, "row maxima");
+    s.row_sum = arena.take<Acc>(threads * h, "row sums");
+    return s;
+  }
+
+  Acc* score(int thread) const { return scores.data() + std::int64_t{thread} * heads * piece_edges; }
+  Acc* weight(int thread) const { return weights.data() + std::int64_t{thread} * heads * piece_edges; }
+  Acc* piece_max(std::int64_t slot) const { return maxima.data() + slot * heads; }
+  Acc* piece_sum(std::int64_t slot) const { return sums.data() + slot * heads; }
+  Acc* max_of(int thread) const { return row_max.data() + std::int64_t{thread} * heads; }
+  Acc* sum_of(int thread) const { return row_sum.data() + std::int64_t{thread} * heads; }
+};
+
+/// Exact bytes of workspace the planned operator carves.
+std::size_t scratch_bytes(const Plan& plan);
+
+}  // namespace weft
