@@ -22,14 +22,14 @@ struct PowerlawSpec {  // degrees from a power law, endpoints by degree, planted
   std::int64_t nodes = 100'000;
   std::int64_t edges = 1'000'000;
   double exponent = 2.3;
-  double max_degree = 0;            // 0: 8 % of the nodes
-  std::int64_t communities = 0;     // 0: none
-  double inside = 0.7;              // share of edges that stay inside their community
-  bool shuffled = true;             // false: a community's nodes have neighbouring ids
+  double max_degree = 0;         // 0: 8 % of the nodes, or 4 * mean + 4 where that is more
+  std::int64_t communities = 0;  // 0: none
+  double inside = 0.7;           // share of edges that stay inside their community
+  bool shuffled = true;          // false: a community's nodes have neighbouring ids
   std::uint64_t seed = 1;
 };
 
-struct GridSpec {  // side x side, four neighbours each
+struct GridSpec {  // side x side, up to four neighbours each; the borders do not wrap
   std::int64_t side = 256;
 };
 
@@ -44,7 +44,7 @@ struct UniformSpec {  // both ends of every edge drawn evenly
   std::uint64_t seed = 1;
 };
 
-struct StarSpec {  // every node points at node 0
+struct StarSpec {  // every other node points at node 0
   std::int64_t nodes = 100'000;
 };
 

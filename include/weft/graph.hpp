@@ -16,13 +16,13 @@ namespace weft {
 
 /// Plain pointers to a graph's arrays, as kernels take them.
 struct GraphView {
-  std::int64_t num_rows = 0;           // destinations
-  std::int64_t num_cols = 0;           // sources
+  std::int64_t num_rows = 0;  // destinations
+  std::int64_t num_cols = 0;  // sources
   std::int64_t num_edges = 0;
-  const EdgeId* offsets = nullptr;     // [num_rows + 1]
-  const NodeId* rows = nullptr;        // [num_edges], null unless asked for
-  const NodeId* cols = nullptr;        // [num_edges], ascending within a row for graphs built from COO
-  const EdgeId* edge_ids = nullptr;    // [num_edges], null where edge k's id is k
+  const EdgeId* offsets = nullptr;   // [num_rows + 1]
+  const NodeId* rows = nullptr;      // [num_edges], null unless asked for
+  const NodeId* cols = nullptr;      // [num_edges], ascending within a row for graphs built from COO
+  const EdgeId* edge_ids = nullptr;  // [num_edges], null where edge k's id is k
 
   EdgeId edge_id(EdgeId k) const { return edge_ids != nullptr ? edge_ids[k] : k; }
 };
@@ -33,8 +33,8 @@ enum class Validate { full, trusted };
 struct DegreeStats {
   std::int64_t min = 0, max = 0, median = 0, p90 = 0, p99 = 0;
   double mean = 0, stddev = 0;
-  std::int64_t empty = 0;                     // rows of degree 0
-  std::vector<std::int64_t> histogram;        // [i]: degree 0, then degrees in [2^(i-1), 2^i)
+  std::int64_t empty = 0;               // rows of degree 0
+  std::vector<std::int64_t> histogram;  // [i]: degree 0, then degrees in [2^(i-1), 2^i)
 };
 
 class Graph {
@@ -43,16 +43,15 @@ class Graph {
 
   /// From an edge list in any order; edge k runs from sources[k] to destinations[k] and keeps the id
   /// k. Duplicates and self-loops stay. Edges are stored by destination, then source, then id.
-  static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources,
-                        std::span<const NodeId> destinations, std::span<const NodeId> sources);
+  static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources, std::span<const NodeId> destinations,
+                        std::span<const NodeId> sources);
   /// From compressed rows, copied as they are: edge k is the k-th stored one.
-  static Graph from_csr(std::int64_t num_destinations, std::int64_t num_sources,
-                        std::span<const EdgeId> offsets, std::span<const NodeId> cols);
+  static Graph from_csr(std::int64_t num_destinations, std::int64_t num_sources, std::span<const EdgeId> offsets,
+                        std::span<const NodeId> cols);
   /// From arrays weft takes over; `edge_ids` may be empty. `keeper` is held as long as any copy of
   /// the graph lives: a mapped file, say.
-  static Graph adopt(std::int64_t num_destinations, std::int64_t num_sources,
-                     std::span<const EdgeId> offsets, std::span<const NodeId> cols,
-                     std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper,
+  static Graph adopt(std::int64_t num_destinations, std::int64_t num_sources, std::span<const EdgeId> offsets,
+                     std::span<const NodeId> cols, std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper,
                      Validate validate = Validate::full);
 
   std::int64_t num_rows() const;

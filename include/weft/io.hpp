@@ -15,10 +15,10 @@ namespace weft {
 /// A graph as a file holds it.
 struct GraphFile {
   Graph graph;
-  Tensor values;        // one value an edge by id, or none
-  std::string name;     // the file's name without folder and endings, or the generator's SPEC
-  std::string format;   // "weft", "npz", "mtx", "csr", "generated"
-  std::string note;     // what a reader should say to a person: "synthetic stand-in for ..."
+  Tensor values;       // one value an edge by id, or none
+  std::string name;    // the file's name without folder and endings, or the generator's SPEC
+  std::string format;  // "weft", "npz", "mtx", "csr", "generated"
+  std::string note;    // what a reader should say to a person: "synthetic stand-in for ..."
 };
 
 /// Told now and then how far long work has come; `total` is 0 where it is not known.

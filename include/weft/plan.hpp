@@ -33,7 +33,7 @@ struct OpDesc {
   OpKind kind = OpKind::spmm;
   Dtype dtype = Dtype::f32;
   std::int64_t heads = 1;
-  std::int64_t width = 1;        // features a head of the output (of the operands, for sddmm's dot)
+  std::int64_t width = 1;  // features a head of the output (of the operands, for sddmm's dot)
   Reduce reduce = Reduce::sum;
   bool weighted = true;
 };
@@ -58,14 +58,14 @@ struct Plan {
   ScheduleKind schedule = ScheduleKind::edge_split;
   Assignment assignment = Assignment::dynamic;
   std::int64_t tasks = 0;
-  std::int64_t piece_edges = 0;      // a row longer than this is cut into pieces of it
-  std::int64_t long_rows = 0;        // rows that are cut
-  std::int64_t pieces = 0;           // staging slots their pieces take
-  int prefetch_edges = 0;            // how far ahead source rows are asked for
-  std::size_t workspace_bytes = 0;   // exact
+  std::int64_t piece_edges = 0;     // a row longer than this is cut into pieces of it
+  std::int64_t long_rows = 0;       // rows that are cut
+  std::int64_t pieces = 0;          // staging slots their pieces take
+  int prefetch_edges = 0;           // how far ahead source rows are asked for
+  std::size_t workspace_bytes = 0;  // exact
   double modelled_us = 0;
 
-  const void* graph = nullptr;       // identity of the graph it was made for
+  const void* graph = nullptr;  // identity of the graph it was made for
   std::shared_ptr<const Partition> partition;
 
   /// Equal choices; the arrays behind them and the graph do not count.

@@ -64,8 +64,7 @@ struct ConstTensorView {
 /// The same, writable.
 struct TensorView : ConstTensorView {
   TensorView() = default;
-  TensorView(void* memory, Dtype type, Shape size, Device where = {})
-      : ConstTensorView(memory, type, size, where) {}
+  TensorView(void* memory, Dtype type, Shape size, Device where = {}) : ConstTensorView(memory, type, size, where) {}
   template <class T>
   TensorView(std::span<T> values, Shape size) : TensorView(values.data(), dtype_of<T>, size) {}
 

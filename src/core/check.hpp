@@ -18,8 +18,8 @@ template <class... Args>
 
 /// WEFT_CHECK(condition, code, "format", values...): throws weft::Error unless the condition holds.
 /// The message names the argument, its value, what was expected and what to do.
-#define WEFT_CHECK(condition, code, ...)                        \
-  do {                                                          \
-    if (!(condition)) [[unlikely]]                              \
-      ::weft::fail(::weft::ErrorCode::code, __VA_ARGS__);       \
+#define WEFT_CHECK(condition, code, ...)                  \
+  do {                                                    \
+    if (!(condition)) [[unlikely]]                        \
+      ::weft::fail(::weft::ErrorCode::code, __VA_ARGS__); \
   } while (false)

@@ -1,5 +1,7 @@
 #include "weft/context.hpp"
 
+#include <limits>
+
 #include "core/check.hpp"
 #include "core/memory.hpp"
 #include "core/parallel.hpp"
@@ -7,14 +9,18 @@
 namespace weft {
 
 void* Arena::take_bytes(std::size_t count, std::size_t element, std::string_view what) {
-  used_ = (used_ + alignment - 1) & ~(alignment - 1);
-  const std::size_t begin = used_;
-  used_ += count * element;
-  if (counting()) return nullptr;
-  WEFT_CHECK(used_ <= capacity_, invalid_argument,
+  constexpr std::size_t limit = std::numeric_limits<std::ptrdiff_t>::max();
+  const std::size_t begin = (used_ + alignment - 1) & ~(alignment - 1);
+  WEFT_CHECK(count <= (limit - begin) / element, invalid_argument,
+             "a workspace cannot hold {} elements of {} bytes for {}: more than the address space holds", count,
+             element, what);
+  const std::size_t end = begin + count * element;
+  WEFT_CHECK(counting() || end <= capacity_, invalid_argument,
              "the context's workspace holds {} bytes, but {} ends at byte {}: call Context::reserve with the plan's "
              "workspace_bytes first",
-             capacity_, what, used_);
+             capacity_, what, end);
+  used_ = end;
+  if (counting()) return nullptr;
   return base_ + begin;
 }
 
@@ -62,6 +68,8 @@ CUstream_st* Context::stream() const { return state_->stream; }
 
 void Context::reserve(std::size_t bytes) {
   if (bytes <= state_->capacity) return;
+  WEFT_CHECK(bytes <= std::numeric_limits<std::ptrdiff_t>::max(), out_of_memory,
+             "cannot reserve a workspace of {} bytes: more than the address space holds", bytes);
   state_->workspace = {};  // give the old block back before asking for the larger one
   state_->capacity = 0;
   state_->workspace = Buffer<std::byte>(bytes + Arena::alignment, "the workspace of a context");

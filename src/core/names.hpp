@@ -13,11 +13,20 @@ namespace weft {
 template <class Enum, std::size_t N>
 using NameTable = std::array<std::pair<Enum, std::string_view>, N>;
 
+/// "unknown" for a value that is none of the enumerators: messages about such a value must still print.
 template <class Enum, std::size_t N>
 std::string_view name_in(const NameTable<Enum, N>& table, Enum value) {
   for (const auto& [key, text] : table)
     if (key == value) return text;
-  fail(ErrorCode::internal, "enumerator {} has no name", static_cast<int>(value));
+  return "unknown";
+}
+
+/// An Error unless `value` is one of the enumerators up to `last`, the enum's last one.
+template <class Enum>
+void check_enum(Enum value, Enum last, std::string_view what) {
+  WEFT_CHECK(static_cast<unsigned>(value) <= static_cast<unsigned>(last), invalid_argument,
+             "{} is {}, which is no enumerator: expected 0 to {}", what, static_cast<unsigned>(value),
+             static_cast<unsigned>(last));
 }
 
 template <class Enum, std::size_t N>

@@ -9,19 +9,9 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "weft/context.hpp"
-
-// libgomp's barriers are invisible to ThreadSanitizer; these two calls tell it what they order.
-#if defined(__SANITIZE_THREAD__)
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-#define WEFT_ORDER_BEFORE(address) __tsan_release(address)
-#define WEFT_ORDER_AFTER(address) __tsan_acquire(address)
-#else
-#define WEFT_ORDER_BEFORE(address) static_cast<void>(address)
-#define WEFT_ORDER_AFTER(address) static_cast<void>(address)
-#endif
 
 namespace weft {
 namespace {
@@ -40,7 +30,8 @@ struct Job {
       if (order == TaskOrder::round_robin) {
         for (std::int64_t t = thread; t < tasks && !stop.load(std::memory_order_relaxed); t += threads) body(t, thread);
       } else {
-        for (std::int64_t t; !stop.load(std::memory_order_relaxed) && (t = next.fetch_add(1, std::memory_order_relaxed)) < tasks;)
+        for (std::int64_t t;
+             !stop.load(std::memory_order_relaxed) && (t = next.fetch_add(1, std::memory_order_relaxed)) < tasks;)
           body(t, thread);
       }
     } catch (...) {
@@ -75,14 +66,16 @@ void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder or
   if (used == 1) {
     job.work(0, 1);
   } else {
-    WEFT_ORDER_BEFORE(&job);
+#if defined(__SANITIZE_THREAD__)
+    // ThreadSanitizer does not see what libgomp's barriers order; it does see threads start and end.
+    std::vector<std::thread> team;
+    for (int thread = 1; thread < used; ++thread) team.emplace_back([&job, thread, used] { job.work(thread, used); });
+    job.work(0, used);
+    for (std::thread& member : team) member.join();
+#else
 #pragma omp parallel num_threads(used)
-    {
-      WEFT_ORDER_AFTER(&job);
-      job.work(omp_get_thread_num(), omp_get_num_threads());  // the team may be smaller than asked for
-      WEFT_ORDER_BEFORE(&job);
-    }
-    WEFT_ORDER_AFTER(&job);
+    job.work(omp_get_thread_num(), omp_get_num_threads());  // the team may be smaller than asked for
+#endif
   }
   if (job.error) std::rethrow_exception(job.error);
 }

@@ -13,8 +13,7 @@ namespace weft {
 class TaskBody {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, TaskBody>)
-  TaskBody(F&& f)  // NOLINT: implicit by design
+  requires(!std::is_same_v<std::remove_cvref_t<F>, TaskBody>) TaskBody(F&& f)  // NOLINT: implicit by design
       : object_(const_cast<void*>(static_cast<const void*>(&f))),
         call_([](void* object, std::int64_t task, int thread) {
           (*static_cast<std::remove_reference_t<F>*>(object))(task, thread);
@@ -35,7 +34,8 @@ void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder or
 /// body(begin, end) over [0, count) cut into even pieces of at least `grain`.
 template <class F>
 void parallel_ranges(int threads, std::int64_t count, std::int64_t grain, F&& body) {
-  const std::int64_t pieces = std::clamp<std::int64_t>(count / std::max<std::int64_t>(grain, 1), 1, std::int64_t{threads} * 8);
+  const std::int64_t pieces =
+      std::clamp<std::int64_t>(count / std::max<std::int64_t>(grain, 1), 1, std::int64_t{threads} * 8);
   parallel_tasks(threads, pieces, [&](std::int64_t piece, int) {
     const auto border = [&](std::int64_t i) { return count / pieces * i + std::min(i, count % pieces); };
     body(border(piece), border(piece + 1));

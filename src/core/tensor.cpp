@@ -51,7 +51,7 @@ ConstTensorView columns(ConstTensorView view, std::int64_t first, std::int64_t w
   WEFT_CHECK(view.shape.rank == 2, invalid_argument, "columns of a tensor {}: expected two dimensions",
              to_string(view.shape));
   WEFT_CHECK(first >= 0 && width >= 0 && first <= view.shape.width - width, invalid_argument,
-             "columns {} to {} of a tensor {}: outside it", first, first + width - 1, to_string(view.shape));
+             "columns from {}, {} of them, of a tensor {}: outside it", first, width, to_string(view.shape));
   view.data = static_cast<const std::byte*>(view.data) + first * static_cast<std::int64_t>(size_of(view.dtype));
   view.shape.width = width;
   return view;

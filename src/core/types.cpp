@@ -21,7 +21,8 @@ Half::Half(float value) {
   const std::uint32_t sign = (word >> 16) & 0x8000u;
   const std::uint32_t magnitude = word & 0x7fffffffu;
   if (magnitude >= 0x7f800000u) {  // infinity, or NaN kept a quiet NaN
-    bits = static_cast<std::uint16_t>(sign | 0x7c00u | (magnitude > 0x7f800000u ? 0x200u | ((magnitude >> 13) & 0x3ffu) : 0u));
+    bits = static_cast<std::uint16_t>(sign | 0x7c00u |
+                                      (magnitude > 0x7f800000u ? 0x200u | ((magnitude >> 13) & 0x3ffu) : 0u));
   } else if (magnitude >= 0x477ff000u) {  // 65520 and more round to infinity
     bits = static_cast<std::uint16_t>(sign | 0x7c00u);
   } else if (magnitude >= 0x38800000u) {  // normal: rebias, then round the 13 dropped bits to even
