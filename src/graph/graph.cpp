@@ -1,0 +1,107 @@
+#include "weft/graph.hpp"
+
+#include "graph/graph_impl.hpp"
+#include "graph/scan.hpp"
+
+namespace weft {
+namespace {
+
+constexpr EdgeId no_offsets[1] = {0};
+
+}  // namespace
+
+GraphView Graph::Impl::view() const {
+  return {num_rows, num_cols,    static_cast<std::int64_t>(cols.size()),      offsets.data(),
+          nullptr,  cols.data(), edge_ids.empty() ? nullptr : edge_ids.data()};
+}
+
+std::size_t Graph::Impl::bytes() const {
+  return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows.size() * sizeof(NodeId);
+}
+
+const Graph::Impl& Graph::Impl::of(const Graph& graph) {
+  static const Graph none;
+  return graph.impl_ ? *graph.impl_ : *none.impl_;
+}
+
+Graph Graph::Impl::make(std::int64_t num_rows, std::int64_t num_cols, std::span<const EdgeId> offsets,
+                        std::span<const NodeId> cols, std::span<const EdgeId> edge_ids,
+                        std::shared_ptr<const void> keeper) {
+  auto pair = std::make_shared<Pair>();
+  Impl& given = pair->given;
+  given.num_rows = num_rows;
+  given.num_cols = num_cols;
+  given.offsets = offsets;
+  given.cols = cols;
+  given.edge_ids = edge_ids;
+  given.keeper = std::move(keeper);
+  given.pair = pair->reversed.pair = pair.get();
+  return Graph(std::shared_ptr<const Impl>(pair, &given));
+}
+
+Graph own(std::int64_t num_rows, std::int64_t num_cols, EdgeArrays arrays) {
+  const auto kept = std::make_shared<const EdgeArrays>(std::move(arrays));
+  return Graph::adopt(num_rows, num_cols, {kept->offsets.data(), kept->offsets.size()},
+                      {kept->nodes.data(), kept->nodes.size()}, {kept->ids.data(), kept->ids.size()}, kept,
+                      Validate::trusted);
+}
+
+Graph::Graph() : Graph(Impl::make(0, 0, no_offsets, {}, {}, {})) {}
+Graph::Graph(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+std::int64_t Graph::num_rows() const { return Impl::of(*this).num_rows; }
+std::int64_t Graph::num_cols() const { return Impl::of(*this).num_cols; }
+std::int64_t Graph::num_edges() const { return static_cast<std::int64_t>(Impl::of(*this).cols.size()); }
+std::span<const EdgeId> Graph::offsets() const { return Impl::of(*this).offsets; }
+std::span<const NodeId> Graph::cols() const { return Impl::of(*this).cols; }
+std::span<const EdgeId> Graph::edge_ids() const { return Impl::of(*this).edge_ids; }
+GraphView Graph::view() const { return Impl::of(*this).view(); }
+const void* Graph::identity() const { return &Impl::of(*this); }
+
+std::span<const NodeId> Graph::rows() const {
+  const Impl& impl = Impl::of(*this);
+  const std::lock_guard guard(impl.pair->lock);
+  Impl& half = &impl == &impl.pair->given ? impl.pair->given : impl.pair->reversed;
+  if (!half.rows_built) {
+    Buffer<NodeId> rows(half.cols.size(), "rows of a graph");
+    parallel_runs(
+        half.offsets.data(), half.num_rows, static_cast<EdgeId>(half.cols.size()),
+        [out = rows.data()](NodeId row, EdgeId first, EdgeId last) { std::fill(out + first, out + last, row); });
+    half.rows = std::move(rows);
+    half.rows_built = true;
+  }
+  return {half.rows.data(), half.rows.size()};
+}
+
+GraphView Graph::view_with_rows() const {
+  GraphView result = view();
+  result.rows = rows().data();
+  return result;
+}
+
+Graph Graph::transpose() const {
+  const Impl& impl = Impl::of(*this);
+  Impl::Pair& pair = *impl.pair;
+  if (&impl == &pair.reversed) return Graph(std::shared_ptr<const Impl>(impl_, &pair.given));
+  const std::lock_guard guard(pair.lock);
+  if (!pair.reversed_built) {
+    const auto kept = std::make_shared<const EdgeArrays>(reverse_edges(pair.given.view()));
+    Impl& half = pair.reversed;
+    half.num_rows = pair.given.num_cols;
+    half.num_cols = pair.given.num_rows;
+    half.offsets = {kept->offsets.data(), kept->offsets.size()};
+    half.cols = {kept->nodes.data(), kept->nodes.size()};
+    half.edge_ids = {kept->ids.data(), kept->ids.size()};
+    half.keeper = kept;
+    pair.reversed_built = true;
+  }
+  return Graph(std::shared_ptr<const Impl>(impl_, &pair.reversed));
+}
+
+std::size_t Graph::bytes() const {
+  const Impl::Pair& pair = *Impl::of(*this).pair;
+  const std::lock_guard guard(Impl::of(*this).pair->lock);
+  return pair.given.bytes() + pair.reversed.bytes();
+}
+
+}  // namespace weft

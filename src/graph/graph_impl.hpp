@@ -1,0 +1,49 @@
+// What stands behind a Graph. A graph and its transpose live and die together: both are halves of one
+// pair, and every Graph that shows either half owns the whole pair. Neither half owns the other, so
+// there is no cycle, and the transpose of the transpose is the first half itself.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "core/memory.hpp"
+#include "graph/counting_sort.hpp"
+#include "weft/graph.hpp"
+
+namespace weft {
+
+struct Graph::Impl {
+  struct Pair;
+
+  std::int64_t num_rows = 0, num_cols = 0;
+  std::span<const EdgeId> offsets;
+  std::span<const NodeId> cols;
+  std::span<const EdgeId> edge_ids;
+  std::shared_ptr<const void> keeper;  // of the three arrays
+  Buffer<NodeId> rows;                 // built on demand
+  bool rows_built = false;
+  Pair* pair = nullptr;
+
+  GraphView view() const;
+  std::size_t bytes() const;
+
+  /// The half `graph` shows; one without nodes for a Graph that was moved from.
+  static const Impl& of(const Graph& graph);
+  static Graph make(std::int64_t num_rows, std::int64_t num_cols, std::span<const EdgeId> offsets,
+                    std::span<const NodeId> cols, std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper);
+};
+
+struct Graph::Impl::Pair {
+  std::mutex lock;  // over everything built on demand in both halves
+  bool reversed_built = false;
+  Impl given, reversed;
+};
+
+/// A graph over arrays built inside weft, taken to be right.
+Graph own(std::int64_t num_rows, std::int64_t num_cols, EdgeArrays arrays);
+
+/// An Error unless the count fits the 32 bits of a node id.
+void check_node_count(std::int64_t count, std::string_view argument);
+
+}  // namespace weft
