@@ -1,0 +1,14 @@
+// Matrix Market coordinate files: what the reader and the writer share.
+#pragma once
+
+#include "graph/io/format.hpp"
+
+namespace weft::io {
+
+inline constexpr std::string_view mtx_banner = "%%MatrixMarket";
+
+GraphFile read_mtx(const Source& source, const ReadOptions& options);
+/// Edges in the order of their ids, so that a reader gives every edge its id again.
+void write_mtx(AtomicWriter& out, const Graph& graph, ConstTensorView values, const Progress& progress);
+
+}  // namespace weft::io
