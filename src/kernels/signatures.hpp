@@ -85,8 +85,8 @@ struct AttentionEdgeArgs {
   AttentionArgs forward;  // out, row_max, row_sum are read here
   Operand out_grad;       // by row
   Result alpha;
-  Result score_grad;      // may be absent: then only alpha is written
-  Result bias_grad;       // may be absent
+  Result score_grad;  // may be absent: then only alpha is written
+  Result bias_grad;   // may be absent
 };
 
 /// out[v] = sum over u -> v of edge * f(col[u] + row[v]), a head at a time: f is leaky_relu itself, or

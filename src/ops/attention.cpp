@@ -3,6 +3,7 @@
 namespace weft {
 
 AttentionShape resolve(const Context& context, const Graph& graph, const AttentionInputs& in) {
+  check_enum(in.score, Score::dot, "score");
   check_tensor(context, in.value, "value", graph.num_cols(), "source node");
   check_tensor(context, in.src, "src", graph.num_cols(), "source node");
   check_tensor(context, in.dst, "dst", graph.num_rows(), "destination node");
@@ -12,12 +13,15 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
   AttentionShape shape;
   shape.value = Features::of(in.value.shape);
   shape.score = Features::of(in.src.shape);
-  WEFT_CHECK(shape.score.heads == shape.value.heads, invalid_argument, "src has shape {} and value {}: expected the same number of heads",
-             to_string(in.src.shape), to_string(in.value.shape));
-  WEFT_CHECK(Features::of(in.dst.shape).same_size(shape.score), invalid_argument, "dst has shape {}: expected the heads and width of src, {}",
-             to_string(in.dst.shape), to_string(in.src.shape));
+  WEFT_CHECK(shape.score.heads == shape.value.heads, invalid_argument,
+             "src has shape {} and value {}: expected the same number of heads", to_string(in.src.shape),
+             to_string(in.value.shape));
+  WEFT_CHECK(Features::of(in.dst.shape).same_size(shape.score), invalid_argument,
+             "dst has shape {}: expected the heads and width of src, {}", to_string(in.dst.shape),
+             to_string(in.src.shape));
   WEFT_CHECK(in.score != Score::gat || shape.score.width == 1, invalid_argument,
-             "src has shape {}: gat takes one value a head, [nodes, heads, 1] (per_head() makes it so)", to_string(in.src.shape));
+             "src has shape {}: gat takes one value a head, [nodes, heads, 1] (per_head() makes it so)",
+             to_string(in.src.shape));
   if (in.score == Score::gatv2) {
     check_tensor(context, in.attn, "attn", 1, "layer ([1, heads, width])", shape.score);
     check_dtype(in.attn, "attn", dtype, "as value has");
@@ -26,8 +30,8 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
   }
   if (in.bias.given) {
     check_tensor(context, in.bias, "bias", graph.num_edges(), "edge", Features{shape.value.heads, 1, 3});
-    WEFT_CHECK(in.bias.dtype == dtype || in.bias.dtype == accumulator(dtype), invalid_argument, "bias has dtype {}: expected {} or {}",
-               name(in.bias.dtype), name(dtype), name(accumulator(dtype)));
+    WEFT_CHECK(in.bias.dtype == dtype || in.bias.dtype == accumulator(dtype), invalid_argument,
+               "bias has dtype {}: expected {} or {}", name(in.bias.dtype), name(dtype), name(accumulator(dtype)));
   }
   shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
   return shape;
@@ -51,8 +55,8 @@ AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const Att
   return args;
 }
 
-void check_results(const Context& context, const Graph& graph, const AttentionShape& shape, ConstTensorView out, ConstTensorView row_max,
-                   ConstTensorView row_sum) {
+void check_results(const Context& context, const Graph& graph, const AttentionShape& shape, ConstTensorView out,
+                   ConstTensorView row_max, ConstTensorView row_sum) {
   check_tensor(context, out, "out", graph.num_rows(), "destination node", shape.value);
   check_dtype(out, "out", shape.desc.dtype, "as value has");
   const Features heads{shape.value.heads, 1, 3};
@@ -64,8 +68,8 @@ void check_results(const Context& context, const Graph& graph, const AttentionSh
 
 Result readable(ConstTensorView tensor) { return {const_cast<void*>(tensor.data), tensor.dtype, tensor.ld}; }
 
-void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs, TensorView out, TensorView row_max,
-               TensorView row_sum) {
+void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs, TensorView out,
+               TensorView row_max, TensorView row_sum) {
   const AttentionShape shape = resolve(context, graph, inputs);
   check_plan(context, plan, graph.identity(), shape.desc);
   check_results(context, graph, shape, out, row_max, row_sum);
@@ -93,7 +97,8 @@ AttentionResult attention(Context& context, const Graph& graph, const AttentionI
   return r;
 }
 
-Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs, const AttentionResult& given) {
+Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
+                         const AttentionResult& given) {
   const AttentionShape shape = resolve(context, graph, inputs);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
   const Plan plan = make_plan(context, graph, shape.desc);

@@ -11,8 +11,8 @@ struct EdgeGradients {
   Tensor alpha, score, bias;
 };
 
-EdgeGradients edge_gradients(Context& context, const Graph& graph, const AttentionInputs& inputs, const AttentionShape& shape,
-                             const AttentionResult& given, ConstTensorView out_grad) {
+EdgeGradients edge_gradients(Context& context, const Graph& graph, const AttentionInputs& inputs,
+                             const AttentionShape& shape, const AttentionResult& given, ConstTensorView out_grad) {
   const Plan plan = make_plan(context, graph, shape.desc);
   context.reserve(plan.workspace_bytes);
   const Shape per_edge(graph.num_edges(), shape.value.heads, 1);
@@ -34,7 +34,9 @@ EdgeGradients edge_gradients(Context& context, const Graph& graph, const Attenti
   return g;
 }
 
-Tensor weighted_sum(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView weights) { return spmm(context, graph, x, weights); }
+Tensor weighted_sum(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView weights) {
+  return spmm(context, graph, x, weights);
+}
 
 Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, Dtype dtype) {
   SpmmOptions options;
@@ -43,12 +45,14 @@ Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, Dtyp
 }
 
 /// sum of edge * f(col[u] + row[v]) over each row of `graph`; see LeakyArgs.
-Tensor leaky_sum(Context& context, const Graph& graph, ConstTensorView row, ConstTensorView col, ConstTensorView attn, ConstTensorView edge,
-                 float slope, bool derivative) {
+Tensor leaky_sum(Context& context, const Graph& graph, ConstTensorView row, ConstTensorView col, ConstTensorView attn,
+                 ConstTensorView edge, float slope, bool derivative) {
   const Features features = Features::of(col.shape);
-  const Plan plan = make_plan(context, graph, {OpKind::spmm, col.dtype, features.heads, features.width, Reduce::sum, true});
+  const Plan plan =
+      make_plan(context, graph, {OpKind::spmm, col.dtype, features.heads, features.width, Reduce::sum, true});
   context.reserve(plan.workspace_bytes);
-  Tensor out = Tensor::empty(features.with_rows(graph.num_rows()), derivative ? col.dtype : accumulator(col.dtype), "a gradient of gatv2");
+  Tensor out = Tensor::empty(features.with_rows(graph.num_rows()), derivative ? col.dtype : accumulator(col.dtype),
+                             "a gradient of gatv2");
   LeakyArgs args;
   args.graph = graph.view();
   args.heads = features.heads;
@@ -73,8 +77,8 @@ Tensor sum_over_rows(Context& context, const Tensor& x, Dtype dtype) {
 
 }  // namespace
 
-AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in, const AttentionResult& given,
-                                      ConstTensorView out_grad) {
+AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
+                                      const AttentionResult& given, ConstTensorView out_grad) {
   const AttentionShape shape = resolve(context, graph, in);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
   check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination node", shape.value);
@@ -99,7 +103,8 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
     case Score::gatv2:
       g.src = leaky_sum(context, reversed, in.src, in.dst, in.attn, edges.score, in.slope, true);
       g.dst = leaky_sum(context, graph, in.dst, in.src, in.attn, edges.score, in.slope, true);
-      g.attn = sum_over_rows(context, leaky_sum(context, graph, in.dst, in.src, in.attn, edges.score, in.slope, false), dtype);
+      g.attn = sum_over_rows(context, leaky_sum(context, graph, in.dst, in.src, in.attn, edges.score, in.slope, false),
+                             dtype);
       break;
   }
   g.bias = std::move(edges.bias);

@@ -15,6 +15,12 @@ void for_rows(const Shape& shape, F&& body) {
                   });
 }
 
+/// First and number of the positions that make up position `at` of a dimension of `size`, from one of `from`.
+std::pair<std::int64_t, std::int64_t> source(std::int64_t at, std::int64_t size, std::int64_t from) {
+  if (size == 1) return {0, from};
+  return {from == 1 ? 0 : at, 1};
+}
+
 template <class F>
 void combine_in_place(Tensor& a, ConstTensorView b, F&& f) {
   const Features features = Features::of(a.shape());
@@ -47,7 +53,8 @@ void scale_in_place(Tensor& tensor, double factor) {
     T* data = tensor.span<T>().data();
     const std::int64_t row = tensor.shape().row_size();
     for_rows(tensor.shape(), [&](std::int64_t r) {
-      for (std::int64_t i = r * row; i < (r + 1) * row; ++i) data[i] = convert<T>(convert<Acc>(data[i]) * static_cast<Acc>(factor));
+      for (std::int64_t i = r * row; i < (r + 1) * row; ++i)
+        data[i] = convert<T>(convert<Acc>(data[i]) * static_cast<Acc>(factor));
     });
   });
 }
@@ -81,8 +88,10 @@ Tensor reduce_to(ConstTensorView x, Features features, Dtype dtype) {
         for (std::int64_t h = 0; h < features.heads; ++h)
           for (std::int64_t f = 0; f < features.width; ++f) {
             double sum = 0;
-            for (std::int64_t i = features.heads == 1 ? 0 : h; i < (features.heads == 1 ? from.heads : h + 1); ++i)
-              for (std::int64_t j = features.width == 1 ? 0 : f; j < (features.width == 1 ? from.width : f + 1); ++j)
+            const auto [head, heads] = source(h, features.heads, from.heads);
+            const auto [first, width] = source(f, features.width, from.width);
+            for (std::int64_t i = head; i < head + heads; ++i)
+              for (std::int64_t j = first; j < first + width; ++j)
                 sum += convert<double>(in[r * x.ld + i * from.width + j]);
             to[(r * features.heads + h) * features.width + f] = convert<Out>(sum);
           }

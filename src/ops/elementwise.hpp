@@ -9,7 +9,8 @@ namespace weft {
 void scale_in_place(Tensor& tensor, double factor);
 /// A copy in the accumulator type; row r times scale[r] (f32 or f64) where a scale is given.
 Tensor widened(ConstTensorView x, ConstTensorView scale = {});
-/// Sums over the dimensions of x that `features` does not have: the adjoint of broadcasting.
+/// Sums over the dimensions of x that `features` does not have, the adjoint of broadcasting; a dimension of 1
+/// that `features` has wider is repeated.
 Tensor reduce_to(ConstTensorView x, Features features, Dtype dtype);
 /// One head of [n, H, F] as [n, F].
 ConstTensorView head_of(ConstTensorView x, std::int64_t head);

@@ -6,23 +6,27 @@ namespace weft {
 namespace {
 
 std::string describe(const Features& f) {
-  return f.rank <= 1 ? "[rows]" : f.rank == 2 ? fmt::format("[rows, {}]", f.width) : fmt::format("[rows, {}, {}]", f.heads, f.width);
+  return f.rank <= 1   ? "[rows]"
+         : f.rank == 2 ? fmt::format("[rows, {}]", f.width)
+                       : fmt::format("[rows, {}, {}]", f.heads, f.width);
 }
 
-std::int64_t joined(std::int64_t a, std::int64_t b, std::string_view dimension, ConstTensorView a_tensor, std::string_view a_name,
-                    ConstTensorView b_tensor, std::string_view b_name) {
+std::int64_t joined(std::int64_t a, std::int64_t b, std::string_view dimension, ConstTensorView a_tensor,
+                    std::string_view a_name, ConstTensorView b_tensor, std::string_view b_name) {
   if (a == b || b == 1) return a;
   if (a == 1) return b;
   // The one mistake people make: one value a head, without the trailing 1 that says so.
-  const bool heads_as_width = dimension == "width" && a_tensor.shape.rank == 3 && b_tensor.shape.rank == 2 && b_tensor.shape.width == a_tensor.shape.heads;
-  fail(ErrorCode::invalid_argument, "{} {} and {} {} do not broadcast: their {} is {} and {}, expected equal or 1{}", a_name,
-       to_string(a_tensor.shape), b_name, to_string(b_tensor.shape), dimension, a, b,
+  const bool heads_as_width = dimension == "width" && a_tensor.shape.rank == 3 && b_tensor.shape.rank == 2 &&
+                              b_tensor.shape.width == a_tensor.shape.heads;
+  fail(ErrorCode::invalid_argument, "{} {} and {} {} do not broadcast: their {} is {} and {}, expected equal or 1{}",
+       a_name, to_string(a_tensor.shape), b_name, to_string(b_tensor.shape), dimension, a, b,
        heads_as_width ? fmt::format("; one value a head is [rows, heads, 1]: wrap {} in per_head()", b_name) : "");
 }
 
 }  // namespace
 
-void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows, std::string_view per) {
+void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows,
+                  std::string_view per) {
   WEFT_CHECK(tensor.given, invalid_argument, "{} is missing: expected a tensor with one row a {}", name, per);
   WEFT_CHECK(tensor.device == context.device(), invalid_argument, "{} is on {}, but the context runs on {}", name,
              to_string(tensor.device), to_string(context.device()));
@@ -30,25 +34,25 @@ void check_tensor(const Context& context, ConstTensorView tensor, std::string_vi
              weft::name(tensor.dtype));
   WEFT_CHECK(tensor.shape.rows == rows, invalid_argument, "{} has shape {}: expected {} rows, one a {}", name,
              to_string(tensor.shape), rows, per);
-  WEFT_CHECK(tensor.shape.heads >= 0 && tensor.shape.width >= 0, invalid_argument, "{} has shape {}: no dimension may be negative",
-             name, to_string(tensor.shape));
+  WEFT_CHECK(tensor.shape.heads >= 0 && tensor.shape.width >= 0, invalid_argument,
+             "{} has shape {}: no dimension may be negative", name, to_string(tensor.shape));
   WEFT_CHECK(tensor.ld >= tensor.shape.row_size(), invalid_argument,
              "{} has leading dimension {}: expected at least {}, the size of a row of {}", name, tensor.ld,
              tensor.shape.row_size(), to_string(tensor.shape));
-  WEFT_CHECK(tensor.data != nullptr || tensor.shape.size() == 0, invalid_argument, "{} has shape {} but no memory (null data)", name,
-             to_string(tensor.shape));
+  WEFT_CHECK(tensor.data != nullptr || tensor.shape.size() == 0, invalid_argument,
+             "{} has shape {} but no memory (null data)", name, to_string(tensor.shape));
 }
 
-void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows, std::string_view per,
-                  Features features) {
+void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows,
+                  std::string_view per, Features features) {
   check_tensor(context, tensor, name, rows, per);
-  WEFT_CHECK(Features::of(tensor.shape).same_size(features), invalid_argument, "{} has shape {}: expected {} with {} rows", name,
-             to_string(tensor.shape), describe(features), rows);
+  WEFT_CHECK(Features::of(tensor.shape).same_size(features), invalid_argument,
+             "{} has shape {}: expected {} with {} rows", name, to_string(tensor.shape), describe(features), rows);
 }
 
 void check_dtype(ConstTensorView tensor, std::string_view name, Dtype wanted, std::string_view because) {
-  WEFT_CHECK(tensor.dtype == wanted, invalid_argument, "{} has dtype {}: expected {}, {}", name, weft::name(tensor.dtype),
-             weft::name(wanted), because);
+  WEFT_CHECK(tensor.dtype == wanted, invalid_argument, "{} has dtype {}: expected {}, {}", name,
+             weft::name(tensor.dtype), weft::name(wanted), because);
 }
 
 Features broadcast(ConstTensorView a, std::string_view a_name, ConstTensorView b, std::string_view b_name) {
@@ -80,29 +84,55 @@ Result result(TensorView tensor) { return {tensor.mutable_data(), tensor.dtype, 
 
 void check_plan(const Context& context, const Plan& plan, const void* graph, const OpDesc& desc) {
   WEFT_CHECK(plan.partition != nullptr, invalid_argument, "plan is empty: make one with make_plan");
-  WEFT_CHECK(plan.graph == graph, invalid_argument, "plan was made for another graph: make one for this graph with make_plan");
+  WEFT_CHECK(plan.graph == graph, invalid_argument,
+             "plan was made for another graph: make one for this graph with make_plan");
   WEFT_CHECK(plan.device == context.device() && plan.threads == context.threads(), invalid_argument,
-             "plan was made for {} with {} threads, but the context runs on {} with {}", to_string(plan.device), plan.threads,
-             to_string(context.device()), context.threads());
+             "plan was made for {} with {} threads, but the context runs on {} with {}", to_string(plan.device),
+             plan.threads, to_string(context.device()), context.threads());
   const OpDesc& p = plan.desc;
   const auto reducer_class = [](Reduce r) { return r == Reduce::max || r == Reduce::min; };
-  WEFT_CHECK(p.kind == desc.kind && p.dtype == desc.dtype && p.heads * p.width == desc.heads * desc.width && p.heads == desc.heads &&
-                 reducer_class(p.reduce) == reducer_class(desc.reduce),
-             invalid_argument, "plan is for {} {} {}x{} {}, but {} {} {}x{} {} was called: make a plan for it", name(p.kind),
-             name(p.dtype), p.heads, p.width, name(p.reduce), name(desc.kind), name(desc.dtype), desc.heads, desc.width,
-             name(desc.reduce));
+  WEFT_CHECK(p.kind == desc.kind && p.dtype == desc.dtype && p.heads * p.width == desc.heads * desc.width &&
+                 p.heads == desc.heads && reducer_class(p.reduce) == reducer_class(desc.reduce),
+             invalid_argument, "plan is for {} {} {}x{} {}, but {} {} {}x{} {} was called: make a plan for it",
+             name(p.kind), name(p.dtype), p.heads, p.width, name(p.reduce), name(desc.kind), name(desc.dtype),
+             desc.heads, desc.width, name(desc.reduce));
+}
+
+void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,
+                 std::string_view per, Dtype acc) {
+  if (!scale.given) return;
+  check_tensor(context, scale, name, rows, per, Features{});
+  check_dtype(scale, name, acc, "the type sums are accumulated in");
+  WEFT_CHECK(scale.ld == 1, invalid_argument, "{} has leading dimension {}: expected its values side by side", name,
+             scale.ld);
+}
+
+void check_winners(const Context& context, ConstTensorView arg, std::string_view arg_name, Dtype wanted,
+                   std::int64_t rows, Features features) {
+  check_dtype(arg, arg_name, wanted, wanted == Dtype::i32 ? "a node id" : "an edge id");
+  WEFT_CHECK(arg.device == context.device(), invalid_argument, "{} is on {}, but the context runs on {}", arg_name,
+             to_string(arg.device), to_string(context.device()));
+  WEFT_CHECK(arg.shape.rows == rows && Features::of(arg.shape).same_size(features) && arg.ld == arg.shape.row_size(),
+             invalid_argument, "{} has shape {}: expected that of the output, {}, without padding", arg_name,
+             to_string(arg.shape), to_string(features.with_rows(rows)));
+  WEFT_CHECK(arg.data != nullptr || arg.shape.size() == 0, invalid_argument, "{} has no memory (null data)", arg_name);
 }
 
 void check_apart(ConstTensorView out, ConstTensorView in, std::string_view in_name) {
   if (!in.given || out.shape.size() == 0 || in.shape.size() == 0) return;
   const auto end = [](ConstTensorView t) {
-    return static_cast<const std::byte*>(t.data) + ((t.shape.rows - 1) * t.ld + t.shape.row_size()) * static_cast<std::int64_t>(size_of(t.dtype));
+    return static_cast<const std::byte*>(t.data) +
+           ((t.shape.rows - 1) * t.ld + t.shape.row_size()) * static_cast<std::int64_t>(size_of(t.dtype));
   };
-  // Interleaved columns of one matrix are apart although their spans overlap.
-  const bool interleaved = out.ld == in.ld && out.ld > out.shape.row_size() && size_of(out.dtype) == size_of(in.dtype);
   const std::less<const void*> before;
-  WEFT_CHECK(interleaved || !before(out.data, end(in)) || !before(in.data, end(out)), invalid_argument,
-             "out overlaps {} in memory: give it memory of its own", in_name);
+  if (!before(out.data, end(in)) || !before(in.data, end(out))) return;
+  // Different columns of one matrix are apart although their spans overlap.
+  const auto element = static_cast<std::ptrdiff_t>(size_of(out.dtype));
+  const std::ptrdiff_t distance = static_cast<const std::byte*>(out.data) - static_cast<const std::byte*>(in.data);
+  const std::int64_t pitch = out.ld * element, first = ((distance % pitch) + pitch) % pitch;
+  const bool interleaved = out.ld == in.ld && element == static_cast<std::ptrdiff_t>(size_of(in.dtype)) &&
+                           first >= in.shape.row_size() * element && first + out.shape.row_size() * element <= pitch;
+  WEFT_CHECK(interleaved, invalid_argument, "out overlaps {} in memory: give it memory of its own", in_name);
 }
 
 }  // namespace weft

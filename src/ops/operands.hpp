@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "core/dispatch.hpp"
+#include "core/names.hpp"
 #include "kernels/signatures.hpp"
 #include "weft/ops.hpp"
 
@@ -25,10 +26,11 @@ struct Features {
 
 /// A tensor that must be there, on the context's device, floating, with `rows` rows of sane layout.
 /// `per` says what a row stands for.
-void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows, std::string_view per);
+void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows,
+                  std::string_view per);
 /// The same with exact features.
-void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows, std::string_view per,
-                  Features features);
+void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows,
+                  std::string_view per, Features features);
 void check_dtype(ConstTensorView tensor, std::string_view name, Dtype wanted, std::string_view because);
 
 /// NumPy's broadcasting of the dimensions behind the rows; an Error names both tensors.
@@ -42,6 +44,14 @@ Result result(TensorView tensor);
 
 /// The plan fits the graph, the context and what is about to run.
 void check_plan(const Context& context, const Plan& plan, const void* graph, const OpDesc& desc);
+
+/// A row or column scale, where one is given: one value of dtype `acc` a row.
+void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,
+                 std::string_view per, Dtype acc);
+
+/// Winners of max or min: `wanted` (i32 or i64), shaped like the output, without padding.
+void check_winners(const Context& context, ConstTensorView arg, std::string_view name, Dtype wanted, std::int64_t rows,
+                   Features features);
 
 /// Output and input memory do not overlap.
 void check_apart(ConstTensorView out, ConstTensorView in, std::string_view in_name);

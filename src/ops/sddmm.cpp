@@ -15,7 +15,11 @@ std::string_view per(Target target) {
   return target == Target::u ? "source node" : target == Target::v ? "destination node" : "edge";
 }
 
-Resolved resolve(const Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs, const SddmmOptions& options) {
+Resolved resolve(const Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
+                 const SddmmOptions& options) {
+  check_enum(options.op, SddmmOp::copy_rhs, "op");
+  check_enum(options.lhs, Target::e, "lhs target");
+  check_enum(options.rhs, Target::e, "rhs target");
   const bool left = options.op != SddmmOp::copy_rhs, right = options.op != SddmmOp::copy_lhs;
   WEFT_CHECK(left || !lhs.given, invalid_argument, "lhs is given, but op copy_rhs does not read it: leave it out");
   WEFT_CHECK(right || !rhs.given, invalid_argument, "rhs is given, but op copy_lhs does not read it: leave it out");
@@ -35,13 +39,14 @@ Resolved resolve(const Context& context, const Graph& graph, ConstTensorView lhs
 
 }  // namespace
 
-void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs, TensorView out,
-           const SddmmOptions& options) {
+void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
+           TensorView out, const SddmmOptions& options) {
   const Resolved r = resolve(context, graph, lhs, rhs, options);
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_edges(), "edge", r.out);
-  WEFT_CHECK(out.dtype == r.desc.dtype || out.dtype == accumulator(r.desc.dtype), invalid_argument, "out has dtype {}: expected {}{}",
-             name(out.dtype), name(r.desc.dtype), r.desc.dtype != accumulator(r.desc.dtype) ? " or f32" : "");
+  WEFT_CHECK(out.dtype == r.desc.dtype || out.dtype == accumulator(r.desc.dtype), invalid_argument,
+             "out has dtype {}: expected {}{}", name(out.dtype), name(r.desc.dtype),
+             r.desc.dtype != accumulator(r.desc.dtype) ? " or f32" : "");
   check_apart(out, lhs, "lhs");
   check_apart(out, rhs, "rhs");
   SddmmArgs args;
@@ -57,7 +62,8 @@ void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorVi
   cpu::sddmm(args, plan, context.arena());
 }
 
-Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs, const SddmmOptions& options) {
+Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
+             const SddmmOptions& options) {
   const Resolved r = resolve(context, graph, lhs, rhs, options);
   const Plan plan = make_plan(context, graph, r.desc);
   context.reserve(plan.workspace_bytes);

@@ -14,13 +14,14 @@ struct Problem {
   Context& context;
   const Graph& graph;
   SddmmOp op;
-  Side own, other;     // the operand whose gradient is wanted, and the other one
+  Side own, other;  // the operand whose gradient is wanted, and the other one
   bool own_is_left;
-  Features features;   // of both operands together
-  Tensor grad;         // of the result, in the accumulator type, with its dimensions spelled
+  Features features;  // of both operands together
+  Tensor grad;        // of the result, in the accumulator type, with its dimensions spelled
 };
 
-Tensor on_edges(Problem& p, SddmmOp op, ConstTensorView lhs, Target lhs_target, ConstTensorView rhs, Target rhs_target) {
+Tensor on_edges(Problem& p, SddmmOp op, ConstTensorView lhs, Target lhs_target, ConstTensorView rhs,
+                Target rhs_target) {
   return sddmm(p.context, p.graph, lhs, rhs, {op, lhs_target, rhs_target});
 }
 
@@ -55,7 +56,8 @@ Tensor edge_derivative(Problem& p) {
     }
     case SddmmOp::div: break;
   }
-  if (p.own_is_left) return on_edges(p, SddmmOp::div, grad, Target::e, widened(spelled(p.other.tensor)), p.other.target);
+  if (p.own_is_left)
+    return on_edges(p, SddmmOp::div, grad, Target::e, widened(spelled(p.other.tensor)), p.other.target);
   // d(l / r) / dr = -l / r^2: `own` is the divisor.
   const Tensor divisor = widened(spelled(p.own.tensor));
   Tensor d = on_edges(p, SddmmOp::mul, grad, Target::e, widened(spelled(p.other.tensor)), p.other.target);
@@ -72,7 +74,8 @@ Tensor gradient(Problem& p) {
     if (p.own.target == p.other.target) {  // the other operand is the node's own: it stands outside the sum
       Tensor sums = gather_edges(p, p.grad, p.own.target);
       Tensor wide = widened(spelled(p.other.tensor));
-      Tensor full = Tensor::zeros(Shape(wide.shape().rows, p.features.heads, p.features.width), wide.dtype(), "a gradient");
+      Tensor full =
+          Tensor::zeros(Shape(wide.shape().rows, p.features.heads, p.features.width), wide.dtype(), "a gradient");
       with_floating(full.dtype(), "gradient", [&](auto tag) {
         using Acc = AccumulatorOf<typename decltype(tag)::type>;
         for (Acc& value : full.span<Acc>()) value = 1;
@@ -93,10 +96,15 @@ Tensor gradient(Problem& p) {
 
 }  // namespace
 
-SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs, ConstTensorView out_grad,
-                              const SddmmOptions& options) {
+SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
+                              ConstTensorView out_grad, const SddmmOptions& options) {
+  check_enum(options.op, SddmmOp::copy_rhs, "op");
+  check_enum(options.lhs, Target::e, "lhs target");
+  check_enum(options.rhs, Target::e, "rhs target");
   const bool left = options.op != SddmmOp::copy_rhs, right = options.op != SddmmOp::copy_lhs;
-  const auto rows = [&](Target t) { return t == Target::u ? graph.num_cols() : t == Target::v ? graph.num_rows() : graph.num_edges(); };
+  const auto rows = [&](Target t) {
+    return t == Target::u ? graph.num_cols() : t == Target::v ? graph.num_rows() : graph.num_edges();
+  };
   if (left) check_tensor(context, lhs, "lhs", rows(options.lhs), "node or edge");
   if (right) check_tensor(context, rhs, "rhs", rows(options.rhs), "node or edge");
   if (left && right) check_dtype(rhs, "rhs", lhs.dtype, "as lhs has");
@@ -106,7 +114,14 @@ SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorV
   check_dtype(out_grad, "out_grad", (left ? lhs : rhs).dtype, "as the operands have");
   const auto one_side = [&](bool own_is_left) {
     const Side l{lhs, options.lhs}, r{rhs, options.rhs};
-    Problem p{context, graph, options.op, own_is_left ? l : r, own_is_left ? r : l, own_is_left, features, widened(spelled(out_grad))};
+    Problem p{context,
+              graph,
+              options.op,
+              own_is_left ? l : r,
+              own_is_left ? r : l,
+              own_is_left,
+              features,
+              widened(spelled(out_grad))};
     return gradient(p);
   };
   SddmmGradients g;

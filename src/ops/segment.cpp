@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "core/parallel.hpp"
 #include "ops/operands.hpp"
 #include "plan/plan_view.hpp"
@@ -7,12 +5,14 @@
 namespace weft {
 namespace {
 
-void check_segments(const Context& context, std::span<const EdgeId> offsets, ConstTensorView x) {
+void check_segments(const Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce) {
+  check_enum(reduce, Reduce::min, "reduce");
   WEFT_CHECK(!offsets.empty(), invalid_argument, "offsets is empty: expected one entry more than there are segments");
   WEFT_CHECK(offsets.front() == 0, invalid_argument, "offsets[0] is {}: expected 0", offsets.front());
   for (std::size_t i = 1; i < offsets.size(); ++i)
-    WEFT_CHECK(offsets[i] >= offsets[i - 1], invalid_argument, "offsets[{}] is {}, less than offsets[{}] = {}: they must not fall", i,
-               offsets[i], i - 1, offsets[i - 1]);
+    WEFT_CHECK(offsets[i] >= offsets[i - 1], invalid_argument,
+               "offsets[{}] is {}, less than offsets[{}] = {}: they must not fall", i, offsets[i], i - 1,
+               offsets[i - 1]);
   check_tensor(context, x, "x", offsets.back(), "entry of the last offset");
 }
 
@@ -28,10 +28,11 @@ GraphView view_of(std::span<const EdgeId> offsets) {
 }  // namespace
 
 Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce) {
-  check_segments(context, offsets, x);
+  check_segments(context, offsets, x, reduce);
   const Features features = Features::of(x.shape);
   const GraphView view = view_of(offsets);
-  const Plan plan = chosen(explain_view(context, view, offsets.data(), {OpKind::segment, x.dtype, features.heads, features.width, reduce, true}));
+  const Plan plan = chosen(explain_view(context, view, offsets.data(),
+                                        {OpKind::segment, x.dtype, features.heads, features.width, reduce, true}));
   context.reserve(plan.workspace_bytes);
   Tensor out = Tensor::empty(features.with_rows(view.num_rows), x.dtype, "the output of segment_reduce");
   SpmmArgs args;
@@ -46,8 +47,9 @@ Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTe
   return out;
 }
 
-Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, ConstTensorView out_grad, Reduce reduce) {
-  check_segments(context, offsets, x);
+Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
+                               ConstTensorView out_grad, Reduce reduce) {
+  check_segments(context, offsets, x, reduce);
   const Features features = Features::of(x.shape);
   const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
   check_tensor(context, out_grad, "out_grad", segments, "segment", features);

@@ -5,8 +5,9 @@ namespace {
 
 OpDesc describe(const Context& context, const Graph& graph, ConstTensorView tensor, std::string_view name) {
   check_tensor(context, tensor, name, graph.num_edges(), "edge");
-  WEFT_CHECK(tensor.shape.width == 1, invalid_argument, "{} has shape {}: expected one value an edge, or [edges, heads, 1] (per_head() makes it so)",
-             name, to_string(tensor.shape));
+  WEFT_CHECK(tensor.shape.width == 1, invalid_argument,
+             "{} has shape {}: expected one value an edge, or [edges, heads, 1] (per_head() makes it so)", name,
+             to_string(tensor.shape));
   return {OpKind::softmax, tensor.dtype, tensor.shape.heads, 1, Reduce::sum, true};
 }
 

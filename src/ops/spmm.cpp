@@ -8,23 +8,20 @@ struct Resolved {
   Features features;
 };
 
-void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows, std::string_view per, Dtype acc) {
-  if (!scale.given) return;
-  check_tensor(context, scale, name, rows, per, Features{});
-  check_dtype(scale, name, acc, "the type sums are accumulated in");
-  WEFT_CHECK(scale.ld == 1, invalid_argument, "{} has leading dimension {}: expected its values side by side", name, scale.ld);
-}
-
 // Everything but the output and the plan.
-Resolved resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge, const SpmmOptions& options,
-                 OpKind kind) {
+Resolved resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                 const SpmmOptions& options, OpKind kind) {
+  check_enum(options.op, SpmmOp::u_div_e, "op");
+  check_enum(options.reduce, Reduce::min, "reduce");
   const bool node = uses_node(options.op), on_edge = uses_edge(options.op);
-  WEFT_CHECK(on_edge || !edge.given, invalid_argument, "edge is given, but op {} does not read edge values: leave it out or choose another op",
-             name(options.op));
-  WEFT_CHECK(node || !x.given, invalid_argument, "x is given, but op copy_e does not read node features: leave it out or choose another op");
+  WEFT_CHECK(on_edge || !edge.given, invalid_argument,
+             "edge is given, but op {} does not read edge values: leave it out or choose another op", name(options.op));
+  WEFT_CHECK(node || !x.given, invalid_argument,
+             "x is given, but op copy_e does not read node features: leave it out or choose another op");
   if (node) check_tensor(context, x, "x", graph.num_cols(), "source node");
   if (on_edge) {
-    WEFT_CHECK(edge.given, invalid_argument, "edge is missing: op {} needs edge values; without them use copy_u", name(options.op));
+    WEFT_CHECK(edge.given, invalid_argument, "edge is missing: op {} needs edge values; without them use copy_u",
+               name(options.op));
     check_tensor(context, edge, "edge", graph.num_edges(), "edge");
   }
   Resolved r;
@@ -44,32 +41,33 @@ Resolved resolve(const Context& context, const Graph& graph, ConstTensorView x, 
   check_scale(context, e.col_scale, "col_scale", graph.num_cols(), "source", acc);
   if (e.bias.given) {
     const std::int64_t row = r.features.heads * r.features.width;
-    WEFT_CHECK(e.bias.shape.size() == row && e.bias.ld * (e.bias.shape.rows - 1) + e.bias.shape.row_size() == e.bias.shape.size(), invalid_argument,
-               "bias has shape {}: expected {} values side by side, one a head and feature of the output", to_string(e.bias.shape), row);
+    WEFT_CHECK(e.bias.shape.size() == row &&
+                   e.bias.ld * (e.bias.shape.rows - 1) + e.bias.shape.row_size() == e.bias.shape.size(),
+               invalid_argument,
+               "bias has shape {}: expected {} values side by side, one a head and feature of the output",
+               to_string(e.bias.shape), row);
     check_tensor(context, e.bias, "bias", e.bias.shape.rows, "feature");
   }
   const bool extremum = options.reduce == Reduce::max || options.reduce == Reduce::min;
   const auto check_arg = [&](TensorView arg, std::string_view arg_name, Dtype wanted) {
     if (!arg.given) return;
-    WEFT_CHECK(extremum, invalid_argument, "{} is given, but only max and min have a winner: reduce is {}", arg_name, name(options.reduce));
-    check_dtype(arg, arg_name, wanted, wanted == Dtype::i32 ? "a node id" : "an edge id");
-    WEFT_CHECK(arg.shape.rows == graph.num_rows() && Features::of(arg.shape).same_size(r.features) && arg.ld == arg.shape.row_size(),
-               invalid_argument, "{} has shape {}: expected that of the output, {}, without padding", arg_name, to_string(arg.shape),
-               to_string(r.features.with_rows(graph.num_rows())));
-    WEFT_CHECK(arg.data != nullptr || arg.shape.size() == 0, invalid_argument, "{} has no memory (null data)", arg_name);
+    WEFT_CHECK(extremum, invalid_argument, "{} is given, but only max and min have a winner: reduce is {}", arg_name,
+               name(options.reduce));
+    check_winners(context, arg, arg_name, wanted, graph.num_rows(), r.features);
   };
   check_arg(options.arg_u, "arg_u", Dtype::i32);
   check_arg(options.arg_e, "arg_e", Dtype::i64);
   return r;
 }
 
-void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge, TensorView out,
-         const SpmmOptions& options, OpKind kind) {
+void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+         TensorView out, const SpmmOptions& options, OpKind kind) {
   const Resolved r = resolve(context, graph, x, edge, options, kind);
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_rows(), "destination", r.features);
-  WEFT_CHECK(out.dtype == r.desc.dtype || out.dtype == accumulator(r.desc.dtype), invalid_argument, "out has dtype {}: expected {}{}",
-             name(out.dtype), name(r.desc.dtype), r.desc.dtype != accumulator(r.desc.dtype) ? " or f32" : "");
+  WEFT_CHECK(out.dtype == r.desc.dtype || out.dtype == accumulator(r.desc.dtype), invalid_argument,
+             "out has dtype {}: expected {}{}", name(out.dtype), name(r.desc.dtype),
+             r.desc.dtype != accumulator(r.desc.dtype) ? " or f32" : "");
   check_apart(out, x, "x");
   check_apart(out, edge, "edge");
   SpmmArgs args;
@@ -90,7 +88,8 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   cpu::spmm(args, plan, context.arena());
 }
 
-Tensor planned(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge, const SpmmOptions& options, OpKind kind) {
+Tensor planned(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+               const SpmmOptions& options, OpKind kind) {
   const Resolved r = resolve(context, graph, x, edge, options, kind);
   const Plan plan = make_plan(context, graph, r.desc);
   context.reserve(plan.workspace_bytes);
@@ -100,10 +99,10 @@ Tensor planned(Context& context, const Graph& graph, ConstTensorView x, ConstTen
 }
 
 SpmmOptions spmv_options(ConstTensorView x, ConstTensorView edge) {
-  WEFT_CHECK(!x.given || x.shape.row_size() == 1, invalid_argument, "x has shape {}: spmv takes one feature a node; use spmm for more",
-             to_string(x.shape));
-  WEFT_CHECK(!edge.given || edge.shape.row_size() == 1, invalid_argument, "edge has shape {}: spmv takes one value an edge; use spmm for more",
-             to_string(edge.shape));
+  WEFT_CHECK(!x.given || x.shape.row_size() == 1, invalid_argument,
+             "x has shape {}: spmv takes one feature a node; use spmm for more", to_string(x.shape));
+  WEFT_CHECK(!edge.given || edge.shape.row_size() == 1, invalid_argument,
+             "edge has shape {}: spmv takes one value an edge; use spmm for more", to_string(edge.shape));
   SpmmOptions options;
   options.op = edge.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
   return options;
@@ -115,8 +114,8 @@ Tensor spmm(Context& context, const Graph& graph, ConstTensorView x, ConstTensor
   return planned(context, graph, x, edge, options, OpKind::spmm);
 }
 
-void spmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge, TensorView out,
-          const SpmmOptions& options) {
+void spmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+          TensorView out, const SpmmOptions& options) {
   run(context, plan, graph, x, edge, out, options, OpKind::spmm);
 }
 
@@ -124,7 +123,8 @@ Tensor spmv(Context& context, const Graph& graph, ConstTensorView x, ConstTensor
   return planned(context, graph, x, edge, spmv_options(x, edge), OpKind::spmv);
 }
 
-void spmv(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge, TensorView out) {
+void spmv(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+          TensorView out) {
   run(context, plan, graph, x, edge, out, spmv_options(x, edge), OpKind::spmv);
 }
 

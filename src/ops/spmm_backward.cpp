@@ -14,17 +14,26 @@ struct Problem {
   Dtype dtype;
 };
 
-Problem resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge, ConstTensorView out_grad,
-                const SpmmOptions& options) {
+Problem resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                ConstTensorView out_grad, const SpmmOptions& options) {
+  check_enum(options.op, SpmmOp::u_div_e, "op");
+  check_enum(options.reduce, Reduce::min, "reduce");
   const bool node = uses_node(options.op), on_edge = uses_edge(options.op);
   if (node) check_tensor(context, x, "x", graph.num_cols(), "source node");
   if (on_edge) check_tensor(context, edge, "edge", graph.num_edges(), "edge");
-  const Features features = !node ? Features::of(edge.shape) : !on_edge ? Features::of(x.shape) : broadcast(x, "x", edge, "edge");
+  const Features features = !node      ? Features::of(edge.shape)
+                            : !on_edge ? Features::of(x.shape)
+                                       : broadcast(x, "x", edge, "edge");
   const Dtype dtype = node ? x.dtype : edge.dtype;
   check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination", features);
   check_dtype(out_grad, "out_grad", dtype, "as the output of spmm has");
-  WEFT_CHECK(!options.epilogue.bias.given && !options.epilogue.relu, invalid_argument,
-             "options has a bias or ReLU epilogue: spmm_backward covers the aggregation; pass the gradient before them");
+  check_scale(context, options.epilogue.row_scale, "row_scale", graph.num_rows(), "destination", accumulator(dtype));
+  check_scale(context, options.epilogue.col_scale, "col_scale", graph.num_cols(), "source", accumulator(dtype));
+  WEFT_CHECK(
+      !options.epilogue.bias.given, invalid_argument,
+      "bias is given: spmm_backward covers the aggregation; the gradient of a bias is the column sum of out_grad");
+  WEFT_CHECK(!options.epilogue.relu, invalid_argument,
+             "relu is set: pass the gradient in front of the ReLU as out_grad, and relu = false");
   return {graph, x, edge, out_grad, options, features, dtype};
 }
 
@@ -38,8 +47,10 @@ Tensor destination_scale(const Problem& p) {
     Acc* to = out.view().as<Acc>();
     const auto offsets = p.graph.offsets();
     for (std::int64_t v = 0; v < p.graph.num_rows(); ++v) {
-      const auto degree = static_cast<Acc>(offsets[static_cast<std::size_t>(v) + 1] - offsets[static_cast<std::size_t>(v)]);
-      to[v] = (scale.given ? scale.as<Acc>()[v] : Acc{1}) / (p.options.reduce == Reduce::mean && degree > 0 ? degree : Acc{1});
+      const auto degree =
+          static_cast<Acc>(offsets[static_cast<std::size_t>(v) + 1] - offsets[static_cast<std::size_t>(v)]);
+      to[v] = (scale.given ? scale.as<Acc>()[v] : Acc{1}) /
+              (p.options.reduce == Reduce::mean && degree > 0 ? degree : Acc{1});
     }
   });
   return out;
@@ -123,19 +134,16 @@ Tensor edge_gradient(Context& context, const Problem& p, const Tensor& destinati
 
 }  // namespace
 
-SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge, ConstTensorView out_grad,
-                            const SpmmOptions& options, WantGradients want) {
+SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                            ConstTensorView out_grad, const SpmmOptions& options, WantGradients want) {
   const Problem p = resolve(context, graph, x, edge, out_grad, options);
   const bool wants_x = want.x && uses_node(options.op), wants_edge = want.edge && uses_edge(options.op);
   const Tensor destinations = destination_scale(p);
   SpmmGradients gradients;
   if (options.reduce == Reduce::max || options.reduce == Reduce::min) {
-    WEFT_CHECK(options.arg_e.given, invalid_argument, "arg_e is missing: the backward of {} needs the winners the forward returned",
-               name(options.reduce));
-    WEFT_CHECK(options.arg_e.dtype == Dtype::i64 && options.arg_e.shape.rows == graph.num_rows() &&
-                   Features::of(options.arg_e.shape).same_size(p.features) && options.arg_e.ld == options.arg_e.shape.row_size(),
-               invalid_argument, "arg_e is {} {}: expected i64 {} as the forward wrote it", name(options.arg_e.dtype),
-               to_string(options.arg_e.shape), to_string(p.features.with_rows(graph.num_rows())));
+    WEFT_CHECK(options.arg_e.given, invalid_argument,
+               "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
+    check_winners(context, options.arg_e, "arg_e", Dtype::i64, graph.num_rows(), p.features);
     ExtremumBackwardArgs args;
     args.op = options.op;
     args.heads = p.features.heads;
@@ -156,7 +164,8 @@ SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorVie
       gradients.edge = Tensor::empty(edge.shape, edge.dtype, "the gradient of edge");
       args.graph = graph.view();
       args.out = result(gradients.edge);
-      cpu::extremum_edge_gradient(args, Features::of(edge.shape).heads, Features::of(edge.shape).width, context.threads());
+      cpu::extremum_edge_gradient(args, Features::of(edge.shape).heads, Features::of(edge.shape).width,
+                                  context.threads());
     }
     return gradients;
   }

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/names.hpp"
+#include "plan/plan_view.hpp"
 #include "weft/plan.hpp"
 
 namespace weft {
@@ -15,7 +16,8 @@ constexpr NameTable<OpKind, 6> kind_names{{{OpKind::spmm, "spmm"},
                                            {OpKind::softmax, "softmax"},
                                            {OpKind::attention, "attention"},
                                            {OpKind::segment, "segment"}}};
-constexpr NameTable<ScheduleKind, 2> schedule_names{{{ScheduleKind::rows, "rows"}, {ScheduleKind::edge_split, "edge_split"}}};
+constexpr NameTable<ScheduleKind, 2> schedule_names{
+    {{ScheduleKind::rows, "rows"}, {ScheduleKind::edge_split, "edge_split"}}};
 constexpr NameTable<Assignment, 2> assignment_names{
     {{Assignment::dynamic, "dynamic"}, {Assignment::round_robin, "round_robin"}}};
 
@@ -47,13 +49,14 @@ Policy parse_policy(std::string_view text) {
       policy.schedule = parse_schedule(value);
       policy.schedule_set = true;
     } else if (key == "tasks") {
-      policy.tasks = parse_count(key, value, 1 << 24);
+      policy.tasks = parse_count(key, value, max_tasks);
     } else if (key == "prefetch") {
-      policy.prefetch_edges = static_cast<int>(parse_count(key, value, 1024));
+      policy.prefetch_edges = static_cast<int>(parse_count(key, value, max_prefetch));
     } else if (key == "assignment") {
       policy.assignment = parse_in(assignment_names, "assignment", value);
     } else {
-      fail(ErrorCode::invalid_argument, "policy key '{}' is not known: expected schedule, tasks, prefetch or assignment", key);
+      fail(ErrorCode::invalid_argument,
+           "policy key '{}' is not known: expected schedule, tasks, prefetch or assignment", key);
     }
   }
   return policy;
@@ -61,16 +64,17 @@ Policy parse_policy(std::string_view text) {
 
 bool operator==(const Plan& a, const Plan& b) {
   const auto values = [](const Plan& p) {
-    return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted, p.device.kind,
-                      p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges, p.long_rows, p.pieces,
-                      p.prefetch_edges, p.workspace_bytes);
+    return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted,
+                      p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges,
+                      p.long_rows, p.pieces, p.prefetch_edges, p.workspace_bytes);
   };
   return values(a) == values(b);
 }
 
 std::string to_string(const Plan& plan) {
   return fmt::format(
-      "{} {} {}x{} {} on {} ({} threads): {}, {} tasks {}, pieces of {} edges ({} long rows, {} pieces), prefetch {} edges, "
+      "{} {} {}x{} {} on {} ({} threads): {}, {} tasks {}, pieces of {} edges ({} long rows, {} pieces), prefetch {} "
+      "edges, "
       "workspace {} bytes",
       name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
       to_string(plan.device), plan.threads, name(plan.schedule), plan.tasks, name(plan.assignment), plan.piece_edges,

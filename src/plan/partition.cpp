@@ -53,8 +53,9 @@ Partition make_partition(const GraphView& graph, ScheduleKind schedule, std::int
   const std::int64_t whole = schedule == ScheduleKind::rows ? graph.num_rows : graph.num_rows + graph.num_edges;
   for (std::int64_t task = 0; task < tasks; ++task) {
     const std::int64_t target = whole / tasks * task + std::min(task, whole % tasks);
-    partition.cuts.push_back(schedule == ScheduleKind::rows ? Cut{target, graph.num_rows > 0 ? graph.offsets[target] : 0}
-                                                            : cut_at(graph, target));
+    partition.cuts.push_back(schedule == ScheduleKind::rows
+                                 ? Cut{target, graph.num_rows > 0 ? graph.offsets[target] : 0}
+                                 : cut_at(graph, target));
   }
   partition.cuts.push_back({graph.num_rows, graph.num_edges});
   return partition;

@@ -19,8 +19,8 @@ inline constexpr std::int64_t block_edges = 16;
 inline constexpr std::int64_t piece_edges = 1024;
 
 struct Cut {
-  std::int64_t row = 0;   // the first row that is not finished before this cut
-  EdgeId edge = 0;        // its first edge behind the cut; offsets[row] where the row is untouched
+  std::int64_t row = 0;  // the first row that is not finished before this cut
+  EdgeId edge = 0;       // its first edge behind the cut; offsets[row] where the row is untouched
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 
@@ -38,7 +38,7 @@ struct LongRow {
 
 /// The long rows of a graph; the same for every partition of it.
 struct LongRows {
-  std::vector<LongRow> rows;   // ascending
+  std::vector<LongRow> rows;  // ascending
   std::int64_t slots = 0;
 
   std::int64_t pieces(std::size_t i) const {

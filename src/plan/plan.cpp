@@ -14,11 +14,25 @@ namespace {
 void check(const Context& context, const OpDesc& desc) {
   WEFT_CHECK(context.device().kind == DeviceKind::cpu, unsupported, "device {} has no planner in this build",
              to_string(context.device()));
-  WEFT_CHECK(is_floating(desc.dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(desc.dtype));
+  check_enum(desc.kind, OpKind::segment, "kind");
+  check_enum(desc.reduce, Reduce::min, "reduce");
+  WEFT_CHECK(is_floating(desc.dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64",
+             name(desc.dtype));
   WEFT_CHECK(desc.heads >= 1, invalid_argument, "heads is {}: expected at least 1", desc.heads);
   WEFT_CHECK(desc.width >= 0, invalid_argument, "width is {}: expected at least 0", desc.width);
-  WEFT_CHECK(desc.heads <= (std::int64_t{1} << 31) && desc.width <= (std::int64_t{1} << 31), invalid_argument,
-             "heads {} x width {}: each may be at most 2^31", desc.heads, desc.width);
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  WEFT_CHECK(desc.heads <= most && desc.width <= most && desc.heads * desc.width <= most, invalid_argument,
+             "heads {} x width {}: a row may hold at most 2^31 features", desc.heads, desc.width);
+}
+
+void check(const Policy& policy) {
+  WEFT_CHECK(policy.tasks >= 0 && policy.tasks <= max_tasks, invalid_argument,
+             "policy tasks is {}: expected 0 (the planner's choice) to {}", policy.tasks, max_tasks);
+  WEFT_CHECK(policy.prefetch_edges >= -1 && policy.prefetch_edges <= max_prefetch, invalid_argument,
+             "policy prefetch_edges is {}: expected -1 (the planner's choice) to {}", policy.prefetch_edges,
+             max_prefetch);
+  check_enum(policy.schedule, ScheduleKind::edge_split, "policy schedule");
+  check_enum(policy.assignment, Assignment::round_robin, "policy assignment");
 }
 
 // How much longer the slowest thread works than the average, were tasks handed to the next free one.
@@ -47,13 +61,16 @@ PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const 
   auto partition = std::make_shared<Partition>(make_partition(graph, plan.schedule, plan.tasks, std::move(long_rows)));
   PlanCandidate c;
   const double per_thread = 1e3 * plan.threads;  // GB/s -> bytes a microsecond, all threads
-  c.gather_us = gathers ? edges * row_bytes / ((cached ? rates.cached_gather_gb_s : rates.memory_gather_gb_s) * per_thread) : 0;
-  const double streamed = edges * (4.0 + (d.weighted ? static_cast<double>(size_of(d.dtype) * static_cast<std::size_t>(d.heads)) : 0.0)) +
-                          rows * (8.0 + row_bytes) + (gathers ? 0.0 : edges * row_bytes);
+  c.gather_us =
+      gathers ? edges * row_bytes / ((cached ? rates.cached_gather_gb_s : rates.memory_gather_gb_s) * per_thread) : 0;
+  const double streamed =
+      edges * (4.0 + (d.weighted ? static_cast<double>(size_of(d.dtype) * static_cast<std::size_t>(d.heads)) : 0.0)) +
+      rows * (8.0 + row_bytes) + (gathers ? 0.0 : edges * row_bytes);
   c.stream_us = streamed / (rates.stream_gb_s * per_thread);
   c.compute_us = 2.0 * edges * static_cast<double>(d.heads * d.width) / (rates.gflop_s * per_thread);
   c.imbalance = imbalance(*partition, plan.threads, plan.assignment);
-  c.overhead_us = (plan.threads > 1 ? rates.start_us : 0.0) + static_cast<double>(plan.tasks) * rates.task_us / plan.threads +
+  c.overhead_us = (plan.threads > 1 ? rates.start_us : 0.0) +
+                  static_cast<double>(plan.tasks) * rates.task_us / plan.threads +
                   static_cast<double>(plan.pieces) * row_bytes * 2 / (rates.stream_gb_s * 1e3);
   c.total_us = std::max(c.gather_us + c.stream_us, c.compute_us) * c.imbalance + c.overhead_us;
   plan.modelled_us = c.total_us;
@@ -67,8 +84,7 @@ PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const 
 PlanReport explain_view(const Context& context, const GraphView& graph, const void* identity, const OpDesc& desc,
                         const Policy& policy) {
   check(context, desc);
-  WEFT_CHECK(policy.tasks >= 0, invalid_argument, "policy tasks is {}: expected 0 (the planner's choice) or more",
-             policy.tasks);
+  check(policy);
   auto long_rows = std::make_shared<const LongRows>(find_long_rows(graph, context.threads()));
   Plan base;
   base.desc = desc;
@@ -83,7 +99,8 @@ PlanReport explain_view(const Context& context, const GraphView& graph, const vo
   base.prefetch_edges = policy.prefetch_edges >= 0 ? policy.prefetch_edges : tuning::prefetch_edges(row_bytes);
 
   const std::int64_t work = graph.num_edges + graph.num_rows;
-  const std::int64_t smallest = std::max<std::int64_t>(64, tuning::task_elements() / std::max<std::int64_t>(1, desc.heads * desc.width));
+  const std::int64_t smallest =
+      std::max<std::int64_t>(64, tuning::task_elements() / std::max<std::int64_t>(1, desc.heads * desc.width));
   const std::int64_t most = std::clamp<std::int64_t>(work / smallest, 1, std::int64_t{base.threads} * 64);
 
   PlanReport report;

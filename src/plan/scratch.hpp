@@ -20,7 +20,7 @@ inline int tree_levels(std::int64_t leaves) { return std::bit_width(static_cast<
 template <class Acc>
 struct RowScratch {
   std::span<Acc> levels;         // [threads, levels a thread, row]
-  std::span<Acc> staged;         // [threads, block_edges, heads * 2]: edge scalars of one block
+  std::span<Acc> staged;         // [threads, block_edges, heads * 2 + row]: edge scalars and messages of one block
   std::span<Acc> bias;           // [row]
   std::span<Acc> slots;          // [pieces, row]: results of the pieces of long rows
   std::span<std::int32_t> args;  // [threads, row]: winning edge of a piece, counted from its start
@@ -38,7 +38,8 @@ struct RowScratch {
     const auto row_size = static_cast<std::size_t>(s.row);
     s.levels_per_thread = std::max(tree_levels(piece_edges / block_edges), tree_levels(plan.pieces));
     s.levels = arena.take<Acc>(threads * static_cast<std::size_t>(s.levels_per_thread) * row_size, "partial sums");
-    s.staged = arena.take<Acc>(threads * block_edges * 2 * static_cast<std::size_t>(s.heads), "staged edge values");
+    s.staged =
+        arena.take<Acc>(threads * block_edges * (2 * static_cast<std::size_t>(s.heads) + row_size), "staged edges");
     s.bias = arena.take<Acc>(row_size, "the bias");
     s.slots = arena.take<Acc>(pieces * row_size, "pieces of long rows");
     if (extremum) {
@@ -49,7 +50,7 @@ struct RowScratch {
   }
 
   Acc* level(int thread, int i) const { return levels.data() + (std::int64_t{thread} * levels_per_thread + i) * row; }
-  Acc* stage(int thread) const { return staged.data() + std::int64_t{thread} * block_edges * 2 * heads; }
+  Acc* stage(int thread) const { return staged.data() + std::int64_t{thread} * block_edges * (2 * heads + row); }
   Acc* slot(std::int64_t i) const { return slots.data() + i * row; }
   std::int32_t* arg(int thread) const { return args.data() + std::int64_t{thread} * row; }
   EdgeId* slot_arg(std::int64_t i) const { return slot_args.data() + i * row; }

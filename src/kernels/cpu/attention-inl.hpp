@@ -57,7 +57,9 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
           stager.run_weights = s;
           stager.run_begin = run.begin;
           stager.prefetch_edges = plan.prefetch_edges;
-          with_lanes<Acc>(args.width, [&](auto d) HWY_ATTR { sum_run<Weighted>(d, stager, run, levels, rows.stage(thread), sums); });
+          with_lanes<Acc>(args.width, [&](auto d) HWY_ATTR {
+            sum_run<Weighted>(d, stager, run, levels, rows.stage(thread), sums);
+          });
         }
         if (run.slot < 0) finish_row(run.row, sums, top, total);
       },

@@ -18,40 +18,60 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
   const GraphView& g = forward.graph;
   RowScratch<Acc>::take(arena, plan);
   const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
+  const LongRows& long_rows = *plan.partition->long_rows;
   const Scorer<Storage, Acc> scorer{forward, plan.prefetch_edges};
-  const auto* out = static_cast<const Storage*>(forward.out.data);
+  const bool gradients = args.score_grad.data != nullptr;
   const auto* out_grad = static_cast<const Storage*>(args.out_grad.data);
-  const auto statistic = [&](const Result& r, std::int64_t row, std::int64_t h) {
+  const auto statistic = [](const Result& r, std::int64_t row, std::int64_t h) {
     return static_cast<const Acc*>(r.data)[row * r.row_stride + h];
   };
 
-  const auto edges_of = [&](const Run& run, int thread) HWY_ATTR {
+  // alpha to the score buffer, grad . value[u] to the weight buffer, and the sum of their products to sum[h]:
+  // taken over the edges, not from the rounded output, which for half storage would be a bias in every edge.
+  const auto products = [&](const Run& run, int thread, Acc* sum) HWY_ATTR {
     const std::int64_t n = run.end - run.begin;
-    Acc* s = scratch.score(thread);
-    scorer(run, s);
-    for (std::int64_t h = 0; h < forward.heads; ++h) {
+    Acc *alpha = scratch.score(thread), *product = scratch.weight(thread);
+    scorer(run, alpha);
+    for (std::int64_t h = 0; h < forward.heads; ++h, alpha += piece_edges, product += piece_edges) {
       const Acc total = statistic(forward.row_sum, run.row, h);
-      exponentials(s + h * piece_edges, n, statistic(forward.row_max, run.row, h));
-      const Storage* grad_v = args.score_grad.data != nullptr ? out_grad + run.row * args.out_grad.row_stride + h * args.out_grad.head_stride : nullptr;
-      // The softmax's backward needs sum of alpha * (grad . value), which is grad . out.
-      const Acc shared = grad_v != nullptr ? dot<Acc>(grad_v, out + run.row * forward.out.row_stride + h * forward.width, forward.width) : Acc{0};
-      for (std::int64_t k = 0; k < n; ++k) {
-        const EdgeId id = g.edge_id(run.begin + k);
-        const std::int64_t u = g.cols[run.begin + k];
-        const Acc alpha = total == 0 ? Acc{0} : s[h * piece_edges + k] / total;
-        put(args.alpha, id, h, alpha);
-        if (grad_v == nullptr) continue;
-        Acc gradient = alpha * (dot<Acc>(grad_v, scorer.value(u, h), forward.width) - shared);
+      exponentials(alpha, n, statistic(forward.row_max, run.row, h));
+      for (std::int64_t k = 0; k < n; ++k) alpha[k] = total == 0 ? Acc{0} : alpha[k] / total;
+      if (!gradients) continue;
+      const Storage* grad = out_grad + run.row * args.out_grad.row_stride + h * args.out_grad.head_stride;
+      for (std::int64_t k = 0; k < n; ++k)
+        product[k] = dot<Acc>(grad, scorer.value(g.cols[run.begin + k], h), forward.width);
+      sum[h] = dot<Acc>(alpha, product, n);
+    }
+  };
+
+  const auto store = [&](const Run& run, int thread, const Acc* sum) HWY_ATTR {
+    for (std::int64_t h = 0; h < forward.heads; ++h) {
+      const Acc* alpha = scratch.score(thread) + h * piece_edges;
+      const Acc* product = scratch.weight(thread) + h * piece_edges;
+      for (EdgeId k = run.begin; k < run.end; ++k) {
+        const EdgeId id = g.edge_id(k);
+        put(args.alpha, id, h, alpha[k - run.begin]);
+        if (!gradients) continue;
+        Acc gradient = alpha[k - run.begin] * (product[k - run.begin] - sum[h]);
         if (args.bias_grad.data != nullptr) put(args.bias_grad, id, h, gradient);
-        if (forward.score == Score::gat && !(convert<Acc>(*scorer.src(u, h)) + convert<Acc>(*scorer.dst(run.row, h)) > 0)) gradient *= scorer.slope();
+        if (forward.score == Score::gat && !(scorer.sum(g.cols[k], run.row, h) > 0)) gradient *= scorer.slope();
         put(args.score_grad, id, h, gradient);
       }
     }
   };
-  const Partition& partition = *plan.partition;
-  parallel_tasks(plan.threads, partition.tasks(), [&](std::int64_t task, int thread) HWY_ATTR {
-    partition.for_each_run(g, task, [&](const Run& run) HWY_ATTR { edges_of(run, thread); });
-  });
+
+  row_passes(
+      g, plan,
+      [&](const Run& run, int thread) HWY_ATTR {
+        Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.sum_of(thread);
+        products(run, thread, sum);
+        if (run.slot < 0) store(run, thread, sum);
+      },
+      [&](std::size_t i, int) HWY_ATTR { unite_sums(scratch, long_rows, i); },
+      [&](const Run& run, int thread) HWY_ATTR {
+        products(run, thread, scratch.sum_of(thread));
+        store(run, thread, scratch.piece_sum(long_rows.first_slot(run.row)));
+      });
 }
 
 }  // namespace weft::cpu::HWY_NAMESPACE

@@ -50,9 +50,8 @@ HWY_INLINE Acc reduce_features(std::int64_t width, Term&& term) {
 
 template <class Acc, class Storage>
 HWY_INLINE Acc dot(const Storage* a, const Storage* b, std::int64_t width) {
-  return reduce_features<Acc>(width, [&](auto d, auto sum, std::int64_t i) HWY_ATTR {
-    return hn::MulAdd(load_as(d, a + i), load_as(d, b + i), sum);
-  });
+  return reduce_features<Acc>(width, [&](auto d, auto sum, std::int64_t i)
+                                         HWY_ATTR { return hn::MulAdd(load_as(d, a + i), load_as(d, b + i), sum); });
 }
 
 }  // namespace weft::cpu::HWY_NAMESPACE

@@ -18,7 +18,7 @@ HWY_INLINE hn::Vec<D> oriented(D d, hn::Vec<D> v, bool smallest) {
   return smallest ? hn::Xor(v, hn::SignBit(d)) : v;
 }
 
-template <int Count, class Message, class D, class B, class Acc>
+template <int Count, class D, class B, class Acc>
 HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, bool smallest, std::int64_t f, Acc* best,
                                std::int32_t* arg) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -29,7 +29,7 @@ HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, b
   HWY_ALIGN Index wide[HWY_MAX_BYTES / sizeof(Index)];
   for (int j = 0; j < Count; ++j) {
     if (first_edge == 0) {
-      value[j] = oriented(d, Message::value(d, Message::edge(d, block, 0), f + j * lanes), smallest);
+      value[j] = oriented(d, Written::value(d, Written::edge(d, block, 0), f + j * lanes), smallest);
       edge[j] = hn::Zero(di);
     } else {
       value[j] = hn::LoadU(d, best + f + j * lanes);
@@ -38,10 +38,10 @@ HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, b
     }
   }
   for (int k = first_edge == 0 ? 1 : 0; k < edges; ++k) {
-    const auto e = Message::edge(d, block, k);
+    const auto e = Written::edge(d, block, k);
     const auto index = hn::Set(di, static_cast<Index>(first_edge + k));
     for (int j = 0; j < Count; ++j) {
-      const auto m = oriented(d, Message::value(d, e, f + j * lanes), smallest);
+      const auto m = oriented(d, Written::value(d, e, f + j * lanes), smallest);
       const auto wins = hn::Or(hn::Gt(m, value[j]), hn::AndNot(hn::IsNaN(value[j]), hn::IsNaN(m)));
       value[j] = hn::IfThenElse(wins, m, value[j]);
       edge[j] = hn::IfThenElse(hn::RebindMask(di, wins), index, edge[j]);
@@ -54,23 +54,28 @@ HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, b
   }
 }
 
-/// Over the edges of a non-empty run: the oriented extremum and its edge, counted from the run's start.
-template <class Message, class D, class Storage, class Acc>
-HWY_INLINE void extremum_run(D d, const Stager<Storage, Acc>& stager, const Run& run, bool smallest, Acc* staged, Acc* best,
-                             std::int32_t* arg) {
+template <class D, class B, class Acc>
+HWY_NOINLINE void extremum_features(D d, const B& block, int edges, int first_edge, bool smallest, std::int64_t width,
+                                    Acc* best, std::int32_t* arg) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t f = 0;
+  for (; f + 4 * lanes <= width; f += 4 * lanes) extremum_panel<4>(d, block, edges, first_edge, smallest, f, best, arg);
+  for (; f + lanes <= width; f += lanes) extremum_panel<1>(d, block, edges, first_edge, smallest, f, best, arg);
+  if (f < width) extremum_panel<1>(d, block, edges, first_edge, smallest, width - lanes, best, arg);
+}
+
+/// Over the edges of a non-empty run: the oriented extremum and its edge, counted from the run's start.
+template <class D, class Storage, class Acc>
+HWY_NOINLINE void extremum_run(D d, const Stager<Storage, Acc>& stager, const Run& run, bool smallest, Acc* staged,
+                               Acc* best, std::int32_t* arg) {
   for (EdgeId begin = run.begin; begin < run.end; begin += block_edges) {
     const int count = static_cast<int>(run.end - begin < block_edges ? run.end - begin : block_edges);
     const int first = static_cast<int>(begin - run.begin);
     const auto block = stager.block(run.row, begin, count, staged);
     for (std::int64_t h = 0; h < stager.heads; ++h) {
-      const auto b = stager.heads == 1 ? block : stager.to_head(block, h);
-      Acc* to = best + h * stager.width;
-      std::int32_t* arg_to = arg + h * stager.width;
-      std::int64_t f = 0;
-      for (; f + 4 * lanes <= stager.width; f += 4 * lanes) extremum_panel<4, Message>(d, b, count, first, smallest, f, to, arg_to);
-      for (; f + lanes <= stager.width; f += lanes) extremum_panel<1, Message>(d, b, count, first, smallest, f, to, arg_to);
-      if (f < stager.width) extremum_panel<1, Message>(d, b, count, first, smallest, stager.width - lanes, to, arg_to);
+      const auto head = stager.heads == 1 ? block : stager.to_head(block, h);
+      stager.write(head, count, stager.width);
+      extremum_features(d, head, count, first, smallest, stager.width, best + h * stager.width, arg + h * stager.width);
     }
   }
 }

@@ -12,20 +12,22 @@ double at(const Operand& o, std::int64_t row, std::int64_t h, std::int64_t f) {
   if (!o.given()) return 1.0;
   return with_floating(o.dtype, "operand", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return convert<double>(static_cast<const T*>(o.data)[row * o.row_stride + h * o.head_stride + f * o.feature_stride]);
+    return convert<double>(
+        static_cast<const T*>(o.data)[row * o.row_stride + h * o.head_stride + f * o.feature_stride]);
   });
 }
 
 /// Adds to sum[...] what edge `id` from u to v passes on; slope(h, f) is the message's derivative.
 template <class Slope>
-void add_edge(const ExtremumBackwardArgs& args, std::int64_t u, std::int64_t v, EdgeId id, std::int64_t out_heads, std::int64_t out_width,
-              std::vector<double>& sum, Slope&& slope) {
+void add_edge(const ExtremumBackwardArgs& args, std::int64_t u, std::int64_t v, EdgeId id, std::int64_t out_heads,
+              std::int64_t out_width, std::vector<double>& sum, Slope&& slope) {
   const EdgeId* winners = args.arg_e + v * args.heads * args.width;
   for (std::int64_t h = 0; h < args.heads; ++h)
     for (std::int64_t f = 0; f < args.width; ++f) {
       if (winners[h * args.width + f] != id) continue;
       const double grad = at(args.out_grad, v, h, f) * at(args.row_scale, v, 0, 0) * at(args.col_scale, u, 0, 0);
-      sum[static_cast<std::size_t>((out_heads == 1 ? 0 : h) * out_width + (out_width == 1 ? 0 : f))] += grad * slope(h, f);
+      sum[static_cast<std::size_t>((out_heads == 1 ? 0 : h) * out_width + (out_width == 1 ? 0 : f))] +=
+          grad * slope(h, f);
     }
 }
 
@@ -39,7 +41,8 @@ void write(const ExtremumBackwardArgs& args, std::int64_t row, const std::vector
 
 }  // namespace
 
-void extremum_x_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width, int threads) {
+void extremum_x_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width,
+                         int threads) {
   const GraphView& g = args.graph;
   parallel_ranges(threads, g.num_rows, 64, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> sum(static_cast<std::size_t>(out_heads * out_width));
@@ -58,7 +61,8 @@ void extremum_x_gradient(const ExtremumBackwardArgs& args, std::int64_t out_head
   });
 }
 
-void extremum_edge_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width, int threads) {
+void extremum_edge_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width,
+                            int threads) {
   const GraphView& g = args.graph;
   parallel_ranges(threads, g.num_rows, 64, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> sum(static_cast<std::size_t>(out_heads * out_width));

@@ -22,7 +22,8 @@ namespace cpu {
 /// `graph` is the transpose: row = source. The output has x's own heads and width.
 void extremum_x_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width, int threads);
 /// `graph` is the graph itself. The output has the edge tensor's own heads and width.
-void extremum_edge_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width, int threads);
+void extremum_edge_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width,
+                            int threads);
 
 }  // namespace cpu
 }  // namespace weft

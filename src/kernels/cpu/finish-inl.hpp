@@ -16,16 +16,16 @@ namespace weft::cpu::HWY_NAMESPACE {
 template <class Acc>
 struct Finish {
   Result out;
-  std::int64_t row = 0;        // elements
+  std::int64_t row = 0;  // elements
   bool mean = false, relu = false;
   Operand row_scale;
-  const Acc* bias = nullptr;   // [row], or null
+  const Acc* bias = nullptr;  // [row], or null
 
   /// Where nothing is left to do and the output holds the accumulator type, sums can go there directly.
   bool is_copy() const { return !mean && !relu && !row_scale.given() && bias == nullptr && out.dtype == dtype_of<Acc>; }
   Acc* direct(std::int64_t r) const { return static_cast<Acc*>(out.data) + r * out.row_stride; }
 
-  HWY_INLINE void operator()(std::int64_t r, std::int64_t degree, const Acc* sum) const {
+  HWY_NOINLINE void operator()(std::int64_t r, std::int64_t degree, const Acc* sum) const {
     with_floating(out.dtype, "out", [&](auto tag) HWY_ATTR {
       using Out = typename decltype(tag)::type;
       if constexpr (std::is_same_v<Acc, double> == std::is_same_v<Out, double>)
@@ -37,9 +37,9 @@ struct Finish {
   template <class Out>
   HWY_INLINE void write(std::int64_t r, std::int64_t degree, const Acc* sum, Out* to) const {
     const Acc divisor = mean && degree > 0 ? static_cast<Acc>(degree) : Acc{1};
-    const Acc factor = !row_scale.given()                ? Acc{1}
+    const Acc factor = !row_scale.given()              ? Acc{1}
                        : row_scale.dtype == Dtype::f64 ? static_cast<Acc>(static_cast<const double*>(row_scale.data)[r])
-                                                         : static_cast<Acc>(static_cast<const float*>(row_scale.data)[r]);
+                                                       : static_cast<Acc>(static_cast<const float*>(row_scale.data)[r]);
     for_each_element_block<Acc>(row, [&](auto d, std::int64_t i) HWY_ATTR {
       auto v = hn::LoadU(d, sum + i);
       if (mean) v = hn::Div(v, hn::Set(d, divisor));

@@ -28,11 +28,9 @@ void leaky_sum_storage(const LeakyArgs& args, const Plan& plan, Arena arena) {
   stager.slope = static_cast<Acc>(args.slope);
   stager.needs.weight = true;
   stager.prefetch_edges = plan.prefetch_edges;
-  if (args.derivative) {
-    sum_rows<LeakyDerivative>(stager, finish, plan, scratch);
-  } else {
-    sum_rows<LeakyValue>(stager, finish, plan, scratch);
-  }
+  stager.write =
+      args.derivative ? write_messages<LeakyDerivative, Storage, Acc> : write_messages<LeakyValue, Storage, Acc>;
+  sum_rows<Written>(stager, finish, plan, scratch);
 }
 
 }  // namespace weft::cpu::HWY_NAMESPACE

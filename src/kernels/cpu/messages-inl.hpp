@@ -16,17 +16,19 @@ namespace weft::cpu::HWY_NAMESPACE {
 template <class Storage, class Acc>
 struct Block {
   const NodeId* cols = nullptr;
-  const Storage* x = nullptr;        // the head's first feature in row 0 of X
+  const Storage* x = nullptr;  // the head's first feature in row 0 of X
   std::int64_t x_stride = 0;
-  const Acc* weight = nullptr;       // one a edge: the edge's value, times the column scale where that is all
-  const Acc* scale = nullptr;        // one a edge: the column scale, or 1
-  const Storage* edge = nullptr;     // the head's first feature in row 0 of the edge tensor
+  const Acc* weight = nullptr;    // one a edge: the edge's value, times the column scale where that is all
+  const Acc* scale = nullptr;     // one a edge: the column scale, or 1
+  const Storage* edge = nullptr;  // the head's first feature in row 0 of the edge tensor
   std::int64_t edge_stride = 0;
-  const EdgeId* ids = nullptr;       // of these edges, or null:
-  EdgeId first = 0;                  //   then edge k has the id first + k
-  const Storage* row = nullptr;      // the row's own vector, for messages that compare with it
+  const EdgeId* ids = nullptr;   // of these edges, or null:
+  EdgeId first = 0;              //   then edge k has the id first + k
+  const Storage* row = nullptr;  // the row's own vector, for messages that compare with it
   const Storage* attn = nullptr;
   Acc slope = 0;
+  Acc* messages = nullptr;  // [block_edges, message_stride]: room for the messages themselves
+  std::int64_t message_stride = 0;
 
   const Storage* x_of(int k) const { return x + std::int64_t{cols[k]} * x_stride; }
   const Storage* edge_of(int k) const { return edge + (ids != nullptr ? ids[k] : first + k) * edge_stride; }
@@ -73,15 +75,32 @@ struct Weighted {
   }
 };
 
-/// Messages that are rarely the bottleneck share one add.
-template <class Message>
-struct Cold {
-  static constexpr bool hot = false;
-  template <class D, class E>
-  static HWY_INLINE hn::Vec<D> add(D d, hn::Vec<D> sum, const E& e, std::int64_t f) {
-    return hn::Add(sum, Message::value(d, e, f));
+/// The two messages above are reduced as they are loaded. All others are first written out, a block at a time, and
+/// then read back as this one: one reduction serves them all, and the writer is a plain function pointer.
+struct Written : Plain {
+  template <class D, class B>
+  static HWY_INLINE auto edge(D, const B& block, int k) {
+    return static_cast<const hn::TFromD<D>*>(block.messages + k * block.message_stride);
   }
 };
+
+struct Cold {
+  static constexpr bool hot = false;
+};
+
+template <class Storage, class Acc>
+using MessageWriter = void (*)(const Block<Storage, Acc>& block, int edges, std::int64_t width);
+
+template <class Message, class Storage, class Acc>
+void write_messages(const Block<Storage, Acc>& block, int edges, std::int64_t width) {
+  with_lanes<Acc>(width, [&](auto d) HWY_ATTR {
+    for (int k = 0; k < edges; ++k) {
+      const auto e = Message::edge(d, block, k);
+      Acc* to = block.messages + k * block.message_stride;
+      for_each_vector(d, width, [&](std::int64_t f) HWY_ATTR { hn::StoreU(Message::value(d, e, f), d, to + f); });
+    }
+  });
+}
 
 template <class D, class Storage>
 struct EdgeTerms {
@@ -100,7 +119,7 @@ HWY_INLINE EdgeTerms<D, Storage> vector_terms(D d, const Block<Storage, Acc>& bl
 }
 
 /// m = (x + w) * s; subtraction arrives with w negated
-struct AddScalar : Cold<AddScalar> {
+struct AddScalar : Cold {
   template <class D, class B>
   static HWY_INLINE auto edge(D d, const B& block, int k) {
     return scalar_terms(d, block, k);
@@ -112,7 +131,7 @@ struct AddScalar : Cold<AddScalar> {
 };
 
 /// m = x / w * s
-struct DivScalar : Cold<DivScalar> {
+struct DivScalar : Cold {
   template <class D, class B>
   static HWY_INLINE auto edge(D d, const B& block, int k) {
     return scalar_terms(d, block, k);
@@ -124,7 +143,7 @@ struct DivScalar : Cold<DivScalar> {
 };
 
 /// m = e * s; the sources do not count
-struct CopyEdge : Cold<CopyEdge> {
+struct CopyEdge : Cold {
   template <class D, class B>
   static HWY_INLINE auto edge(D d, const B& block, int k) {
     const auto* e = block.edge_of(k);
@@ -163,7 +182,7 @@ struct DivOp {
 
 /// m = op(x, e) * s with a vector on the edge; x a vector too, or one value for all features
 template <class Op, bool BroadcastX>
-struct WithEdgeVector : Cold<WithEdgeVector<Op, BroadcastX>> {
+struct WithEdgeVector : Cold {
   template <class D, class B>
   static HWY_INLINE auto edge(D d, const B& block, int k) {
     auto terms = vector_terms(d, block, k);
@@ -195,7 +214,7 @@ HWY_INLINE LeakyTerms<D, Storage> leaky_terms(D d, const Block<Storage, Acc>& bl
 }
 
 /// m = w * leaky_relu(x + row)
-struct LeakyValue : Cold<LeakyValue> {
+struct LeakyValue : Cold {
   template <class D, class B>
   static HWY_INLINE auto edge(D d, const B& block, int k) {
     return leaky_terms(d, block, k);
@@ -208,7 +227,7 @@ struct LeakyValue : Cold<LeakyValue> {
 };
 
 /// m = w * attn * leaky_relu'(x + row)
-struct LeakyDerivative : Cold<LeakyDerivative> {
+struct LeakyDerivative : Cold {
   template <class D, class B>
   static HWY_INLINE auto edge(D d, const B& block, int k) {
     return leaky_terms(d, block, k);

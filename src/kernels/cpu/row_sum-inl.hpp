@@ -43,9 +43,11 @@ HWY_INLINE void sum_panel(D d, const B& block, int edges, std::int64_t f, Levels
   for (int j = 0; j < Count; ++j) hn::StoreU(sum[j], d, dest + f + j * lanes);
 }
 
-/// All features of one head. Wide panels keep more loads in flight; only the common messages have them.
+/// All features of one head; wide panels keep more loads in flight. Not inlined, as the other steps of a row are
+/// not: a call a block costs nothing, a copy of the code at every place it is used from doubles the build.
 template <class Message, class D, class B, class Acc>
-HWY_INLINE void sum_features(D d, const B& block, int edges, std::int64_t width, Levels<Acc> levels, int carries, Acc* dest) {
+HWY_NOINLINE void sum_features(D d, const B& block, int edges, std::int64_t width, Levels<Acc> levels, int carries,
+                               Acc* dest) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t f = 0; f < width;) {
     const std::int64_t left = (width - f + lanes - 1) / lanes;  // vectors still to do, the last one overlapping
@@ -56,19 +58,13 @@ HWY_INLINE void sum_features(D d, const B& block, int edges, std::int64_t width,
       sum_panel<n, Message>(d, block, edges, start, levels, carries, dest);
       f = start + n * lanes;
     };
-    if constexpr (Message::hot) {
-      if (left >= 16 && fits >= 16) {
-        take(std::integral_constant<int, 16>{});
-        continue;
-      }
-      if (left >= 8 && fits >= 8) {
-        take(std::integral_constant<int, 8>{});
-        continue;
-      }
-    }
-    if (left >= 4 && fits >= 4) {
+    if (left >= 16 && fits >= 16) {
+      take(std::integral_constant<int, 16>{});
+    } else if (left >= 8 && fits >= 8) {
+      take(std::integral_constant<int, 8>{});
+    } else if (left >= 4 && fits >= 4) {
       take(std::integral_constant<int, 4>{});
-    } else if (Message::hot && left >= 2 && fits >= 2) {
+    } else if (left >= 2 && fits >= 2) {
       take(std::integral_constant<int, 2>{});
     } else {
       take(std::integral_constant<int, 1>{});
@@ -78,18 +74,20 @@ HWY_INLINE void sum_features(D d, const B& block, int edges, std::int64_t width,
 
 /// dest = the waiting levels that the bits of `leaves` name, lowest first.
 template <class Acc>
-HWY_INLINE void collapse(Levels<Acc> levels, std::int64_t leaves, std::int64_t row, Acc* dest) {
+HWY_NOINLINE void collapse(Levels<Acc> levels, std::int64_t leaves, std::int64_t row, Acc* dest) {
   for_each_element_block<Acc>(row, [&](auto d, std::int64_t i) HWY_ATTR {
     auto bits = static_cast<std::uint64_t>(leaves);
     auto sum = hn::LoadU(d, levels.at(std::countr_zero(bits)) + i);
-    for (bits &= bits - 1; bits != 0; bits &= bits - 1) sum = hn::Add(hn::LoadU(d, levels.at(std::countr_zero(bits)) + i), sum);
+    for (bits &= bits - 1; bits != 0; bits &= bits - 1)
+      sum = hn::Add(hn::LoadU(d, levels.at(std::countr_zero(bits)) + i), sum);
     hn::StoreU(sum, d, dest + i);
   });
 }
 
 /// The sum over the edges of `run` (a whole short row, or one piece of a long one) to dest[heads * width].
 template <class Message, class D, class Storage, class Acc>
-HWY_INLINE void sum_run(D d, const Stager<Storage, Acc>& stager, const Run& run, Levels<Acc> levels, Acc* staged, Acc* dest) {
+HWY_NOINLINE void sum_run(D d, const Stager<Storage, Acc>& stager, const Run& run, Levels<Acc> levels, Acc* staged,
+                          Acc* dest) {
   const std::int64_t row = stager.heads * stager.width;
   const std::int64_t edges = run.end - run.begin;
   if (edges == 0) {
@@ -105,8 +103,10 @@ HWY_INLINE void sum_run(D d, const Stager<Storage, Acc>& stager, const Run& run,
     Acc* to = blocks == 1 ? dest : levels.at(carries);
     for (std::int64_t h = 0; h < stager.heads; ++h) {
       const std::int64_t offset = h * stager.width;
-      sum_features<Message>(d, stager.heads == 1 ? block : stager.to_head(block, h), count, stager.width,
-                            Levels<Acc>{levels.base + offset, levels.stride}, carries, to + offset);
+      const auto head = stager.heads == 1 ? block : stager.to_head(block, h);
+      const Levels<Acc> head_levels{levels.base + offset, levels.stride};
+      if constexpr (std::is_same_v<Message, Written>) stager.write(head, count, stager.width);
+      sum_features<Message>(d, head, count, stager.width, head_levels, carries, to + offset);
     }
   }
   if (blocks > 1) collapse(levels, blocks, row, dest);
@@ -114,7 +114,8 @@ HWY_INLINE void sum_run(D d, const Stager<Storage, Acc>& stager, const Run& run,
 
 /// The pieces of long row `i`, united by the same counter, to dest.
 template <class Acc>
-HWY_INLINE void sum_pieces(const RowScratch<Acc>& scratch, const LongRows& long_rows, std::size_t i, Levels<Acc> levels, Acc* dest) {
+HWY_NOINLINE void sum_pieces(const RowScratch<Acc>& scratch, const LongRows& long_rows, std::size_t i,
+                             Levels<Acc> levels, Acc* dest) {
   const std::int64_t pieces = long_rows.pieces(i), first = long_rows.rows[i].first_slot;
   for (std::int64_t p = 0; p < pieces; ++p) {
     const int carries = std::countr_one(static_cast<std::uint64_t>(p));

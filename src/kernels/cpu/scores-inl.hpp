@@ -32,10 +32,15 @@ struct Scorer {
   }
   HWY_INLINE Acc slope() const { return static_cast<Acc>(args.slope); }
 
+  /// What gat's leaky_relu is applied to.
+  HWY_INLINE Acc sum(std::int64_t u, std::int64_t v, std::int64_t h) const {
+    return convert<Acc>(*src(u, h)) + convert<Acc>(*dst(v, h));
+  }
+
   /// The score without its bias.
   HWY_INLINE Acc score(std::int64_t u, std::int64_t v, std::int64_t h) const {
     const Storage *a = src(u, h), *b = dst(v, h);
-    if (args.score == Score::gat) return leaky_relu(convert<Acc>(*a) + convert<Acc>(*b), slope());
+    if (args.score == Score::gat) return leaky_relu(sum(u, v, h), slope());
     if (args.score == Score::dot) return static_cast<Acc>(args.scale) * dot<Acc>(a, b, args.score_width);
     const Storage* attn = static_cast<const Storage*>(args.attn.data) + h * args.attn.head_stride;
     return reduce_features<Acc>(args.score_width, [&](auto d, auto sum, std::int64_t i) HWY_ATTR {
@@ -47,14 +52,17 @@ struct Scorer {
 
   HWY_INLINE void operator()(const Run& run, Acc* s) const {
     const GraphView& g = args.graph;
-    const std::int64_t bytes = ((args.heads - 1) * args.src.head_stride + args.score_width) * static_cast<std::int64_t>(sizeof(Storage));
+    const std::int64_t bytes =
+        ((args.heads - 1) * args.src.head_stride + args.score_width) * static_cast<std::int64_t>(sizeof(Storage));
     for (EdgeId k = run.begin; k < run.end; ++k) {
-      if (k + prefetch_edges < g.num_edges) prefetch_row(src(g.cols[k + prefetch_edges], 0), bytes);
+      if (args.score != Score::gat && k + prefetch_edges < g.num_edges)
+        prefetch_row(src(g.cols[k + prefetch_edges], 0), bytes);
       for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + (k - run.begin)] = score(g.cols[k], run.row, h);
     }
     if (!args.bias.given()) return;
     for (EdgeId k = run.begin; k < run.end; ++k)
-      for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + (k - run.begin)] += get<Acc>(args.bias, g.edge_id(k), h);
+      for (std::int64_t h = 0; h < args.heads; ++h)
+        s[h * piece_edges + (k - run.begin)] += get<Acc>(args.bias, g.edge_id(k), h);
   }
 };
 

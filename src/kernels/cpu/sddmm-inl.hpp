@@ -31,7 +31,10 @@ struct SddmmOperand {
   std::int64_t row_stride = 0, head_stride = 0, feature_stride = 0;
 
   SddmmOperand(const Operand& o, Target t)
-      : data(static_cast<const Storage*>(o.data)), target(t), row_stride(o.row_stride), head_stride(o.head_stride),
+      : data(static_cast<const Storage*>(o.data)),
+        target(t),
+        row_stride(o.row_stride),
+        head_stride(o.head_stride),
         feature_stride(o.feature_stride) {}
   HWY_INLINE const Storage* at(std::int64_t u, std::int64_t v, EdgeId e) const {
     return data + (target == Target::u ? u : target == Target::v ? v : e) * row_stride;
@@ -39,7 +42,8 @@ struct SddmmOperand {
 };
 
 template <class Op, class Storage, class Acc, class Out>
-HWY_INLINE void combine_features(const Storage* a, bool a_vector, const Storage* b, bool b_vector, std::int64_t width, Out* out) {
+HWY_INLINE void combine_features(const Storage* a, bool a_vector, const Storage* b, bool b_vector, std::int64_t width,
+                                 Out* out) {
   for_each_element_block<Acc>(width, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto va = a_vector ? load_as(d, a + i) : hn::Set(d, convert<Acc>(*a));
     if constexpr (std::is_same_v<Op, CopyOp>) {
@@ -70,16 +74,20 @@ void for_each_edge(const SddmmArgs& args, const Plan& plan, Visit&& visit) {
   const Operand* gathered = args.op != SddmmOp::copy_rhs && args.lhs_target == Target::u   ? &args.lhs
                             : args.op != SddmmOp::copy_lhs && args.rhs_target == Target::u ? &args.rhs
                                                                                            : nullptr;
-  const std::int64_t bytes = gathered == nullptr ? 0
-                                                 : ((args.heads - 1) * gathered->head_stride + (gathered->feature_stride != 0 ? args.width : 1)) *
-                                                       static_cast<std::int64_t>(sizeof(Storage));
+  const std::int64_t bytes =
+      gathered == nullptr
+          ? 0
+          : ((args.heads - 1) * gathered->head_stride + (gathered->feature_stride != 0 ? args.width : 1)) *
+                static_cast<std::int64_t>(sizeof(Storage));
   parallel_tasks(
       plan.threads, partition.tasks(),
       [&](std::int64_t task, int) HWY_ATTR {
         partition.for_each_run(g, task, [&](const Run& run) HWY_ATTR {
           for (EdgeId k = run.begin; k < run.end; ++k) {
             if (gathered != nullptr && k + plan.prefetch_edges < g.num_edges)
-              prefetch_row(static_cast<const Storage*>(gathered->data) + std::int64_t{g.cols[k + plan.prefetch_edges]} * gathered->row_stride, bytes);
+              prefetch_row(static_cast<const Storage*>(gathered->data) +
+                               std::int64_t{g.cols[k + plan.prefetch_edges]} * gathered->row_stride,
+                           bytes);
             visit(std::int64_t{g.cols[k]}, run.row, g.edge_id(k));
           }
         });
@@ -99,8 +107,8 @@ void sddmm_to(const SddmmArgs& args, const Plan& plan) {
     for_each_edge<Storage>(args, plan, [&](std::int64_t u, std::int64_t v, EdgeId e) HWY_ATTR {
       const Storage *a = lhs.at(u, v, e), *b = rhs.at(u, v, e);
       for (std::int64_t h = 0; h < args.heads; ++h)
-        out[e * args.out.row_stride + h] =
-            convert<Out>(dot_of<Acc>(a + h * lhs.head_stride, lhs_vector, b + h * rhs.head_stride, rhs_vector, args.width));
+        out[e * args.out.row_stride + h] = convert<Out>(
+            dot_of<Acc>(a + h * lhs.head_stride, lhs_vector, b + h * rhs.head_stride, rhs_vector, args.width));
     });
     return;
   }
@@ -108,8 +116,9 @@ void sddmm_to(const SddmmArgs& args, const Plan& plan) {
     for_each_edge<Storage>(args, plan, [&](std::int64_t u, std::int64_t v, EdgeId e) HWY_ATTR {
       const Storage *a = lhs.at(u, v, e), *b = rhs.data != nullptr ? rhs.at(u, v, e) : nullptr;
       for (std::int64_t h = 0; h < args.heads; ++h)
-        combine_features<decltype(op), Storage, Acc>(a + h * lhs.head_stride, lhs_vector, b != nullptr ? b + h * rhs.head_stride : a,
-                                                     rhs_vector, args.width, out + e * args.out.row_stride + h * args.width);
+        combine_features<decltype(op), Storage, Acc>(a + h * lhs.head_stride, lhs_vector,
+                                                     b != nullptr ? b + h * rhs.head_stride : a, rhs_vector, args.width,
+                                                     out + e * args.out.row_stride + h * args.width);
     });
   };
   switch (args.op) {

@@ -120,7 +120,8 @@ HWY_INLINE void for_each_vector(D d, std::int64_t width, F&& f) {
 template <class Acc, class F>
 HWY_INLINE void for_each_element_block(std::int64_t width, F&& f) {
   if (width <= 0) return;
-  with_lanes<Acc>(width, [&](auto d) HWY_ATTR { for_each_vector(d, width, [&](std::int64_t i) HWY_ATTR { f(d, i); }); });
+  with_lanes<Acc>(width,
+                  [&](auto d) HWY_ATTR { for_each_vector(d, width, [&](std::int64_t i) HWY_ATTR { f(d, i); }); });
 }
 
 /// Asks for the row at p: every cache line of it, up to 1 KiB (the hardware follows from there).

@@ -13,11 +13,13 @@ namespace weft::cpu::HWY_NAMESPACE {
 
 /// The run's values of an edge tensor, one line a head.
 template <class Storage, class Acc>
-HWY_INLINE void gather_edges(const GraphView& graph, const Operand& operand, std::int64_t heads, const Run& run, Acc* to) {
+HWY_INLINE void gather_edges(const GraphView& graph, const Operand& operand, std::int64_t heads, const Run& run,
+                             Acc* to) {
   const auto* data = static_cast<const Storage*>(operand.data);
   for (EdgeId k = run.begin; k < run.end; ++k) {
     const Storage* e = data + graph.edge_id(k) * operand.row_stride;
-    for (std::int64_t h = 0; h < heads; ++h) to[h * piece_edges + (k - run.begin)] = convert<Acc>(e[h * operand.head_stride]);
+    for (std::int64_t h = 0; h < heads; ++h)
+      to[h * piece_edges + (k - run.begin)] = convert<Acc>(e[h * operand.head_stride]);
   }
 }
 
@@ -42,18 +44,21 @@ void softmax_forward_storage(const SoftmaxArgs& args, const Plan& plan, Arena ar
         const std::int64_t n = run.end - run.begin;
         if (n == 0) return;
         Acc* s = scratch.score(thread);
-        Acc *top = run.slot >= 0 ? scratch.piece_max(run.slot) : scratch.max_of(thread);
-        Acc *sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.sum_of(thread);
+        Acc* top = run.slot >= 0 ? scratch.piece_max(run.slot) : scratch.max_of(thread);
+        Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.sum_of(thread);
         gather_edges<Storage>(args.graph, args.scores, args.heads, run, s);
         for (std::int64_t h = 0; h < args.heads; ++h) {
           top[h] = max_score(s + h * piece_edges, n);
           sum[h] = exponentials(s + h * piece_edges, n, top[h]);
         }
         if (run.slot < 0)
-          scatter_edges<Storage>(args, run, [&](std::int64_t h, std::int64_t k) { return sum[h] == 0 ? Acc{0} : s[h * piece_edges + k] / sum[h]; });
+          scatter_edges<Storage>(args, run, [&](std::int64_t h, std::int64_t k) {
+            return sum[h] == 0 ? Acc{0} : s[h * piece_edges + k] / sum[h];
+          });
       },
       [&](std::size_t i, int) HWY_ATTR {
-        for (std::int64_t h = 0; h < args.heads; ++h) unite_statistics(scratch, long_rows, i, h, [](std::int64_t, Acc) {});
+        for (std::int64_t h = 0; h < args.heads; ++h)
+          unite_statistics(scratch, long_rows, i, h, [](std::int64_t, Acc) {});
       },
       [&](const Run& run, int thread) HWY_ATTR {
         const std::int64_t slot = long_rows.first_slot(run.row);
@@ -61,7 +66,9 @@ void softmax_forward_storage(const SoftmaxArgs& args, const Plan& plan, Arena ar
         Acc* s = scratch.score(thread);
         gather_edges<Storage>(args.graph, args.scores, args.heads, run, s);
         for (std::int64_t h = 0; h < args.heads; ++h) exponentials(s + h * piece_edges, run.end - run.begin, top[h]);
-        scatter_edges<Storage>(args, run, [&](std::int64_t h, std::int64_t k) { return sum[h] == 0 ? Acc{0} : s[h * piece_edges + k] / sum[h]; });
+        scatter_edges<Storage>(args, run, [&](std::int64_t h, std::int64_t k) {
+          return sum[h] == 0 ? Acc{0} : s[h * piece_edges + k] / sum[h];
+        });
       });
 }
 
@@ -87,17 +94,11 @@ void softmax_backward_storage(const SoftmaxArgs& args, const Plan& plan, Arena a
         load(run, thread);
         Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.sum_of(thread);
         for (std::int64_t h = 0; h < args.heads; ++h)
-          sum[h] = dot<Acc>(scratch.score(thread) + h * piece_edges, scratch.weight(thread) + h * piece_edges, run.end - run.begin);
+          sum[h] = dot<Acc>(scratch.score(thread) + h * piece_edges, scratch.weight(thread) + h * piece_edges,
+                            run.end - run.begin);
         if (run.slot < 0) store(run, thread, sum);
       },
-      [&](std::size_t i, int) HWY_ATTR {
-        const std::int64_t first = long_rows.rows[i].first_slot;
-        for (std::int64_t h = 0; h < args.heads; ++h) {
-          PairwiseSum<Acc> sum;
-          for (std::int64_t p = 0; p < long_rows.pieces(i); ++p) sum.add(scratch.piece_sum(first + p)[h]);
-          scratch.piece_sum(first)[h] = sum.total();
-        }
-      },
+      [&](std::size_t i, int) HWY_ATTR { unite_sums(scratch, long_rows, i); },
       [&](const Run& run, int thread) HWY_ATTR {
         load(run, thread);
         store(run, thread, scratch.piece_sum(long_rows.first_slot(run.row)));

@@ -43,7 +43,8 @@ HWY_INLINE Acc exponentials(Acc* s, std::int64_t n, Acc top) {
   for (std::int64_t k = n; k < padded; ++k) s[k] = -infinity;
   for (std::int64_t k = 0; k < padded; k += lanes)
     hn::StoreU(hn::Exp(d, hn::Sub(hn::LoadU(d, s + k), hn::Set(d, top))), d, s + k);
-  return reduce_features<Acc>(n, [&](auto tag, auto sum, std::int64_t k) HWY_ATTR { return hn::Add(sum, hn::LoadU(tag, s + k)); });
+  return reduce_features<Acc>(
+      n, [&](auto tag, auto sum, std::int64_t k) HWY_ATTR { return hn::Add(sum, hn::LoadU(tag, s + k)); });
 }
 
 /// exp(piece_top - top), 1 where both are the same (infinities too).
@@ -55,7 +56,8 @@ HWY_INLINE Acc rescale(Acc piece_top, Acc top) {
 /// The maximum and the sum of a long row from those of its pieces, left in the first piece's place;
 /// visit(piece, factor) learns what each piece's own sums have to be scaled by.
 template <class Acc, class Visit>
-HWY_INLINE void unite_statistics(const SoftmaxScratch<Acc>& scratch, const LongRows& long_rows, std::size_t i, std::int64_t h, Visit&& visit) {
+HWY_INLINE void unite_statistics(const SoftmaxScratch<Acc>& scratch, const LongRows& long_rows, std::size_t i,
+                                 std::int64_t h, Visit&& visit) {
   const std::int64_t first = long_rows.rows[i].first_slot, pieces = long_rows.pieces(i);
   Acc top = scratch.piece_max(first)[h];
   for (std::int64_t p = 1; p < pieces; ++p) {
@@ -72,6 +74,17 @@ HWY_INLINE void unite_statistics(const SoftmaxScratch<Acc>& scratch, const LongR
   scratch.piece_sum(first)[h] = sum.total();
 }
 
+/// The sums of a long row's pieces, united in the first piece's place.
+template <class Acc>
+HWY_INLINE void unite_sums(const SoftmaxScratch<Acc>& scratch, const LongRows& long_rows, std::size_t i) {
+  const std::int64_t first = long_rows.rows[i].first_slot;
+  for (std::int64_t h = 0; h < scratch.heads; ++h) {
+    PairwiseSum<Acc> sum;
+    for (std::int64_t p = 0; p < long_rows.pieces(i); ++p) sum.add(scratch.piece_sum(first + p)[h]);
+    scratch.piece_sum(first)[h] = sum.total();
+  }
+}
+
 /// The passes every softmax-like operator makes: rows and pieces; then, if there are long rows, what
 /// unites their pieces; then their pieces again. Each gets (run or index, thread).
 template <class First, class Unite, class Again>
@@ -80,13 +93,13 @@ void row_passes(const GraphView& graph, const Plan& plan, First&& first, Unite&&
   const TaskOrder order = plan.assignment == Assignment::round_robin ? TaskOrder::round_robin : TaskOrder::next_free;
   parallel_tasks(
       plan.threads, partition.tasks(),
-      [&](std::int64_t task, int thread) HWY_ATTR {
-        partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR { first(run, thread); });
-      },
+      [&](std::int64_t task, int thread)
+          HWY_ATTR { partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR { first(run, thread); }); },
       order);
   const auto long_rows = static_cast<std::int64_t>(partition.long_rows->rows.size());
   if (long_rows == 0) return;
-  parallel_tasks(plan.threads, long_rows, [&](std::int64_t i, int thread) HWY_ATTR { unite(static_cast<std::size_t>(i), thread); });
+  parallel_tasks(plan.threads, long_rows,
+                 [&](std::int64_t i, int thread) HWY_ATTR { unite(static_cast<std::size_t>(i), thread); });
   parallel_tasks(
       plan.threads, partition.tasks(),
       [&](std::int64_t task, int thread) HWY_ATTR {

@@ -14,12 +14,15 @@ namespace weft::cpu::HWY_NAMESPACE {
 
 /// The extremum of one row to the output, and who sent it.
 template <class Acc, class EdgeAt>
-HWY_INLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finish, std::int64_t row, Acc* best, EdgeAt edge_at) {
+HWY_NOINLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finish, std::int64_t row, Acc* best,
+                                  EdgeAt edge_at) {
   const GraphView& g = args.graph;
   const bool empty = g.offsets[row] == g.offsets[row + 1];
   for (std::int64_t i = 0; i < finish.row; ++i) {
-    if (empty) best[i] = 0;
-    else if (args.reduce == Reduce::min) best[i] = -best[i];
+    if (empty)
+      best[i] = 0;
+    else if (args.reduce == Reduce::min)
+      best[i] = -best[i];
     const EdgeId edge = empty ? -1 : edge_at(i);
     if (args.arg_u != nullptr) args.arg_u[row * finish.row + i] = empty || g.cols == nullptr ? -1 : g.cols[edge];
     if (args.arg_e != nullptr) args.arg_e[row * finish.row + i] = empty ? -1 : g.edge_id(edge);
@@ -27,9 +30,9 @@ HWY_INLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finish,
   finish(row, 0, best);
 }
 
-template <class Message, class Storage, class Acc>
-void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Plan& plan,
-                   const RowScratch<Acc>& scratch) {
+template <class Storage, class Acc>
+void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, const Finish<Acc>& finish,
+                   const Plan& plan, const RowScratch<Acc>& scratch) {
   const Partition& partition = *plan.partition;
   const bool smallest = args.reduce == Reduce::min;
   parallel_tasks(
@@ -39,7 +42,7 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
         with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
           partition.for_each_run(stager.graph, task, [&](const Run& run) HWY_ATTR {
             Acc* best = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
-            extremum_run<Message>(d, stager, run, smallest, scratch.stage(thread), best, arg);
+            extremum_run(d, stager, run, smallest, scratch.stage(thread), best, arg);
             if (run.slot >= 0) {
               for (std::int64_t i = 0; i < scratch.row; ++i) scratch.slot_arg(run.slot)[i] = run.begin + arg[i];
             } else {
@@ -106,9 +109,14 @@ void with_message(const SpmmArgs& args, F&& f) {
 
 /// Heads that are treated alike are one wide head: fewer, longer loops.
 HWY_INLINE SpmmArgs with_heads_joined(SpmmArgs args) {
-  const auto contiguous = [&](const Operand& o) { return o.head_stride == args.width && (o.feature_stride == 1 || args.width == 1); };
-  const bool edge_alike = !uses_edge(args.op) || (args.edge.head_stride == 0 && args.edge.feature_stride == 0 && uses_node(args.op));
-  const bool edge_joined = !uses_edge(args.op) || contiguous(args.edge);
+  const auto contiguous = [&](const Operand& o) {
+    return o.head_stride == args.width && (o.feature_stride == 1 || args.width == 1);
+  };
+  const bool edge_alike =
+      !uses_edge(args.op) || (args.edge.head_stride == 0 && args.edge.feature_stride == 0 && uses_node(args.op));
+  // Joined, one value a head becomes a vector, and vectors on edges are read in the type of x.
+  const bool edge_joined =
+      !uses_edge(args.op) || (contiguous(args.edge) && (!uses_node(args.op) || args.edge.dtype == args.x.dtype));
   const bool x_joined = !uses_node(args.op) || contiguous(args.x);
   if (args.heads == 1 || !x_joined || !(edge_alike || edge_joined)) return args;
   args.x.feature_stride = 1;
@@ -128,7 +136,8 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   if (args.bias.given()) {
     with_floating(args.bias.dtype, "bias", [&](auto tag) {
       using Bias = typename decltype(tag)::type;
-      for (std::int64_t i = 0; i < scratch.row; ++i) scratch.bias[static_cast<std::size_t>(i)] = convert<Acc>(static_cast<const Bias*>(args.bias.data)[i]);
+      for (std::int64_t i = 0; i < scratch.row; ++i)
+        scratch.bias[static_cast<std::size_t>(i)] = convert<Acc>(static_cast<const Bias*>(args.bias.data)[i]);
     });
     finish.bias = scratch.bias.data();
   }
@@ -143,10 +152,13 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   with_message(args, [&](auto message, const StageNeeds& needs) {
     using Message = decltype(message);
     stager.needs = needs;
+    stager.write = write_messages<Message, Storage, Acc>;
     if (args.reduce == Reduce::max || args.reduce == Reduce::min) {
-      extremum_rows<Message>(args, stager, finish, plan, scratch);
-    } else {
+      extremum_rows(args, stager, finish, plan, scratch);
+    } else if constexpr (Message::hot) {
       sum_rows<Message>(stager, finish, plan, scratch);
+    } else {
+      sum_rows<Written>(stager, finish, plan, scratch);
     }
   });
 }

@@ -31,11 +31,12 @@ struct Stager {
   Acc slope = 0;
   StageNeeds needs;
   int prefetch_edges = 0;
-  const Acc* run_weights = nullptr;  // instead of `edge`: [heads, piece_edges], from edge run_begin on
+  MessageWriter<Storage, Acc> write = nullptr;  // of messages that are reduced as Written
+  const Acc* run_weights = nullptr;             // instead of `edge`: [heads, piece_edges], from edge run_begin on
   EdgeId run_begin = 0;
 
   /// Edges [begin, begin + count), count <= block_edges, of `row_index`. `staged` has room for
-  /// block_edges * 2 * heads scalars. The result is for head 0; `to_head` moves it on.
+  /// block_edges * (2 * heads + width) scalars. The result is for head 0; `to_head` moves it on.
   HWY_INLINE Block<Storage, Acc> block(std::int64_t row_index, EdgeId begin, int count, Acc* staged) const {
     Block<Storage, Acc> b;
     if (graph.cols != nullptr) b.cols = graph.cols + begin;
@@ -48,6 +49,8 @@ struct Stager {
     b.slope = slope;
     if (row.given()) b.row = static_cast<const Storage*>(row.data) + row_index * row.row_stride;
     if (attn.given()) b.attn = static_cast<const Storage*>(attn.data);
+    b.messages = staged + block_edges * 2 * heads;
+    b.message_stride = width;
     prefetch(begin, count);
     if (needs.weight) b.weight = weights(begin, count, staged);
     if (needs.scale) {
@@ -96,17 +99,22 @@ struct Stager {
     const bool plain = graph.edge_ids == nullptr && !needs.scale_weight && !needs.negate;
     if (plain && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 && (edge.head_stride == 0 || heads == 1))
       return static_cast<const Acc*>(edge.data) + begin;
+    convert_weights(begin, count, staged);
+    return staged;
+  }
+
+  HWY_NOINLINE void convert_weights(EdgeId begin, int count, Acc* staged) const {
     with_floating(edge.dtype, "edge", [&](auto tag) {
       using Edge = typename decltype(tag)::type;
       const std::int64_t edge_heads = edge.head_stride == 0 ? 1 : heads;
       for (int k = 0; k < count; ++k) {
         const Edge* e = static_cast<const Edge*>(edge.data) + graph.edge_id(begin + k) * edge.row_stride;
-        const Acc factor = (needs.negate ? Acc{-1} : Acc{1}) * (needs.scale_weight ? column_scale(graph.cols[begin + k]) : Acc{1});
+        const Acc factor =
+            (needs.negate ? Acc{-1} : Acc{1}) * (needs.scale_weight ? column_scale(graph.cols[begin + k]) : Acc{1});
         for (std::int64_t h = 0; h < edge_heads; ++h)
           staged[h * block_edges + k] = convert<Acc>(e[h * edge.head_stride]) * factor;
       }
     });
-    return staged;
   }
 };
 

@@ -19,7 +19,8 @@ HWY_INLINE TaskOrder task_order(const Plan& plan) {
 
 /// Sums the messages of every row and finishes it.
 template <class Message, class Storage, class Acc>
-void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Plan& plan, const RowScratch<Acc>& scratch) {
+void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Plan& plan,
+              const RowScratch<Acc>& scratch) {
   const Partition& partition = *plan.partition;
   const GraphView& graph = stager.graph;
   const int spare = scratch.levels_per_thread - 1;
@@ -39,12 +40,13 @@ void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, con
       },
       task_order(plan));
   const LongRows& long_rows = *partition.long_rows;
-  parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int thread) HWY_ATTR {
-    const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
-    const std::int64_t row = long_rows.rows[static_cast<std::size_t>(i)].row;
-    sum_pieces(scratch, long_rows, static_cast<std::size_t>(i), levels, levels.at(spare));
-    finish(row, graph.offsets[row + 1] - graph.offsets[row], levels.at(spare));
-  });
+  parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()),
+                 [&](std::int64_t i, int thread) HWY_ATTR {
+                   const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
+                   const std::int64_t row = long_rows.rows[static_cast<std::size_t>(i)].row;
+                   sum_pieces(scratch, long_rows, static_cast<std::size_t>(i), levels, levels.at(spare));
+                   finish(row, graph.offsets[row + 1] - graph.offsets[row], levels.at(spare));
+                 });
 }
 
 }  // namespace weft::cpu::HWY_NAMESPACE

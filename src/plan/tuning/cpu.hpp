@@ -10,12 +10,12 @@
 namespace weft::tuning {
 
 struct CpuRates {
-  double cached_gather_gb_s;   // rows gathered from a table that fits the last-level cache, one thread
-  double memory_gather_gb_s;   // the same from DRAM
-  double stream_gb_s;          // arrays read or written in sequence, one thread
-  double gflop_s;              // one thread
-  double task_us;              // handing out one task
-  double start_us;             // waking the threads
+  double cached_gather_gb_s;  // rows gathered from a table that fits the last-level cache, one thread
+  double memory_gather_gb_s;  // the same from DRAM
+  double stream_gb_s;         // arrays read or written in sequence, one thread
+  double gflop_s;             // one thread
+  double task_us;             // handing out one task
+  double start_us;            // waking the threads
   friend constexpr bool operator==(const CpuRates&, const CpuRates&) = default;
 };
 
