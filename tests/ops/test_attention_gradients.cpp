@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/gradients.hpp"
+#include "support/small_graphs.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr Score score_kinds[] = {Score::gat, Score::gatv2, Score::dot};
+
+TEST(edge_softmax_backward, agrees_with_differences) {
+  const Graph graph = tangled_graph();
+  Context context = Context::cpu(2);
+  for (const Shape& shape : {Shape(14), Shape(14, 1, 1), Shape(14, 3, 1)}) {
+    Tensor scores = random_tensor(shape, Dtype::f64, 81);
+    const Tensor weight = random_tensor(shape, Dtype::f64, 82);
+    const Tensor alpha = edge_softmax(context, graph, scores);
+    const Tensor gradient = edge_softmax_backward(context, graph, alpha, weight);
+    const auto loss = [&] { return weighted_sum(edge_softmax(context, graph, scores), weight); };
+    expect_gradient(scores, gradient, loss, to_string(shape));
+  }
+}
+
+TEST(edge_softmax_backward, agrees_with_differences_in_rows_that_are_cut) {
+  const Graph graph = skewed_graph(5, 6000, 83);
+  Context context = Context::cpu(2);
+  Tensor scores = random_tensor(Shape(6000), Dtype::f64, 84);
+  const Tensor weight = random_tensor(Shape(6000), Dtype::f64, 85, -1000, 1000);
+  const Tensor gradient = edge_softmax_backward(context, graph, edge_softmax(context, graph, scores), weight);
+  const auto loss = [&] { return weighted_sum(edge_softmax(context, graph, scores), weight); };
+  expect_gradient(scores, gradient, loss, "long rows", 61);
+}
+
+struct Inputs {
+  Tensor value, src, dst, attn, bias;
+  Score score;
+  float slope = 0.2f, scale = 1.0f;
+
+  Inputs(const Graph& graph, Score kind, std::int64_t heads, std::int64_t width, std::int64_t depth, bool biased)
+      : score(kind) {
+    if (kind == Score::gat) depth = 1;
+    value = random_tensor(Shape(graph.num_cols(), heads, width), Dtype::f64, 86);
+    src = random_tensor(Shape(graph.num_cols(), heads, depth), Dtype::f64, 87);
+    dst = random_tensor(Shape(graph.num_rows(), heads, depth), Dtype::f64, 88);
+    if (kind == Score::gatv2) attn = random_tensor(Shape(1, heads, depth), Dtype::f64, 89);
+    if (biased) bias = random_tensor(Shape(graph.num_edges(), heads, 1), Dtype::f64, 90);
+    if (kind == Score::dot) scale = 0.5f;
+  }
+  AttentionInputs views() const {
+    AttentionInputs inputs;
+    inputs.score = score;
+    inputs.value = value;
+    inputs.src = src;
+    inputs.dst = dst;
+    inputs.attn = attn;
+    inputs.bias = bias;
+    inputs.slope = slope;
+    inputs.scale = scale;
+    return inputs;
+  }
+};
+
+void check(const Graph& graph, Inputs& inputs, const std::string& text, std::size_t step = 1) {
+  Context context = Context::cpu(2);
+  const AttentionResult result = attention(context, graph, inputs.views());
+  const Tensor out_grad = random_tensor(result.out.shape(), Dtype::f64, 91);
+  const AttentionGradients gradients = attention_backward(context, graph, inputs.views(), result, out_grad);
+  const auto loss = [&] { return weighted_sum(attention(context, graph, inputs.views()).out, out_grad); };
+  expect_gradient(inputs.value, gradients.value, loss, text + ": value");
+  expect_gradient(inputs.src, gradients.src, loss, text + ": src");
+  expect_gradient(inputs.dst, gradients.dst, loss, text + ": dst");
+  EXPECT_EQ(static_cast<bool>(gradients.attn), static_cast<bool>(inputs.attn)) << text;
+  EXPECT_EQ(static_cast<bool>(gradients.bias), static_cast<bool>(inputs.bias)) << text;
+  if (inputs.attn) expect_gradient(inputs.attn, gradients.attn, loss, text + ": attn");
+  if (inputs.bias) expect_gradient(inputs.bias, gradients.bias, loss, text + ": bias", step);
+}
+
+TEST(attention_backward, agrees_with_differences_for_every_score_with_and_without_bias) {
+  const Graph graph = tangled_graph();
+  for (const Score score : score_kinds) {
+    for (const bool biased : {false, true}) {
+      for (const std::int64_t heads : {1, 2, 4}) {
+        for (const std::int64_t width : {1, 3, 8}) {
+          for (const std::int64_t depth : {1, 5}) {
+            if (score == Score::gat && depth > 1) continue;
+            Inputs inputs(graph, score, heads, width, depth, biased);
+            check(graph, inputs,
+                  fmt::format("{}{} heads {} width {} score width {}", name(score), biased ? " biased" : "", heads,
+                              width, depth));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(attention_backward, agrees_with_differences_for_other_slopes_and_scales) {
+  const Graph graph = tangled_graph();
+  for (const float slope : {0.0f, 0.01f, 1.0f, -0.5f}) {
+    for (const Score score : {Score::gat, Score::gatv2}) {
+      Inputs inputs(graph, score, 2, 3, 4, false);
+      inputs.slope = slope;
+      check(graph, inputs, fmt::format("{} slope {}", name(score), slope));
+    }
+  }
+  Inputs inputs(graph, Score::dot, 2, 3, 4, false);
+  inputs.scale = -1.5f;
+  check(graph, inputs, "dot scale -1.5");
+}
+
+TEST(attention_backward, agrees_with_differences_in_rows_that_are_cut) {
+  const Graph graph = skewed_graph(4, 5000, 92);
+  for (const Score score : score_kinds) {
+    Inputs inputs(graph, score, 2, 3, 2, true);
+    check(graph, inputs, fmt::format("{} long rows", name(score)), 331);
+  }
+}
+
+TEST(attention_backward, keeps_the_storage_type) {
+  const Graph graph = tangled_graph();
+  Context context = Context::cpu(1);
+  for (const Dtype dtype : floating_dtypes) {
+    Inputs inputs(graph, Score::gatv2, 2, 3, 4, true);
+    for (Tensor* tensor : {&inputs.value, &inputs.src, &inputs.dst, &inputs.attn, &inputs.bias})
+      *tensor = tensor->to(dtype);
+    const AttentionResult result = attention(context, graph, inputs.views());
+    const Tensor out_grad = random_tensor(result.out.shape(), dtype, 93);
+    const AttentionGradients gradients = attention_backward(context, graph, inputs.views(), result, out_grad);
+    for (const Tensor* tensor : {&gradients.value, &gradients.src, &gradients.dst, &gradients.attn, &gradients.bias})
+      EXPECT_EQ(name(tensor->dtype()), name(dtype));
+  }
+}
+
+}  // namespace
+}  // namespace weft::test

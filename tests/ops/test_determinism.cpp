@@ -1,0 +1,227 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "support/compare.hpp"
+#include "support/small_graphs.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr Reduce reducers[] = {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min};
+constexpr Score score_kinds[] = {Score::gat, Score::gatv2, Score::dot};
+constexpr const char* policies[] = {"tasks=1",
+                                    "tasks=3",
+                                    "tasks=17",
+                                    "schedule=rows",
+                                    "schedule=edge_split",
+                                    "schedule=rows,tasks=17",
+                                    "schedule=edge_split,tasks=200,assignment=round_robin",
+                                    "prefetch=0",
+                                    "prefetch=64"};
+
+/// Row 0 and column 0 both pass one piece, so that forward and backward cut rows.
+const Graph& graph() {
+  static const Graph built = [] {
+    Random random(121);
+    std::vector<NodeId> destinations, sources;
+    for (int k = 0; k < 12'000; ++k) {
+      destinations.push_back(k % 3 == 0 ? 0 : static_cast<NodeId>(random.integer(0, 199)));
+      sources.push_back(k % 4 == 0 ? 0 : static_cast<NodeId>(random.integer(0, 149)));
+    }
+    return Graph::from_coo(200, 150, destinations, sources);
+  }();
+  return built;
+}
+
+using Outputs = std::vector<Tensor>;
+
+void expect_same(const Outputs& a, const Outputs& b, const std::string& context) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_TRUE(bitwise_equal(a[i], b[i])) << context << ": output " << i << " differs";
+}
+
+/// The short form `run`, 20 times and with 1 to 5 threads.
+void expect_repeatable(const std::string& text, const std::function<Outputs(Context&)>& run) {
+  Context one = Context::cpu(1);
+  const Outputs first = run(one);
+  for (int threads = 2; threads <= 5; ++threads) {
+    Context context = Context::cpu(threads);
+    expect_same(first, run(context), fmt::format("{} with {} threads", text, threads));
+  }
+  Context context = Context::cpu(3);
+  for (int again = 0; again < 20; ++again) expect_same(first, run(context), fmt::format("{} run {}", text, again));
+}
+
+/// The planned form under every policy.
+void expect_plan_independent(const std::string& text, const OpDesc& desc,
+                             const std::function<Outputs(Context&, const Plan&)>& run) {
+  Outputs first;
+  for (const char* policy : policies) {
+    for (const int threads : {1, 3}) {
+      Context context = Context::cpu(threads);
+      const Plan plan = make_plan(context, graph(), desc, parse_policy(policy));
+      context.reserve(plan.workspace_bytes);
+      Outputs outputs = run(context, plan);
+      if (first.empty())
+        first = std::move(outputs);
+      else
+        expect_same(first, outputs, fmt::format("{} {} with {} threads", text, policy, threads));
+    }
+  }
+}
+
+class determinism : public ::testing::TestWithParam<Dtype> {};
+
+TEST_P(determinism, spmm_forward) {
+  const Dtype dtype = GetParam();
+  const std::int64_t n = graph().num_cols(), e = graph().num_edges();
+  for (const std::int64_t width : {1, 7, 32}) {
+    const Tensor x = random_tensor(Shape(n, width), dtype, 122), edge = random_tensor(Shape(e), dtype, 123);
+    for (const Reduce reduce : reducers) {
+      SpmmOptions options;
+      options.reduce = reduce;
+      const bool extremum = reduce == Reduce::max || reduce == Reduce::min;
+      const auto run = [&](Context& context, const Plan& plan) {
+        Outputs outputs;
+        outputs.push_back(Tensor::empty(Shape(graph().num_rows(), width), dtype));
+        outputs.push_back(Tensor::zeros(outputs[0].shape(), Dtype::i32));
+        outputs.push_back(Tensor::zeros(outputs[0].shape(), Dtype::i64));
+        SpmmOptions with_args = options;
+        if (extremum) {
+          with_args.arg_u = outputs[1];
+          with_args.arg_e = outputs[2];
+        }
+        spmm(context, plan, graph(), x, edge, outputs[0], with_args);
+        return outputs;
+      };
+      const std::string text = fmt::format("spmm {} width {}", name(reduce), width);
+      const OpDesc desc{OpKind::spmm, dtype, 1, width, reduce, true};
+      expect_plan_independent(text, desc, run);
+      expect_repeatable(text, [&](Context& context) {
+        Outputs outputs;
+        outputs.push_back(spmm(context, graph(), x, edge, options));
+        return outputs;
+      });
+    }
+  }
+}
+
+TEST_P(determinism, spmm_backward) {
+  const Dtype dtype = GetParam();
+  const Tensor x = random_tensor(Shape(graph().num_cols(), 5), dtype, 124);
+  const Tensor edge = random_divisors(Shape(graph().num_edges()), dtype, 125);
+  const Tensor out_grad = random_tensor(Shape(graph().num_rows(), 5), dtype, 126);
+  for (const SpmmOp op : {SpmmOp::u_add_e, SpmmOp::u_mul_e, SpmmOp::u_div_e}) {
+    for (const Reduce reduce : reducers) {
+      Tensor arg_u = Tensor::empty(out_grad.shape(), Dtype::i32), arg_e = Tensor::empty(out_grad.shape(), Dtype::i64);
+      SpmmOptions options;
+      options.op = op;
+      options.reduce = reduce;
+      if (reduce == Reduce::max || reduce == Reduce::min) {
+        options.arg_u = arg_u;
+        options.arg_e = arg_e;
+        Context context = Context::cpu(2);
+        spmm(context, graph(), x, edge, options);
+      }
+      expect_repeatable(fmt::format("spmm_backward {} {}", name(op), name(reduce)), [&](Context& context) {
+        SpmmGradients gradients = spmm_backward(context, graph(), x, edge, out_grad, options);
+        Outputs outputs;
+        outputs.push_back(std::move(gradients.x));
+        outputs.push_back(std::move(gradients.edge));
+        return outputs;
+      });
+    }
+  }
+}
+
+TEST_P(determinism, sddmm_forward_and_backward) {
+  const Dtype dtype = GetParam();
+  const Tensor lhs = random_tensor(Shape(graph().num_cols(), 33), dtype, 127);
+  const Tensor rhs = random_tensor(Shape(graph().num_rows(), 33), dtype, 128);
+  const Tensor out_grad = random_tensor(Shape(graph().num_edges()), dtype, 129);
+  expect_plan_independent("sddmm dot", {OpKind::sddmm, dtype, 1, 33, Reduce::sum, true},
+                          [&](Context& context, const Plan& plan) {
+                            Outputs outputs;
+                            outputs.push_back(Tensor::empty(Shape(graph().num_edges()), dtype));
+                            sddmm(context, plan, graph(), lhs, rhs, outputs[0]);
+                            return outputs;
+                          });
+  expect_repeatable("sddmm", [&](Context& context) {
+    Outputs outputs;
+    outputs.push_back(sddmm(context, graph(), lhs, rhs));
+    SddmmGradients gradients = sddmm_backward(context, graph(), lhs, rhs, out_grad, {});
+    outputs.push_back(std::move(gradients.lhs));
+    outputs.push_back(std::move(gradients.rhs));
+    return outputs;
+  });
+}
+
+TEST_P(determinism, edge_softmax_forward_and_backward) {
+  const Dtype dtype = GetParam();
+  const Tensor scores = random_tensor(Shape(graph().num_edges(), 3, 1), dtype, 130);
+  const Tensor grad = random_tensor(Shape(graph().num_edges(), 3, 1), dtype, 131);
+  expect_plan_independent("edge_softmax", {OpKind::softmax, dtype, 3, 1, Reduce::sum, true},
+                          [&](Context& context, const Plan& plan) {
+                            Outputs outputs;
+                            outputs.push_back(Tensor::empty(scores.shape(), dtype));
+                            edge_softmax(context, plan, graph(), scores, outputs[0]);
+                            return outputs;
+                          });
+  expect_repeatable("edge_softmax", [&](Context& context) {
+    Outputs outputs;
+    outputs.push_back(edge_softmax(context, graph(), scores));
+    outputs.push_back(edge_softmax_backward(context, graph(), outputs[0], grad));
+    return outputs;
+  });
+}
+
+TEST_P(determinism, attention_forward_and_backward) {
+  const Dtype dtype = GetParam();
+  const Tensor value = random_tensor(Shape(graph().num_cols(), 2, 7), dtype, 132);
+  const Tensor bias = random_tensor(Shape(graph().num_edges(), 2, 1), dtype, 133);
+  const Tensor out_grad = random_tensor(Shape(graph().num_rows(), 2, 7), dtype, 134);
+  for (const Score score : score_kinds) {
+    const std::int64_t depth = score == Score::gat ? 1 : 5;
+    const Tensor src = random_tensor(Shape(graph().num_cols(), 2, depth), dtype, 135);
+    const Tensor dst = random_tensor(Shape(graph().num_rows(), 2, depth), dtype, 136);
+    const Tensor attn = random_tensor(Shape(1, 2, depth), dtype, 137);
+    AttentionInputs inputs;
+    inputs.score = score;
+    inputs.value = value;
+    inputs.src = src;
+    inputs.dst = dst;
+    inputs.bias = bias;
+    if (score == Score::gatv2) inputs.attn = attn;
+    const Dtype statistics = dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+    expect_plan_independent(fmt::format("attention {}", name(score)),
+                            {OpKind::attention, dtype, 2, 7, Reduce::sum, true},
+                            [&](Context& context, const Plan& plan) {
+                              Outputs outputs;
+                              outputs.push_back(Tensor::empty(out_grad.shape(), dtype));
+                              outputs.push_back(Tensor::empty(Shape(graph().num_rows(), 2, 1), statistics));
+                              outputs.push_back(Tensor::empty(Shape(graph().num_rows(), 2, 1), statistics));
+                              attention(context, plan, graph(), inputs, outputs[0], outputs[1], outputs[2]);
+                              return outputs;
+                            });
+    expect_repeatable(fmt::format("attention {}", name(score)), [&](Context& context) {
+      AttentionResult result = attention(context, graph(), inputs);
+      AttentionGradients gradients = attention_backward(context, graph(), inputs, result, out_grad);
+      Outputs outputs;
+      outputs.push_back(attention_weights(context, graph(), inputs, result));
+      for (Tensor* tensor : {&result.out, &result.row_max, &result.row_sum, &gradients.value, &gradients.src,
+                             &gradients.dst, &gradients.attn, &gradients.bias})
+        outputs.push_back(std::move(*tensor));
+      return outputs;
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(storage, determinism, ::testing::ValuesIn(floating_dtypes),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,176 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "support/errors.hpp"
+#include "support/graphs.hpp"
+#include "support/small_graphs.hpp"
+#include "weft/plan.hpp"
+
+namespace weft::test {
+namespace {
+
+const OpDesc usual{OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, true};
+
+TEST(plan, prints_everything_it_decided) {
+  const Graph graph = skewed_graph(100, 9000, 201);
+  const Context context = Context::cpu(3);
+  const Plan plan = make_plan(context, graph, {OpKind::spmm, Dtype::bf16, 2, 40, Reduce::max, true},
+                              parse_policy("schedule=rows,tasks=12,prefetch=5,assignment=round_robin"));
+  const std::string text = to_string(plan);
+  for (const std::string_view part : {"spmm", "bf16", "40", "max", "cpu", "3", "rows", "12", "round_robin", "5"})
+    EXPECT_TRUE(names(text, part) || text.find(part) != text.npos) << text << " does not say " << part;
+  EXPECT_NE(text.find(std::to_string(plan.workspace_bytes)), text.npos) << text;
+}
+
+TEST(plan, keeps_what_the_policy_fixes) {
+  const Graph graph = skewed_graph(100, 9000, 202);
+  const Context context = Context::cpu(2);
+  const Plan plan =
+      make_plan(context, graph, usual, parse_policy("schedule=rows,tasks=12,prefetch=5,assignment=round_robin"));
+  EXPECT_EQ(plan.schedule, ScheduleKind::rows);
+  EXPECT_EQ(plan.tasks, 12);
+  EXPECT_EQ(plan.prefetch_edges, 5);
+  EXPECT_EQ(plan.assignment, Assignment::round_robin);
+  EXPECT_EQ(plan.threads, 2);
+  EXPECT_EQ(plan.graph, graph.identity());
+}
+
+TEST(plan, is_equal_to_another_with_the_same_choices_and_to_no_other) {
+  const Graph graph = skewed_graph(100, 9000, 203);
+  const Context context = Context::cpu(2);
+  const Plan plan = make_plan(context, graph, usual);
+  EXPECT_EQ(plan, make_plan(context, graph, usual));
+  EXPECT_FALSE(plan == make_plan(context, graph, usual, parse_policy("tasks=7")));
+  EXPECT_FALSE(plan == make_plan(context, graph, usual, parse_policy("prefetch=3")));
+  OpDesc other = usual;
+  other.width = 65;
+  EXPECT_FALSE(plan == make_plan(context, graph, other));
+  other = usual;
+  other.dtype = Dtype::f16;
+  EXPECT_FALSE(plan == make_plan(context, graph, other));
+  other = usual;
+  other.reduce = Reduce::max;
+  EXPECT_FALSE(plan == make_plan(context, graph, other));
+}
+
+TEST(plan, counts_long_rows_and_their_pieces) {
+  const Context context = Context::cpu(2);
+  const Plan none = make_plan(context, tangled_graph(), usual);
+  EXPECT_EQ(none.long_rows, 0);
+  EXPECT_EQ(none.pieces, 0);
+  const Plan one = make_plan(context, hub_graph(10'000), usual);
+  EXPECT_EQ(one.long_rows, 1);
+  EXPECT_EQ(one.pieces, (10'000 + one.piece_edges - 1) / one.piece_edges);
+}
+
+TEST(plan, is_made_for_every_operator_on_every_graph) {
+  const Context context = Context::cpu(2);
+  for (const BatteryGraph& battery : battery_graphs())
+    for (const OpKind kind :
+         {OpKind::spmm, OpKind::sddmm, OpKind::spmv, OpKind::softmax, OpKind::attention, OpKind::segment}) {
+      const OpDesc desc{kind,        Dtype::f32, 1, kind == OpKind::spmv || kind == OpKind::softmax ? 1 : 16,
+                        Reduce::sum, true};
+      const Plan plan = make_plan(context, battery.graph, desc);
+      EXPECT_GE(plan.tasks, 1) << battery.name << " " << name(kind);
+      EXPECT_GE(plan.modelled_us, 0) << battery.name << " " << name(kind);
+    }
+}
+
+TEST(plan, explains_its_candidates_and_chooses_the_cheapest) {
+  const Graph graph = skewed_graph(2000, 90'000, 204);
+  const Context context = Context::cpu(4);
+  const PlanReport report = explain_plan(context, graph, usual);
+  ASSERT_GE(report.candidates.size(), 2u);
+  EXPECT_FALSE(report.reason.empty());
+  const auto chosen = std::count_if(report.candidates.begin(), report.candidates.end(),
+                                    [](const PlanCandidate& c) { return c.chosen; });
+  EXPECT_EQ(chosen, 1);
+  double cheapest = report.candidates.front().total_us, picked = -1;
+  for (const PlanCandidate& candidate : report.candidates) {
+    cheapest = std::min(cheapest, candidate.total_us);
+    if (candidate.chosen) picked = candidate.total_us;
+    EXPECT_GE(candidate.imbalance, 1 - 1e-9);
+  }
+  EXPECT_EQ(picked, cheapest);
+}
+
+TEST(plan, shares_a_hub_among_threads_instead_of_serialising_it) {
+  const Context context = Context::cpu(4);
+  const PlanReport report = explain_plan(context, hub_graph(200'000), usual);
+  for (const PlanCandidate& candidate : report.candidates)
+    if (candidate.chosen) {
+      EXPECT_EQ(candidate.plan.schedule, ScheduleKind::edge_split);
+      EXPECT_LE(candidate.imbalance, 1.1);
+    }
+}
+
+TEST(plan, refuses_descriptions_that_describe_nothing) {
+  const Graph graph = tangled_graph();
+  const Context context = Context::cpu(1);
+  const auto refused = [&](auto change, std::string_view argument, int line = __builtin_LINE()) {
+    OpDesc desc = usual;
+    change(desc);
+    expect_refused([&] { make_plan(context, graph, desc); }, argument, ErrorCode::invalid_argument, __FILE__, line);
+    expect_refused([&] { explain_plan(context, graph, desc); }, argument, ErrorCode::invalid_argument, __FILE__, line);
+  };
+  refused([](OpDesc& d) { d.dtype = Dtype::i32; }, "dtype");
+  refused([](OpDesc& d) { d.dtype = Dtype::i64; }, "dtype");
+  refused([](OpDesc& d) { d.dtype = static_cast<Dtype>(77); }, "dtype");
+  refused([](OpDesc& d) { d.heads = 0; }, "heads");
+  refused([](OpDesc& d) { d.heads = -4; }, "heads");
+  refused([](OpDesc& d) { d.width = -1; }, "width");
+  refused([](OpDesc& d) { d.width = std::int64_t{1} << 62; }, "width");
+  refused([](OpDesc& d) { d.heads = std::int64_t{1} << 31, d.width = std::int64_t{1} << 31; }, "width");
+  refused([](OpDesc& d) { d.kind = static_cast<OpKind>(17); }, "kind");
+  refused([](OpDesc& d) { d.reduce = static_cast<Reduce>(17); }, "reduce");
+}
+
+TEST(plan, refuses_policies_outside_their_range) {
+  const Graph graph = tangled_graph();
+  const Context context = Context::cpu(1);
+  const auto refused = [&](auto change, std::string_view argument, int line = __builtin_LINE()) {
+    Policy policy;
+    change(policy);
+    expect_refused([&] { make_plan(context, graph, usual, policy); }, argument, ErrorCode::invalid_argument, __FILE__,
+                   line);
+  };
+  refused([](Policy& p) { p.tasks = -1; }, "tasks");
+  refused([](Policy& p) { p.tasks = std::int64_t{1} << 60; }, "tasks");
+  refused([](Policy& p) { p.prefetch_edges = -2; }, "prefetch|prefetch_edges");
+  refused([](Policy& p) { p.schedule = static_cast<ScheduleKind>(9), p.schedule_set = true; }, "schedule");
+  refused([](Policy& p) { p.assignment = static_cast<Assignment>(9); }, "assignment");
+}
+
+TEST(parse_policy, reads_every_key_and_nothing_at_all) {
+  const Policy policy = parse_policy("schedule=edge_split,tasks=64,prefetch=16,assignment=round_robin");
+  EXPECT_EQ(policy.schedule, ScheduleKind::edge_split);
+  EXPECT_TRUE(policy.schedule_set);
+  EXPECT_EQ(policy.tasks, 64);
+  EXPECT_EQ(policy.prefetch_edges, 16);
+  EXPECT_EQ(policy.assignment, Assignment::round_robin);
+  EXPECT_FALSE(parse_policy("").schedule_set);
+}
+
+TEST(parse_policy, refuses_what_it_does_not_know_and_lists_what_it_does) {
+  for (const char* text : {"colour=red", "tasks", "=", "tasks=", "tasks=x", "tasks=-3", "tasks=1.5", "tasks=7 ",
+                           "prefetch=99999999999999999999", "tasks=99999999999999"})
+    expect_refused([&] { parse_policy(text); }, "policy");
+  expect_refused([] { parse_policy("colour=red"); }, "schedule");
+  expect_refused([] { parse_policy("schedule=columns"); }, "edge_split");
+  expect_refused([] { parse_policy("assignment=random"); }, "round_robin");
+}
+
+TEST(parse_policy, names_of_kinds_and_schedules_are_read_back) {
+  for (const OpKind kind :
+       {OpKind::spmm, OpKind::sddmm, OpKind::spmv, OpKind::softmax, OpKind::attention, OpKind::segment})
+    EXPECT_EQ(parse_op_kind(name(kind)), kind);
+  for (const ScheduleKind schedule : {ScheduleKind::rows, ScheduleKind::edge_split})
+    EXPECT_EQ(parse_schedule(name(schedule)), schedule);
+  expect_refused([] { parse_op_kind("gemm"); }, "spmm");
+  expect_refused([] { parse_schedule(""); }, "rows");
+}
+
+}  // namespace
+}  // namespace weft::test

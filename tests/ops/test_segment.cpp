@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/gradients.hpp"
+#include "support/oracle.hpp"
+#include "support/small_graphs.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr Reduce reducers[] = {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min};
+
+/// A segment i is row i of a graph whose k-th edge comes from row k.
+Graph as_graph(const std::vector<EdgeId>& offsets) {
+  std::vector<NodeId> cols;
+  for (EdgeId k = 0; k < offsets.back(); ++k) cols.push_back(static_cast<NodeId>(k));
+  return Graph::from_csr(static_cast<std::int64_t>(offsets.size()) - 1, offsets.back(), offsets, cols);
+}
+
+const std::vector<std::vector<EdgeId>> segmentations{
+    {0}, {0, 0}, {0, 1}, {0, 3, 3, 4, 11, 11}, {0, 0, 0, 2}, {0, 1, 32, 64, 97, 1097}, {0, 5, 5005, 5010}};
+
+TEST(segment_reduce, agrees_with_the_reference_for_every_reducer_dtype_and_shape) {
+  Context context = Context::cpu(2);
+  for (const std::vector<EdgeId>& offsets : segmentations) {
+    const Graph graph = as_graph(offsets);
+    for (const Dtype dtype : floating_dtypes) {
+      for (const Reduce reduce : reducers) {
+        for (const Shape& shape : {Shape(offsets.back()), Shape(offsets.back(), 1), Shape(offsets.back(), 7),
+                                   Shape(offsets.back(), 33), Shape(offsets.back(), 3, 4)}) {
+          const Tensor x = random_tensor(shape, dtype, 101);
+          SpmmOptions options;
+          options.op = SpmmOp::copy_u;
+          options.reduce = reduce;
+          const Tensor out = segment_reduce(context, offsets, x, reduce);
+          EXPECT_EQ(out.dtype(), dtype);
+          expect_within_bound(
+              out, expected_spmm(graph, x, {}, options),
+              fmt::format("{} segments of {} {} {}", offsets.size() - 1, to_string(shape), name(dtype), name(reduce)));
+        }
+      }
+    }
+  }
+}
+
+TEST(segment_reduce, works_out_by_hand) {
+  Context context = Context::cpu(1);
+  const std::vector<EdgeId> offsets{0, 2, 2, 5};
+  const Tensor x = tensor_of(Shape(5, 2), {1, -1, 3, -5, 2, 2, 4, 0, 9, 1});
+  expect_values(segment_reduce(context, offsets, x, Reduce::sum), {4, -6, 0, 0, 15, 3});
+  expect_values(segment_reduce(context, offsets, x, Reduce::mean), {2, -3, 0, 0, 5, 1});
+  expect_values(segment_reduce(context, offsets, x, Reduce::max), {3, -1, 0, 0, 9, 2});
+  expect_values(segment_reduce(context, offsets, x, Reduce::min), {1, -5, 0, 0, 2, 0});
+}
+
+TEST(segment_reduce, is_bitwise_the_same_for_any_number_of_threads) {
+  const std::vector<EdgeId> offsets{0, 5, 5005, 5010, 20000};
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor x = random_tensor(Shape(20000, 13), dtype, 102);
+    for (const Reduce reduce : reducers) {
+      Context one = Context::cpu(1);
+      const Tensor first = segment_reduce(one, offsets, x, reduce);
+      for (const int threads : {2, 3, 5}) {
+        Context context = Context::cpu(threads);
+        EXPECT_TRUE(bitwise_equal(first, segment_reduce(context, offsets, x, reduce)))
+            << name(dtype) << " " << name(reduce) << " " << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST(segment_reduce_backward, agrees_with_differences) {
+  Context context = Context::cpu(2);
+  const std::vector<EdgeId> offsets{0, 3, 3, 4, 11, 11};
+  for (const Reduce reduce : reducers) {
+    for (const Shape& shape : {Shape(11), Shape(11, 3), Shape(11, 2, 3)}) {
+      Tensor x = random_tensor(shape, Dtype::f64, 103);
+      const Tensor out_grad = random_tensor(segment_reduce(context, offsets, x, reduce).shape(), Dtype::f64, 104);
+      const Tensor gradient = segment_reduce_backward(context, offsets, x, out_grad, reduce);
+      const auto loss = [&] { return weighted_sum(segment_reduce(context, offsets, x, reduce), out_grad); };
+      expect_gradient(x, gradient, loss, fmt::format("{} {}", name(reduce), to_string(shape)));
+    }
+  }
+}
+
+TEST(segment_reduce_backward, sends_the_gradient_of_a_tie_to_the_first) {
+  Context context = Context::cpu(1);
+  const std::vector<EdgeId> offsets{0, 3};
+  const Tensor x = constant(Shape(3), Dtype::f32, 4), out_grad = constant(Shape(1), Dtype::f32, 7);
+  expect_values(segment_reduce_backward(context, offsets, x, out_grad, Reduce::max), {7, 0, 0});
+  expect_values(segment_reduce_backward(context, offsets, x, out_grad, Reduce::min), {7, 0, 0});
+}
+
+TEST(spmv, sums_edge_times_x_or_x_alone) {
+  const Graph graph = tangled_graph();
+  Context context = Context::cpu(2);
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor x = random_tensor(Shape(graph.num_cols()), dtype, 105);
+    const Tensor edge = random_tensor(Shape(graph.num_edges()), dtype, 106);
+    SpmmOptions options;
+    const Tensor weighted = spmv(context, graph, x, edge);
+    EXPECT_EQ(to_string(weighted.shape()), "[6]");
+    expect_within_bound(weighted, expected_spmm(graph, x, edge, options), "with edge values");
+    options.op = SpmmOp::copy_u;
+    expect_within_bound(spmv(context, graph, x), expected_spmm(graph, x, {}, options), "without");
+  }
+}
+
+TEST(spmv, agrees_with_the_reference_on_skewed_graphs_planned_and_not) {
+  for (const std::uint64_t seed : {107, 108, 109}) {
+    SCOPED_TRACE(seed);
+    const Graph graph = skewed_graph(500, 20000, seed);
+    for (const Dtype dtype : floating_dtypes) {
+      const Tensor x = random_tensor(Shape(500), dtype, seed), edge = random_tensor(Shape(20000), dtype, seed + 1);
+      const Expected expected = expected_spmm(graph, x, edge, {});
+      for (const char* policy : {"", "tasks=1", "tasks=17", "schedule=rows,tasks=5"}) {
+        Context context = Context::cpu(2);
+        const Plan plan =
+            make_plan(context, graph, {OpKind::spmv, dtype, 1, 1, Reduce::sum, true}, parse_policy(policy));
+        context.reserve(plan.workspace_bytes);
+        Tensor out = constant(Shape(500), dtype, std::nan(""));
+        spmv(context, plan, graph, x, edge, out);
+        expect_within_bound(out, expected, fmt::format("{} {}", name(dtype), policy));
+        EXPECT_TRUE(bitwise_equal(out, spmv(context, graph, x, edge))) << name(dtype) << " " << policy;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
