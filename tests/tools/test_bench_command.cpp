@@ -1,0 +1,157 @@
+// weft bench through the built command: every operator verified, records complete, peers beside it.
+#include "command_runner.hpp"
+
+namespace weft::test {
+namespace {
+
+const std::string small = "powerlaw:nodes=1500,edges=20000,seed=4";
+
+nlohmann::json bench(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "bench");
+  for (const std::string more : {"--repeat", "3", "--json", "-"}) arguments.push_back(more);
+  const Outcome outcome = run_weft(arguments);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("device: cpu"), std::string::npos) << outcome.err;
+  return outcome.json();
+}
+
+void expect_verified(const nlohmann::json& result) {
+  SCOPED_TRACE(result.dump());
+  EXPECT_EQ(result["verified"]["right"], true);
+  EXPECT_EQ(result["verified"]["how"], "all rows");
+  EXPECT_LE(result["verified"]["max_error_over_bound"].get<double>(), 1.0);
+  EXPECT_EQ(result["repeat"], 3);
+  EXPECT_GT(result["median_us"].get<double>(), 0);
+  EXPECT_LE(result["min_us"].get<double>(), result["median_us"].get<double>());
+  EXPECT_GE(result["p90_us"].get<double>(), result["median_us"].get<double>());
+  EXPECT_GT(result["gflops"].get<double>(), 0);
+  EXPECT_GT(result["floor_us"].get<double>(), 0);
+  EXPECT_NE(result["plan"], "");
+}
+
+TEST(bench_command, spmm_gives_a_record_for_every_width_and_type) {
+  const auto json = bench({"spmm", small, "--width", "5,16", "--dtype", "f32,bf16"});
+  for (const std::string key : {"weft", "commit", "date", "compiler", "command"}) EXPECT_NE(json[key], "") << key;
+  EXPECT_EQ(json["device"]["kind"], "cpu");
+  EXPECT_NE(json["device"]["target"], "");
+  ASSERT_EQ(json["results"].size(), 4u);
+  std::vector<std::pair<std::string, int>> seen;
+  for (const auto& result : json["results"]) {
+    expect_verified(result);
+    EXPECT_EQ(result["graph"], small);
+    EXPECT_EQ(result["nodes"], 1500);
+    seen.emplace_back(result["dtype"], result["width"]);
+  }
+  const std::vector<std::pair<std::string, int>> wanted{{"f32", 5}, {"f32", 16}, {"bf16", 5}, {"bf16", 16}};
+  EXPECT_EQ(seen, wanted);
+}
+
+TEST(bench_command, every_operator_and_variant_is_verified) {
+  const std::vector<std::vector<std::string>> cases{
+      {"spmm", "--width", "7", "--unweighted"},
+      {"spmm", "--width", "7", "--reduce", "mean"},
+      {"spmm", "--width", "7", "--reduce", "max"},
+      {"spmm", "--width", "7", "--op", "copy_e"},
+      {"spmm", "--width", "7", "--op", "u_div_e", "--heads", "3"},
+      {"spmm", "--width", "7", "--op", "u_add_e", "--dtype", "f16"},
+      {"spmm", "--width", "7", "--dtype", "f64"},
+      {"spmv"},
+      {"spmv", "--unweighted", "--dtype", "f64"},
+      {"sddmm", "--width", "33"},
+      {"sddmm", "--width", "33", "--op", "div", "--heads", "2"},
+      {"sddmm", "--width", "64", "--dtype", "f16"},
+      {"softmax"},
+      {"softmax", "--heads", "4", "--dtype", "f16"},
+      {"attention", "--width", "16", "--heads", "2"},
+      {"attention", "--width", "16", "--heads", "2", "--op", "gatv2"},
+      {"attention", "--width", "16", "--op", "dot", "--dtype", "bf16"},
+      {"segment", "--width", "9"},
+      {"segment", "--width", "9", "--reduce", "max"},
+  };
+  for (std::vector<std::string> arguments : cases) {
+    std::string line;
+    for (const std::string& argument : arguments) line += argument + " ";
+    SCOPED_TRACE(line);
+    arguments.insert(arguments.begin() + 1, small);
+    const auto json = bench(arguments);
+    ASSERT_EQ(json["results"].size(), 1u);
+    expect_verified(json["results"][0]);
+  }
+}
+
+TEST(bench_command, odd_graphs_are_measured_like_others) {
+  const Folder folder;
+  write_text(folder / "none.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 0\n");
+  write_text(folder / "wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 5 2\n1 5\n2 1\n");
+  for (const std::string op : {"spmm", "sddmm", "attention", "segment"}) {
+    SCOPED_TRACE(op);
+    const Outcome outcome = run_weft({"bench", op, folder / "none.mtx", folder / "wide.mtx", "star:nodes=100",
+                                      "--width", "8", "--repeat", "1", "--peers", "--json", "-"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.json()["results"].size(), 3u);
+  }
+}
+
+TEST(bench_command, threads_are_the_ones_asked_for) {
+  const auto json = bench({"spmm", small, "--width", "8", "--threads", "1"});
+  EXPECT_EQ(json["device"]["threads"], 1);
+  EXPECT_EQ(json["results"][0]["threads"], 1);
+}
+
+TEST(bench_command, peers_are_verified_and_timed_in_the_same_run) {
+  const auto doctor = run_weft({"doctor", "--json"}).json();
+  if (doctor["peers"].empty()) GTEST_SKIP() << "no peer is compiled into this build";
+  for (const std::vector<std::string>& extra :
+       std::vector<std::vector<std::string>>{{}, {"--unweighted"}, {"--dtype", "f64"}}) {
+    std::vector<std::string> arguments{"spmm", small, "--width", "16", "--peers"};
+    arguments.insert(arguments.end(), extra.begin(), extra.end());
+    const auto json = bench(arguments);
+    const auto& peers = json["results"][0]["peers"];
+    ASSERT_EQ(peers.size(), doctor["peers"].size());
+    for (const auto& peer : peers) {
+      SCOPED_TRACE(peer.dump());
+      EXPECT_EQ(peer["status"], "ok");
+      EXPECT_GT(peer["median_us"].get<double>(), 0);
+      EXPECT_NEAR(peer["speedup"].get<double>(),
+                  peer["median_us"].get<double>() / json["results"][0]["median_us"].get<double>(), 1e-9);
+    }
+  }
+}
+
+TEST(bench_command, a_peer_without_the_operator_is_left_out) {
+  const auto json = bench({"attention", small, "--width", "8", "--peers"});
+  for (const auto& peer : json["results"][0]["peers"]) {
+    EXPECT_EQ(peer["status"], "not applicable");
+    EXPECT_FALSE(peer.contains("median_us"));
+  }
+}
+
+TEST(bench_command, table_and_files_say_the_same) {
+  const Folder folder;
+  const Outcome outcome = run_weft({"bench", "spmm", small, "--width", "16", "--repeat", "3", "--peers", "--json",
+                                    folder / "out.json", "--report", folder / "out.html"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string part : {"device: cpu", "median us", "GFLOP/s", "x floor", "verified", "yes"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
+  const auto json = nlohmann::json::parse(text_of(folder / "out.json"));
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f", json["results"][0]["median_us"].get<double>());
+  const std::string median = text;
+  EXPECT_NE(outcome.out.find(median), std::string::npos) << median;
+  const std::string html = text_of(folder / "out.html");
+  for (const std::string& part : std::vector<std::string>{"<!doctype html>", "<svg", "</html>", "gather floor", median})
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  for (const std::string part : {"http://", "https://", "<script", "<link", "src="})
+    EXPECT_EQ(html.find(part), std::string::npos) << part;
+}
+
+TEST(bench_command, runs_a_file_as_well_as_a_spec) {
+  const Folder folder;
+  ASSERT_EQ(run_weft({"generate", small, "-o", folder / "mine.weft"}).status, 0);
+  const auto json = bench({"spmm", folder / "mine.weft", "--width", "8"});
+  EXPECT_EQ(json["results"][0]["graph"], "mine");
+  expect_verified(json["results"][0]);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,207 @@
+// generate, info and convert, and the way of a graph through all of them.
+#include "command_runner.hpp"
+#include "weft/generate.hpp"
+#include "weft/io.hpp"
+
+namespace weft::test {
+namespace {
+
+// 0 -> 1 twice (2 and 3), 1 -> 0 (5), a self-loop at 2 (7); row = destination, so row 2 of 1-based text
+// holds 0 -> 1.
+const char* const small_mtx =
+    "%%MatrixMarket matrix coordinate real general\n"
+    "3 3 4\n"
+    "2 1 2.0\n"
+    "2 1 3.0\n"
+    "1 2 5.0\n"
+    "3 3 7.0\n";
+
+nlohmann::json info_of(const std::string& source) {
+  const Outcome outcome = run_weft({"info", source, "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return outcome.json();
+}
+
+TEST(info, counts_loops_duplicates_and_values) {
+  const Folder folder;
+  write_text(folder / "small.mtx", small_mtx);
+  const auto json = info_of(folder / "small.mtx");
+  EXPECT_EQ(json["name"], "small");
+  EXPECT_EQ(json["format"], "mtx");
+  EXPECT_EQ(json["nodes"], 3);
+  EXPECT_EQ(json["edges"], 4);
+  EXPECT_EQ(json["self_loops"], 1);
+  EXPECT_EQ(json["duplicates"], 1);
+  EXPECT_EQ(json["symmetric"], true);
+  EXPECT_EQ(json["sorted_columns"], true);
+  EXPECT_EQ(json["degree"]["max"], 2);
+  EXPECT_EQ(json["degree"]["empty_rows"], 0);
+  EXPECT_DOUBLE_EQ(json["density"].get<double>(), 4.0 / 9);
+  EXPECT_EQ(json["values"]["min"], 2);
+  EXPECT_EQ(json["values"]["max"], 7);
+}
+
+TEST(info, histogram_holds_every_row_once) {
+  const auto json = info_of("powerlaw:nodes=3000,edges=20000,seed=3");
+  std::int64_t rows = 0;
+  for (const auto& bucket : json["degree"]["histogram"]) rows += bucket["rows"].get<std::int64_t>();
+  EXPECT_EQ(rows, json["rows"].get<std::int64_t>());
+}
+
+TEST(info, text_shows_what_a_person_asks_for) {
+  const Outcome outcome = run_weft({"info", "star:nodes=1000"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string part :
+       {"nodes", "1,000", "edges", "in-degree", "median", "self-loops", "symmetric", "edge values", "histogram", "###"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
+}
+
+TEST(info, a_stand_in_says_that_it_is_one) {
+  const Outcome outcome = run_weft({"info", "like:cora"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("synthetic stand-in"), std::string::npos) << outcome.out;
+}
+
+TEST(info, fast_tells_the_same_about_a_good_file) {
+  const Folder folder;
+  ASSERT_EQ(run_weft({"generate", "rmat:scale=8,edge_factor=8,seed=5", "-o", folder / "g.weft"}).status, 0);
+  auto full = info_of(folder / "g.weft");
+  auto fast = run_weft({"info", folder / "g.weft", "--json", "--fast"}).json();
+  for (auto* json : {&full, &fast}) {
+    json->erase("seconds");
+    json->erase("read_seconds");
+  }
+  EXPECT_EQ(full, fast);
+}
+
+TEST(generate, list_names_every_generator_and_dataset) {
+  const Outcome outcome = run_weft({"generate", "--list"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string part : {"rmat:", "powerlaw:", "grid:", "molecules:", "uniform:", "star:", "like:"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+  for (const KnownDataset& dataset : known_datasets())
+    EXPECT_NE(outcome.out.find(std::string(dataset.name)), std::string::npos) << dataset.name;
+}
+
+TEST(generate, every_listed_form_is_one_the_library_takes) {
+  const auto json = run_weft({"generate", "--list", "--json"}).json();
+  ASSERT_FALSE(json["generators"].empty());
+  for (const auto& generator : json["generators"]) {
+    const std::string spec = generator["spec"];
+    SCOPED_TRACE(spec);
+    if (spec == "like:NAME") continue;
+    EXPECT_NO_THROW(generate(std::string_view(spec)));
+  }
+}
+
+TEST(round_trip, a_generated_graph_stays_the_same_through_every_format) {
+  const Folder folder;
+  const std::string spec = "rmat:scale=9,edge_factor=6,seed=2";
+  const auto made = run_weft({"generate", spec, "-o", folder / "g.weft", "--json"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  const auto first = info_of(folder / "g.weft");
+  EXPECT_EQ(first["edges"], made.json()["edges"]);
+  EXPECT_EQ(first["edges"], info_of(spec)["edges"]);
+  std::string from = folder / "g.weft";
+  for (const std::string name : {"a.npz", "b.mtx", "c.mtx.gz", "d.weft"}) {
+    SCOPED_TRACE(name);
+    const std::string to = folder / name;
+    const Outcome converted = run_weft({"convert", from, to, "--keep-duplicates"});
+    ASSERT_EQ(converted.status, 0) << converted.err;
+    const auto now = info_of(to);
+    for (const std::string key : {"rows", "cols", "edges", "self_loops", "duplicates", "symmetric", "degree"})
+      EXPECT_EQ(now[key], first[key]) << key;
+    from = to;
+  }
+}
+
+TEST(convert, merges_duplicates_and_adds_their_values_up) {
+  const Folder folder;
+  write_text(folder / "small.mtx", small_mtx);
+  const auto outcome = run_weft({"convert", folder / "small.mtx", folder / "out.weft", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.json()["edges_read"], 4);
+  EXPECT_EQ(outcome.json()["edges_written"], 3);
+  const auto json = info_of(folder / "out.weft");
+  EXPECT_EQ(json["duplicates"], 0);
+  EXPECT_EQ(json["values"]["min"], 5);  // 2 + 3 beside 5 and 7
+  EXPECT_EQ(json["values"]["max"], 7);
+}
+
+TEST(convert, keeps_duplicates_when_asked) {
+  const Folder folder;
+  write_text(folder / "small.mtx", small_mtx);
+  ASSERT_EQ(run_weft({"convert", folder / "small.mtx", folder / "out.npz", "--keep-duplicates"}).status, 0);
+  EXPECT_EQ(info_of(folder / "out.npz")["edges"], 4);
+}
+
+TEST(convert, self_loops_are_removed_or_added_as_asked) {
+  const Folder folder;
+  write_text(folder / "small.mtx", small_mtx);
+  ASSERT_EQ(run_weft({"convert", folder / "small.mtx", folder / "none.weft", "--self-loops", "remove"}).status, 0);
+  EXPECT_EQ(info_of(folder / "none.weft")["self_loops"], 0);
+  EXPECT_EQ(info_of(folder / "none.weft")["edges"], 2);
+  ASSERT_EQ(run_weft({"convert", folder / "small.mtx", folder / "all.weft", "--self-loops", "add"}).status, 0);
+  const auto json = info_of(folder / "all.weft");
+  EXPECT_EQ(json["self_loops"], 3);
+  EXPECT_EQ(json["edges"], 5);
+  EXPECT_EQ(json["values"]["min"], 1);  // a new loop's
+}
+
+TEST(convert, symmetric_gives_every_edge_its_reverse) {
+  const Folder folder;
+  ASSERT_EQ(run_weft({"convert", "star:nodes=10", folder / "out.mtx", "--symmetric"}).status, 0);
+  const auto before = info_of("star:nodes=10"), after = info_of(folder / "out.mtx");
+  EXPECT_EQ(before["symmetric"], false);
+  EXPECT_EQ(after["symmetric"], true);
+  EXPECT_EQ(after["duplicates"], 0);
+  const auto loops = before["self_loops"].get<std::int64_t>();
+  EXPECT_EQ(after["edges"], 2 * (before["edges"].get<std::int64_t>() - loops) + loops);
+}
+
+TEST(convert, symmetric_leaves_the_values_of_a_symmetric_graph_alone) {
+  const Folder folder;
+  write_text(folder / "sym.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.5\n3 2 2.5\n");
+  ASSERT_EQ(run_weft({"convert", folder / "sym.mtx", folder / "out.weft", "--symmetric"}).status, 0);
+  const auto json = info_of(folder / "out.weft");
+  EXPECT_EQ(json["edges"], 4);
+  EXPECT_EQ(json["values"]["min"], 1.5);
+  EXPECT_EQ(json["values"]["max"], 2.5);
+}
+
+TEST(convert, symmetric_refuses_a_bipartite_graph) {
+  const Folder folder;
+  write_text(folder / "wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 5 2\n1 5\n2 1\n");
+  const Outcome outcome = run_weft({"convert", folder / "wide.mtx", folder / "out.weft", "--symmetric"});
+  expect_complaint(outcome, 1, "2");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.weft"));
+}
+
+TEST(convert, may_write_over_the_file_it_reads) {
+  const Folder folder;
+  ASSERT_EQ(run_weft({"generate", "uniform:nodes=500,edges=4000,seed=1", "-o", folder / "g.weft"}).status, 0);
+  ASSERT_EQ(run_weft({"convert", folder / "g.weft", folder / "g.weft", "--self-loops", "add"}).status, 0);
+  EXPECT_EQ(info_of(folder / "g.weft")["self_loops"], 500);
+}
+
+TEST(convert, reads_the_shared_citation_graph) {
+  const std::string path = std::string(WEFT_SHARED_DATA) + "/graphs";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "the shared data folder is not here";
+  std::size_t seen = 0;
+  const Folder folder;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".mtx") && !name.ends_with(".mtx.gz")) continue;
+    SCOPED_TRACE(name);
+    ++seen;
+    const auto before = info_of(entry.path().string());
+    const std::string to = folder / std::to_string(seen) + ".weft";
+    ASSERT_EQ(run_weft({"convert", entry.path().string(), to, "--keep-duplicates"}).status, 0);
+    const auto after = info_of(to);
+    for (const std::string key : {"rows", "cols", "edges", "degree"}) EXPECT_EQ(after[key], before[key]) << key;
+  }
+  if (seen == 0) GTEST_SKIP() << "no Matrix Market file in the shared data folder";
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,68 @@
+// doctor and explain.
+#include "command_runner.hpp"
+#include "weft/context.hpp"
+
+namespace weft::test {
+namespace {
+
+TEST(doctor, is_healthy_and_says_what_it_found) {
+  const Outcome outcome = run_weft({"doctor"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  for (const std::string part :
+       {"cores", "vectors", "memory", "huge pages", "cuda", "peers", "mtx", "self-test", "pass"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
+  EXPECT_EQ(outcome.out.find("FAIL"), std::string::npos) << outcome.out;
+}
+
+TEST(doctor, json_carries_the_self_test) {
+  const auto json = run_weft({"doctor", "--json"}).json();
+  EXPECT_EQ(json["self_test"]["passed"], true);
+  EXPECT_GE(json["self_test"]["checks"].size(), 8u);
+  EXPECT_EQ(json["cpu"]["usable_threads"], available_threads());
+  EXPECT_EQ(json["cuda"]["built"], built_with_cuda());
+  if (!built_with_cuda()) {
+    EXPECT_NE(json["cuda"]["why_none"], "");
+  }
+  EXPECT_GT(json["memory"]["bytes"].get<double>(), 0);
+  EXPECT_GE(json["formats"].size(), 4u);
+}
+
+TEST(explain, chooses_one_candidate_and_says_why) {
+  const auto json =
+      run_weft({"explain", "spmm", "powerlaw:nodes=5000,edges=60000,seed=1", "--width", "64", "--json"}).json();
+  ASSERT_FALSE(json["candidates"].empty());
+  int chosen = 0;
+  double least = 1e300, taken = 0;
+  for (const auto& candidate : json["candidates"]) {
+    chosen += candidate["chosen"].get<bool>() ? 1 : 0;
+    least = std::min(least, candidate["total_us"].get<double>());
+    if (candidate["chosen"].get<bool>()) taken = candidate["total_us"];
+  }
+  EXPECT_EQ(chosen, 1);
+  EXPECT_DOUBLE_EQ(taken, least);
+  EXPECT_NE(json["reason"], "");
+}
+
+TEST(explain, text_marks_the_choice_for_every_operator) {
+  for (const std::string op : {"spmm", "sddmm", "spmv", "softmax", "attention", "segment"}) {
+    SCOPED_TRACE(op);
+    const Outcome outcome = run_weft({"explain", op, "star:nodes=300", "--width", "1", "--heads", "1"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    for (const std::string part : {"device: cpu", "graph    star:nodes=300", "->", "choice", "why"})
+      EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
+  }
+}
+
+TEST(explain, policy_is_obeyed) {
+  const auto json =
+      run_weft({"explain", "spmm", "grid:side=40", "--width", "8", "--policy", "schedule=rows,tasks=7", "--json"})
+          .json();
+  for (const auto& candidate : json["candidates"])
+    if (candidate["chosen"].get<bool>()) {
+      EXPECT_EQ(candidate["schedule"], "rows");
+      EXPECT_EQ(candidate["tasks"], 7);
+    }
+}
+
+}  // namespace
+}  // namespace weft::test

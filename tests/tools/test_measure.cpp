@@ -1,0 +1,143 @@
+// A benchmark never shows a time for a wrong result; timing takes turns; the floor reads what it says.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/run_case.hpp"
+#include "bench/timing.hpp"
+#include "weft/generate.hpp"
+
+namespace weft::test {
+namespace {
+
+using namespace weft::tool;
+
+/// Gives what it is told to: right, wrong, or right only the first few times.
+class FakeWorkload final : public Workload {
+ public:
+  FakeWorkload(const Graph& graph, bool right, int same_runs)
+      : graph_(graph), right_(right), same_runs_(same_runs), out_(Tensor::zeros(Shape(4), Dtype::f32)) {}
+
+  void run() override { out_.span<float>()[0] = ++runs_ <= same_runs_ ? 1.0f : 2.0f; }
+  Verification verify(const Sample& sample, const void*) const override {
+    Verification verification;
+    verification.right = right_;
+    verification.how = sample.describe();
+    if (!right_) verification.first_wrong = "row 0 is off";
+    return verification;
+  }
+  const Tensor& result() const override { return out_; }
+  std::int64_t features_an_edge() const override { return 1; }
+  double flops() const override { return 1000; }
+  FloorJob floor() const override {
+    FloorJob job;
+    job.graph = graph_.view();
+    job.written_bytes = 16;
+    return job;
+  }
+  int runs() const { return runs_; }
+
+ private:
+  const Graph& graph_;
+  bool right_;
+  int same_runs_, runs_ = 0;
+  Tensor out_;
+};
+
+struct Measured {
+  Record record;
+  int runs = 0;
+};
+Measured measure_fake(bool right, int same_runs) {
+  const Graph graph = generate(GridSpec{.side = 5});
+  Context context = Context::cpu(1);
+  FakeWorkload workload(graph, right, same_runs);
+  CaseOptions options;
+  options.repeat = 4;
+  Measured measured;
+  measured.record = measure(context, graph, Setup{}, workload, options);
+  measured.runs = workload.runs();
+  return measured;
+}
+
+TEST(measure, a_right_result_is_timed) {
+  const Measured measured = measure_fake(true, 1000);
+  EXPECT_TRUE(measured.record.right());
+  EXPECT_EQ(measured.record.repeat, 4);
+  EXPECT_GT(measured.record.median_us, 0);
+}
+
+TEST(measure, a_wrong_result_is_never_timed_and_its_record_has_no_time) {
+  const Measured measured = measure_fake(false, 1000);
+  EXPECT_FALSE(measured.record.right());
+  EXPECT_EQ(measured.runs, 1);
+  const auto json = to_json(RunInfo{}, {measured.record})["results"][0];
+  EXPECT_EQ(json["verified"]["right"], false);
+  EXPECT_EQ(json["verified"]["first_wrong"], "row 0 is off");
+  for (const char* key : {"median_us", "min_us", "gflops"}) EXPECT_FALSE(json.contains(key)) << key;
+  EXPECT_NE(to_html(RunInfo{}, {measured.record}).find("WRONG"), std::string::npos);
+}
+
+TEST(measure, other_bits_in_a_later_run_make_it_wrong) {
+  const Measured measured = measure_fake(true, 3);
+  EXPECT_FALSE(measured.record.right());
+  EXPECT_FALSE(to_json(RunInfo{}, {measured.record})["results"][0].contains("median_us"));
+}
+
+TEST(timing, contestants_take_turns_and_the_first_rotates) {
+  std::string order;
+  std::vector<Contestant> contestants{{[&] { order += 'a'; }, {}}, {[&] { order += 'b'; }, {}}};
+  TimingOptions options;
+  options.repeat = 3;
+  time_in_turns(contestants, options);
+  EXPECT_EQ(order,
+            "aabb"
+            "ab"
+            "ba"
+            "ab");
+  for (const Contestant& contestant : contestants) EXPECT_EQ(contestant.microseconds.size(), 3u);
+}
+
+TEST(timing, short_runs_are_repeated_at_least_twenty_times) {
+  std::vector<Contestant> contestants{{[] {}, {}}};
+  TimingOptions options;
+  options.fill_seconds = 0.001;
+  time_in_turns(contestants, options);
+  EXPECT_GE(contestants[0].microseconds.size(), 20u);
+}
+
+TEST(timing, long_runs_stop_early_but_never_under_five) {
+  std::vector<Contestant> contestants{{[] {}, {}}};
+  TimingOptions options;
+  options.limit_seconds = 0;
+  time_in_turns(contestants, options);
+  EXPECT_EQ(contestants[0].microseconds.size(), 5u);
+}
+
+TEST(timing, median_and_quantiles_are_of_the_values) {
+  EXPECT_EQ(median_of({5, 1, 3}), 3);
+  EXPECT_EQ(median_of({4, 1, 3, 2}), 2.5);
+  EXPECT_EQ(quantile_of({5, 1, 3}, 0), 1);
+  EXPECT_EQ(quantile_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 0.9), 9);
+  EXPECT_EQ(quantile_of({7}, 0.9), 7);
+}
+
+TEST(gather_floor, counts_what_it_gathers_and_runs_for_any_row_size) {
+  const Graph graph = generate(UniformSpec{.nodes = 300, .edges = 2500});
+  for (const std::int64_t bytes : {1, 2, 4, 6, 16, 18, 64, 82, 94, 256, 300}) {
+    SCOPED_TRACE(bytes);
+    const std::vector<std::byte> rows(
+        static_cast<std::size_t>(300 * bytes));  // exact: a sanitizer sees a read beyond it
+    FloorJob job;
+    job.graph = graph.view();
+    job.gathered.push_back({rows.data(), bytes});
+    job.streamed.push_back({rows.data(), static_cast<std::int64_t>(rows.size())});
+    job.written_bytes = 1000;
+    EXPECT_EQ(job.gathered_bytes(), 2500.0 * static_cast<double>(bytes));
+    GatherFloor floor(job, 2);
+    EXPECT_GE(floor.best_ahead(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,145 @@
+// Exit statuses and messages: 0 done, 1 failed, 2 wrong usage, one line each.
+#include "command_runner.hpp"
+
+namespace weft::test {
+namespace {
+
+const std::vector<std::string> subcommands{"doctor", "info", "convert", "generate", "explain", "bench"};
+
+TEST(usage, version_is_one_line_and_done) {
+  const Outcome outcome = run_weft({"--version"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out.rfind("weft 0.", 0), 0u) << outcome.out;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1);
+}
+
+TEST(usage, help_lists_every_command_and_nothing_else) {
+  const Outcome outcome = run_weft({"--help"});
+  EXPECT_EQ(outcome.status, 0);
+  for (const std::string& name : subcommands) EXPECT_NE(outcome.out.find("\n  " + name), std::string::npos) << name;
+  for (const std::string name : {"reorder", "train", "infer"})
+    EXPECT_EQ(outcome.out.find("\n  " + name), std::string::npos) << name;
+}
+
+TEST(usage, every_command_answers_help_with_an_example) {
+  for (const std::string& name : subcommands) {
+    const Outcome outcome = run_weft({name, "--help"});
+    EXPECT_EQ(outcome.status, 0) << name;
+    EXPECT_NE(outcome.out.find("Example:\n  weft " + name), std::string::npos) << outcome.out;
+  }
+}
+
+TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string part;
+  };
+  const std::vector<Case> cases{
+      {{}, "--help"},
+      {{"frobnicate"}, "--help"},
+      {{"--frobnicate"}, "--help"},
+      {{"info"}, "weft info --help"},
+      {{"info", "a", "b"}, "weft info --help"},
+      {{"info", "star:nodes=5", "--frobnicate"}, "--frobnicate"},
+      {{"info", "rmat:frobnicate=1"}, "frobnicate"},
+      {{"info", "star:nodes=abc"}, "abc"},
+      {{"info", "like:nothing-of-this-name"}, "nothing-of-this-name"},
+      {{"convert", "star:nodes=5"}, "weft convert --help"},
+      {{"convert", "star:nodes=5", "x.frob"}, ".weft"},
+      {{"convert", "star:nodes=5", "x.weft", "--self-loops", "maybe"}, "maybe"},
+      {{"generate"}, "SPEC"},
+      {{"generate", "star:nodes=5"}, "-o"},
+      {{"generate", "nothing:nodes=5", "-o", "x.weft"}, "nothing:nodes=5"},
+      {{"generate", "star:nodes=5", "-o", "x.frob"}, ".weft"},
+      {{"explain", "spmm", "star:nodes=5"}, "--width"},
+      {{"explain", "spmm", "star:nodes=5", "--width", "16,32"}, "16,32"},
+      {{"explain", "softmax", "star:nodes=5", "--width", "8"}, "--heads"},
+      {{"explain", "spmm", "star:nodes=5", "--width", "1048576", "--heads", "2"}, "2097152"},
+      {{"explain", "frob", "star:nodes=5", "--width", "8"}, "frob"},
+      {{"explain", "spmm", "star:nodes=5", "--width", "8", "--policy", "frob=1"}, "frob"},
+      {{"bench", "spmm"}, "GRAPH"},
+      {{"bench", "spmm", "star:nodes=5"}, "--width"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "0"}, "'0'"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "-4"}, "-4"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "abc"}, "'abc'"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "16,,32"}, "empty"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "99999999999999999999"}, "99999999999999999999"},
+      {{"bench", "frob", "star:nodes=5", "--width", "8"}, "frob"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "f8"}, "f8"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "i32"}, "i32"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--device", "tpu"}, "tpu"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--heads", "0"}, "--heads"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--threads", "many"}, "many"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--repeat", "x"}, "--repeat"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--op", "gat"}, "gat"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--op", "u_mul_e", "--unweighted"}, "--unweighted"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--reduce", "median"}, "median"},
+      {{"bench", "sddmm", "star:nodes=5", "--width", "8", "--reduce", "max"}, "--reduce"},
+      {{"bench", "spmv", "star:nodes=5", "--heads", "2"}, "spmm"},
+      {{"bench", "softmax", "star:nodes=5", "--width", "8"}, "--heads"},
+      {{"bench", "softmax", "star:nodes=5", "--op", "gat"}, "no variants"},
+  };
+  for (const Case& c : cases) {
+    std::string line = "weft";
+    for (const std::string& argument : c.arguments) line += " " + argument;
+    SCOPED_TRACE(line);
+    const Outcome outcome = run_weft(c.arguments);
+    expect_complaint(outcome, 2, c.part);
+    EXPECT_NE(outcome.err.find("--help)"), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(usage, inputs_that_cannot_be_read_end_with_one_and_name_the_file) {
+  const Folder folder;
+  write_text(folder / "empty.mtx", "");
+  write_text(folder / "noise.weft", "this is no graph, whatever its name says\n");
+  write_text(folder / "cut.mtx", "%%MatrixMarket matrix coordinate pattern general\n5 5 3\n1 1\n");
+  std::filesystem::create_directory(folder / "folder");
+  for (const std::string name : {"missing.weft", "empty.mtx", "noise.weft", "cut.mtx", "folder"}) {
+    SCOPED_TRACE(name);
+    const std::string path = folder / name, out = folder / "out.weft";
+    expect_complaint(run_weft({"info", path}), 1, name);
+    expect_complaint(run_weft({"info", path, "--fast"}), 1, name);
+    expect_complaint(run_weft({"convert", path, out}), 1, name);
+    expect_complaint(run_weft({"explain", "spmm", path, "--width", "8"}), 1, name);
+    const Outcome bench = run_weft({"bench", "spmm", path, "--width", "8"});
+    expect_complaint(bench, 1, name);
+    EXPECT_EQ(bench.out.find("yes"), std::string::npos) << bench.out;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+}
+
+TEST(usage, outputs_that_cannot_be_written_end_with_one) {
+  const Folder folder;
+  const std::string nowhere = folder / "no/such/folder/out";
+  expect_complaint(run_weft({"generate", "star:nodes=5", "-o", nowhere + ".weft"}), 1, nowhere);
+  expect_complaint(run_weft({"convert", "star:nodes=5", nowhere + ".mtx"}), 1, nowhere);
+  expect_complaint(
+      run_weft({"bench", "spmm", "star:nodes=5", "--width", "4", "--repeat", "1", "--json", nowhere + ".json"}), 1,
+      nowhere);
+  expect_complaint(
+      run_weft({"bench", "spmm", "star:nodes=5", "--width", "4", "--repeat", "1", "--report", nowhere + ".html"}), 1,
+      nowhere);
+}
+
+TEST(usage, a_full_standard_output_is_a_failure) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  expect_complaint(run_weft({"info", "star:nodes=5"}, "/dev/full"), 1, "standard output");
+}
+
+TEST(usage, a_reader_that_goes_away_ends_the_command_quietly) {
+  const Folder folder;
+  const std::string errors = folder / "err";
+  const std::string line = std::string(WEFT_COMMAND) + " generate --list 2>" + errors + " | true";
+  EXPECT_EQ(std::system(line.c_str()), 0);
+  EXPECT_EQ(text_of(errors), "");
+}
+
+TEST(usage, a_device_that_is_not_here_is_said_plainly) {
+  const Outcome outcome = run_weft({"bench", "spmm", "star:nodes=5", "--width", "4", "--device", "cuda:77"});
+  expect_complaint(outcome, 1, "cuda:77");
+}
+
+}  // namespace
+}  // namespace weft::test

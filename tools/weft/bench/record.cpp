@@ -1,0 +1,87 @@
+#include "bench/record.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "kernels/cpu/target.hpp"
+#include "machine.hpp"
+#include "weft/version.hpp"
+
+namespace weft::tool {
+namespace {
+
+using nlohmann::json;
+
+json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+json to_json(const PeerRecord& peer) {
+  json out = {{"name", peer.name}, {"version", peer.version}, {"status", peer.status}};
+  if (!peer.detail.empty()) out["detail"] = peer.detail;
+  if (peer.status == "ok")
+    out.update({{"median_us", peer.median_us}, {"min_us", peer.min_us}, {"speedup", peer.speedup}});
+  return out;
+}
+
+json to_json(const Record& r) {
+  json out = {{"graph", r.graph},
+              {"nodes", r.rows},
+              {"cols", r.cols},
+              {"edges", r.edges},
+              {"op", r.op},
+              {"variant", r.variant},
+              {"width", r.width},
+              {"heads", r.heads},
+              {"dtype", name(r.dtype)},
+              {"threads", r.threads},
+              {"plan", r.plan},
+              {"plan_us", number(r.plan_us)},
+              {"verified",
+               {{"right", r.right()},
+                {"how", r.verified.how},
+                {"max_error_over_bound", number(r.verified.worst)},
+                {"repeatable", r.repeatable}}},
+              {"peers", json::array()}};
+  if (!r.note.empty()) out["note"] = r.note;
+  if (!r.verified.first_wrong.empty()) out["verified"]["first_wrong"] = r.verified.first_wrong;
+  if (r.right())  // a wrong result has no time
+    out.update({{"median_us", r.median_us},
+                {"min_us", r.min_us},
+                {"p90_us", r.p90_us},
+                {"repeat", r.repeat},
+                {"gflops", number(r.gflops)},
+                {"gathered_gb_s", number(r.gathered_gb_s)},
+                {"floor_us", number(r.floor_us)},
+                {"floor_ratio", number(r.floor_ratio)}});
+  for (const PeerRecord& peer : r.peers) out["peers"].push_back(to_json(peer));
+  return out;
+}
+
+}  // namespace
+
+RunInfo this_run(int threads, const std::string& device) {
+  RunInfo run;
+  run.version = version();
+  run.commit = build_commit();
+  run.date = utc_now();
+  run.compiler = compiler_text();
+  run.device = device;
+  run.cpu_model = this_machine().cpu_model;
+  run.target = cpu::cpu_target();
+  run.threads = threads;
+  return run;
+}
+
+nlohmann::json to_json(const RunInfo& run, const std::vector<Record>& records) {
+  json results = json::array();
+  for (const Record& record : records) results.push_back(to_json(record));
+  return {{"weft", run.version},
+          {"commit", run.commit},
+          {"date", run.date},
+          {"compiler", run.compiler},
+          {"command", run.command},
+          {"load", run.load},
+          {"device", {{"kind", run.device}, {"cpu", run.cpu_model}, {"threads", run.threads}, {"target", run.target}}},
+          {"results", results}};
+}
+
+}  // namespace weft::tool

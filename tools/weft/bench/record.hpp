@@ -1,0 +1,52 @@
+// What one benchmark run leaves behind, as a table's row, as JSON and as a page.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/verify.hpp"
+#include "weft/types.hpp"
+
+namespace weft::tool {
+
+struct PeerRecord {
+  std::string name, version;
+  std::string status;  // "ok", "wrong", "failed", "not applicable"
+  std::string detail;  // what was wrong or failed
+  double median_us = 0, min_us = 0, speedup = 0;
+};
+
+struct Record {
+  std::string graph, note;
+  std::int64_t rows = 0, cols = 0, edges = 0;
+  std::string op, variant;
+  std::int64_t width = 1, heads = 1;
+  Dtype dtype = Dtype::f32;
+  int threads = 1;
+  std::string plan;
+  double plan_us = 0;
+  Verification verified;
+  bool repeatable = true;  // the last timed run's bits are those that were verified
+  int repeat = 0;
+  double median_us = 0, min_us = 0, p90_us = 0, gflops = 0, gathered_gb_s = 0, floor_us = 0, floor_ratio = 0;
+  std::vector<PeerRecord> peers;
+
+  bool right() const { return verified.right && repeatable; }
+};
+
+/// Where and with what a set of records was measured.
+struct RunInfo {
+  std::string version, commit, date, compiler, command;
+  std::string device, cpu_model, target;
+  int threads = 1;
+  double load = 0;  // of the machine when the run began
+};
+RunInfo this_run(int threads, const std::string& device);
+
+nlohmann::json to_json(const RunInfo& run, const std::vector<Record>& records);
+/// A page that needs nothing else: a table and bars.
+std::string to_html(const RunInfo& run, const std::vector<Record>& records);
+
+}  // namespace weft::tool

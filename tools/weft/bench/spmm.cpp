@@ -1,0 +1,118 @@
+// spmm and spmv as benchmark workloads.
+#include "bench/inputs.hpp"
+#include "bench/workload.hpp"
+#include "kernels/signatures.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::tool {
+namespace {
+
+class SpmmWorkload final : public Workload {
+ public:
+  SpmmWorkload(Context& context, const Graph& graph, const Setup& setup)
+      : context_(context), graph_(graph), setup_(setup) {
+    const OpDesc& d = setup.desc;
+    if (is_spmv()) setup_.spmm_op = d.weighted ? SpmmOp::u_mul_e : SpmmOp::copy_u;
+    const SpmmOp op = setup_.spmm_op;
+    if (uses_node(op)) x_ = random_tensor(node_shape(graph.num_cols()), d.dtype, setup.seed, -1, 1, "x");
+    // Around 1, so that dividing by an edge's value is as harmless as multiplying with it.
+    if (uses_edge(op)) edge_ = random_tensor(edge_shape(), d.dtype, setup.seed + 1, 0.5, 1.5, "edge values");
+    out_ = Tensor::zeros(node_shape(graph.num_rows()), d.dtype, "out");
+    options_.op = op;
+    options_.reduce = d.reduce;
+    make_plan_for(context, graph, setup_);
+  }
+
+  void run() override {
+    const ConstTensorView edge = edge_ ? edge_.view() : TensorView{};
+    if (is_spmv())
+      spmv(context_, *plan(), graph_, x_, edge, out_);
+    else
+      spmm(context_, *plan(), graph_, x_ ? x_.view() : TensorView{}, edge, out_, options_);
+  }
+
+  Verification verify(const Sample& sample, const void* result) const override {
+    const OpDesc& d = setup_.desc;
+    Tensor keep;
+    SpmmArgs args;
+    args.graph = sample.view();
+    args.op = setup_.spmm_op;
+    args.reduce = d.reduce;
+    args.heads = d.heads;
+    args.width = d.width;
+    if (x_) args.x = operand(x_);
+    if (edge_) args.edge = operand(sample.by_edge(edge_, keep));
+    const std::int64_t row_size = d.heads * d.width;
+    Tensor expected = Tensor::empty(Shape(sample.num_rows(), row_size), Dtype::f64, "the reference's result");
+    Tensor absolute = Tensor::zeros(Shape(sample.num_rows(), row_size), Dtype::f64, "the reference's absolute sums");
+    args.out = {expected.view().mutable_data(), Dtype::f64, row_size};
+    reference::spmm(args, absolute.span<double>().data());
+    return Comparison({expected.span<double>(), absolute.span<double>(), row_size}, result, d.dtype, sample.describe())
+        .run([&](std::int64_t i) { return sample.row(i); },
+             [&](std::int64_t i) { return sum_factor(sample.degree(i)); },
+             [&](std::int64_t i) { return sample.degree(i); });
+  }
+
+  const Tensor& result() const override { return out_; }
+  std::int64_t features_an_edge() const override { return setup_.desc.heads * setup_.desc.width; }
+  double flops() const override {
+    const bool combines = uses_node(setup_.spmm_op) && uses_edge(setup_.spmm_op);
+    return static_cast<double>(graph_.num_edges()) * static_cast<double>(features_an_edge()) * (combines ? 2 : 1);
+  }
+
+  FloorJob floor() const override {
+    FloorJob job;
+    job.graph = graph_.view();
+    const auto row_bytes = features_an_edge() * static_cast<std::int64_t>(size_of(setup_.desc.dtype));
+    if (x_)
+      job.gathered.push_back({x_.view().data, row_bytes});
+    else
+      job.streamed.push_back({edge_.view().data, static_cast<std::int64_t>(edge_.bytes())});
+    job.written_bytes = out_.bytes();
+    return job;
+  }
+
+  std::optional<PeerProblem> for_peers() const override {
+    const OpDesc& d = setup_.desc;
+    const bool product = setup_.spmm_op == SpmmOp::u_mul_e || setup_.spmm_op == SpmmOp::copy_u;
+    if (!product || d.reduce != Reduce::sum || (edge_ && d.heads > 1)) return std::nullopt;
+    PeerProblem problem;
+    problem.kind = is_spmv() ? OpKind::spmv : OpKind::spmm;
+    problem.dtype = d.dtype;
+    problem.graph = graph_.view();
+    problem.x = x_.view().data;
+    problem.edge = edge_ ? edge_.view().data : nullptr;
+    problem.width = features_an_edge();
+    problem.threads = context_.threads();
+    return problem;
+  }
+
+ private:
+  bool is_spmv() const { return setup_.desc.kind == OpKind::spmv; }
+  Shape node_shape(std::int64_t rows) const {
+    const OpDesc& d = setup_.desc;
+    if (is_spmv()) return Shape(rows);
+    return d.heads > 1 ? Shape(rows, d.heads, d.width) : Shape(rows, d.width);
+  }
+  // One value an edge and head; where the edge is all there is, a whole vector.
+  Shape edge_shape() const {
+    const OpDesc& d = setup_.desc;
+    const std::int64_t edges = graph_.num_edges();
+    if (setup_.spmm_op == SpmmOp::copy_e) return d.heads > 1 ? Shape(edges, d.heads, d.width) : Shape(edges, d.width);
+    return d.heads > 1 ? Shape(edges, d.heads, 1) : Shape(edges);
+  }
+
+  Context& context_;
+  const Graph& graph_;
+  Setup setup_;
+  SpmmOptions options_;
+  Tensor x_, edge_, out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> make_spmm_workload(Context& context, const Graph& graph, const Setup& setup) {
+  return std::make_unique<SpmmWorkload>(context, graph, setup);
+}
+
+}  // namespace weft::tool

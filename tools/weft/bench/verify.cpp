@@ -1,0 +1,79 @@
+#include "bench/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/dispatch.hpp"
+
+namespace weft::tool {
+namespace {
+
+constexpr double eps32 = std::numeric_limits<float>::epsilon();
+constexpr double eps64 = std::numeric_limits<double>::epsilon();
+
+// Half a unit in the last place, relative, and the smallest step near zero.
+struct Rounding {
+  double relative = 0, smallest = 0;
+};
+Rounding rounding_of(Dtype dtype) {
+  if (dtype == Dtype::f16) return {0x1p-11, 0x1p-25};
+  if (dtype == Dtype::bf16) return {0x1p-8, 0x1p-134};
+  return {};
+}
+
+}  // namespace
+
+double sum_factor(std::int64_t terms) {
+  return (terms > 1 ? std::ceil(std::log2(static_cast<double>(terms))) : 0.0) + 4;
+}
+
+double error_bound(Dtype storage, double factor, std::int64_t terms, double expected, double absolute) {
+  // The reference adds in order, in f64: its own error matters only where the result is f64 too.
+  const double oracle = std::sqrt(static_cast<double>(terms)) * eps64 * absolute;
+  const double sum = factor * (storage == Dtype::f64 ? eps64 : eps32) * absolute + oracle;
+  const Rounding rounding = rounding_of(storage);
+  return sum + rounding.relative * (std::fabs(expected) + sum) + rounding.smallest;
+}
+
+void Comparison::row(std::int64_t i, std::int64_t at, double factor, std::int64_t terms, Verification& total) const {
+  with_floating(dtype_, "result", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* got = static_cast<const T*>(result_) + at * expected_.row_size;
+    for (std::int64_t j = 0; j < expected_.row_size; ++j) {
+      const auto k = static_cast<std::size_t>(i * expected_.row_size + j);
+      const double wanted = expected_.values[k], value = convert<double>(got[j]);
+      // Equal after rounding to storage: covers results that overflow the storage type.
+      if (value == wanted || value == convert<double>(convert<T>(wanted))) continue;
+      const double bound = error_bound(dtype_, factor, terms, wanted, expected_.absolute[k]);
+      const double error = std::fabs(value - wanted);
+      const double ratio = error / bound;
+      if (ratio <= 1) {
+        total.worst = std::max(total.worst, ratio);
+        continue;
+      }
+      if (total.right)
+        total.first_wrong = fmt::format("row {}, element {} is {} and should be {} (off by {:.3g}, allowed {:.3g})", at,
+                                        j, value, wanted, error, bound);
+      total.right = false;
+      total.worst = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : std::max(total.worst, ratio);
+    }
+  });
+}
+
+std::uint64_t fingerprint(const void* data, std::size_t bytes) {
+  const auto* at = static_cast<const unsigned char*>(data);
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (; bytes >= 8; bytes -= 8, at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, at, 8);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  for (; bytes > 0; --bytes, ++at) hash = (hash ^ *at) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,72 @@
+// One operator on one graph with one width and type: its inputs, its plan, one run of it, and the
+// proof that what came out is right.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bench/gather_floor.hpp"
+#include "bench/peers/peer.hpp"
+#include "bench/sample.hpp"
+#include "bench/verify.hpp"
+#include "weft/context.hpp"
+#include "weft/graph.hpp"
+#include "weft/plan.hpp"
+#include "weft/types.hpp"
+
+namespace weft::tool {
+
+struct Setup {
+  OpDesc desc;
+  SpmmOp spmm_op = SpmmOp::u_mul_e;
+  SddmmOp sddmm_op = SddmmOp::dot;
+  Score score = Score::gat;
+  Policy policy;
+  std::uint64_t seed = 1;
+
+  /// "u_mul_e.sum", "dot", "gat": what of the operator is run.
+  std::string variant() const;
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  /// One run, into memory that was allocated before.
+  virtual void run() = 0;
+  /// A result of this workload's shape against the reference on the sampled rows.
+  virtual Verification verify(const Sample& sample, const void* result) const = 0;
+  virtual const Tensor& result() const = 0;
+  /// Features summed or written an edge: what the reference's work is counted in.
+  virtual std::int64_t features_an_edge() const = 0;
+  virtual double flops() const = 0;
+  virtual FloorJob floor() const = 0;
+  /// What a peer would be given; none where no peer has the operator.
+  virtual std::optional<PeerProblem> for_peers() const { return std::nullopt; }
+
+  /// None where the operator plans inside its call, as segment_reduce does.
+  const std::optional<Plan>& plan() const { return plan_; }
+  double plan_us() const { return plan_us_; }
+
+ protected:
+  /// Makes the plan (median time of three), and the workspace it needs.
+  void make_plan_for(Context& context, const Graph& graph, const Setup& setup);
+
+ private:
+  std::optional<Plan> plan_;
+  double plan_us_ = 0;
+};
+
+/// The graph's ids must be in stored order; context and graph must outlive the workload.
+std::unique_ptr<Workload> make_workload(Context& context, const Graph& graph, const Setup& setup);
+
+std::unique_ptr<Workload> make_spmm_workload(Context& context, const Graph& graph, const Setup& setup);
+std::unique_ptr<Workload> make_sddmm_workload(Context& context, const Graph& graph, const Setup& setup);
+std::unique_ptr<Workload> make_softmax_workload(Context& context, const Graph& graph, const Setup& setup);
+std::unique_ptr<Workload> make_attention_workload(Context& context, const Graph& graph, const Setup& setup);
+std::unique_ptr<Workload> make_segment_workload(Context& context, const Graph& graph, const Setup& setup);
+
+}  // namespace weft::tool

@@ -1,0 +1,29 @@
+// One file a subcommand: each adds its options to the root and says what runs when it was asked for.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace weft::tool {
+
+/// The command line itself is wrong: exit status 2 and a hint to --help.
+class UsageError : public std::runtime_error {
+ public:
+  explicit UsageError(const std::string& message) : std::runtime_error(message) {}
+};
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;  // the exit status
+};
+
+Command add_doctor(CLI::App& root);
+Command add_info(CLI::App& root);
+Command add_convert(CLI::App& root);
+Command add_generate(CLI::App& root);
+Command add_explain(CLI::App& root);
+Command add_bench(CLI::App& root);
+
+}  // namespace weft::tool

@@ -1,0 +1,182 @@
+// weft doctor: what this build is, what this machine has, and whether the two work together.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/workload.hpp"
+#include "command.hpp"
+#include "kernels/cpu/target.hpp"
+#include "machine.hpp"
+#include "options.hpp"
+#include "text.hpp"
+#include "weft/generate.hpp"
+#include "weft/version.hpp"
+
+namespace weft::tool {
+namespace {
+
+struct Check {
+  std::string what;
+  bool passed = false;
+  std::string detail;
+};
+
+// A skewed graph with a row long enough to be cut, and widths that are no multiple of a vector.
+std::vector<Check> self_test() {
+  std::vector<Check> checks;
+  PowerlawSpec spec;
+  spec.nodes = 2000;
+  spec.edges = 40000;
+  const Graph graph = in_stored_order(generate(spec)).graph;
+  Context context = Context::best();
+  for (const OpKind kind : {OpKind::spmm, OpKind::sddmm, OpKind::softmax, OpKind::attention})
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
+      Setup setup;
+      setup.desc.kind = kind;
+      setup.desc.dtype = dtype;
+      setup.desc.width = kind == OpKind::softmax ? 1 : 41;
+      setup.desc.heads = kind == OpKind::attention ? 2 : 1;
+      setup.desc.weighted = kind == OpKind::spmm;
+      Check check{fmt::format("{} {}", name(kind), name(dtype)), false, ""};
+      try {
+        const auto workload = make_workload(context, graph, setup);
+        workload->run();
+        const auto verification =
+            workload->verify(Sample::of(graph, workload->features_an_edge()), workload->result().view().data);
+        check.passed = verification.right;
+        check.detail = verification.first_wrong;
+      } catch (const std::exception& error) {
+        check.detail = error.what();
+      }
+      checks.push_back(std::move(check));
+    }
+  return checks;
+}
+
+struct Findings {
+  Machine machine;
+  std::vector<CudaDevice> gpus;
+  std::string no_gpu;
+  std::vector<PeerLibrary> peers;
+  std::vector<GraphFormat> formats;
+  std::vector<Check> checks;
+
+  bool healthy() const {
+    for (const Check& check : checks)
+      if (!check.passed) return false;
+    return true;
+  }
+};
+
+Findings examine() {
+  Findings found;
+  found.machine = this_machine();
+  found.gpus = cuda_devices(&found.no_gpu);
+  found.peers = peer_libraries();
+  found.formats = graph_formats();
+  found.checks = self_test();
+  return found;
+}
+
+nlohmann::json to_json(const Findings& found) {
+  using nlohmann::json;
+  const Machine& m = found.machine;
+  json caches = json::array(), gpus = json::array(), peers = json::array(), formats = json::array(),
+       checks = json::array();
+  for (const Cache& c : m.caches)
+    caches.push_back({{"level", c.level}, {"type", c.type}, {"bytes", c.bytes}, {"shared_by", c.shared_by}});
+  for (const CudaDevice& d : found.gpus)
+    gpus.push_back({{"index", d.index},
+                    {"name", d.name},
+                    {"compute_capability", d.compute_capability},
+                    {"memory_bytes", d.memory_bytes}});
+  for (const PeerLibrary& p : found.peers) peers.push_back({{"name", p.name}, {"version", p.version}});
+  for (const GraphFormat& f : found.formats)
+    formats.push_back({{"name", f.name},
+                       {"endings", f.endings},
+                       {"readable", f.readable},
+                       {"writable", f.writable},
+                       {"description", f.description}});
+  for (const Check& c : found.checks) checks.push_back({{"check", c.what}, {"passed", c.passed}, {"detail", c.detail}});
+  return {
+      {"weft", version()},
+      {"commit", build_commit()},
+      {"compiler", compiler_text()},
+      {"system", m.system},
+      {"cpu",
+       {{"model", m.cpu_model},
+        {"processors", m.processors},
+        {"usable_threads", available_threads()},
+        {"target", cpu::cpu_target()},
+        {"caches", caches}}},
+      {"memory", {{"bytes", m.memory_bytes}, {"available_bytes", m.available_bytes}, {"huge_pages", m.huge_pages}}},
+      {"cuda", {{"built", built_with_cuda()}, {"devices", gpus}, {"why_none", found.gpus.empty() ? found.no_gpu : ""}}},
+      {"peers", peers},
+      {"formats", formats},
+      {"self_test", {{"passed", found.healthy()}, {"checks", checks}}}};
+}
+
+std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+void print(const Findings& found) {
+  const Machine& m = found.machine;
+  const auto line = [](std::string_view label, const std::string& text) {
+    print_line(stdout, fmt::format("{:<12}{}", label, text));
+  };
+  line("weft", fmt::format("{} ({}), built with {}", version(), build_commit(), compiler_text()));
+  line("system", or_unknown(m.system));
+  line("cpu", or_unknown(m.cpu_model));
+  line("cores", fmt::format("{} usable of {}", available_threads(), m.processors));
+  line("vectors", std::string(cpu::cpu_target()));
+  std::string caches;
+  for (const Cache& c : m.caches)
+    caches += fmt::format("{}L{}{} {}", caches.empty() ? "" : ", ", c.level,
+                          c.type == "Data"          ? "d"
+                          : c.type == "Instruction" ? "i"
+                                                    : "",
+                          bytes_text(static_cast<double>(c.bytes)));
+  line("caches", or_unknown(caches));
+  line("memory", fmt::format("{}, {} available", bytes_text(static_cast<double>(m.memory_bytes)),
+                             bytes_text(static_cast<double>(m.available_bytes))));
+  line("huge pages",
+       or_unknown(m.huge_pages) + (m.huge_pages == "never" ? " (madvise would make large gathers faster)" : ""));
+  if (found.gpus.empty()) line("cuda", (built_with_cuda() ? "built in, no GPU: " : "none: ") + found.no_gpu);
+  for (const CudaDevice& d : found.gpus)
+    line("cuda", fmt::format("cuda:{} {}, sm_{}, {}", d.index, d.name, d.compute_capability,
+                             bytes_text(static_cast<double>(d.memory_bytes))));
+  std::string peers;
+  for (const PeerLibrary& p : found.peers)
+    peers += fmt::format("{}{} {}", peers.empty() ? "" : ", ", p.name, p.version);
+  line("peers", peers.empty() ? "none compiled in" : peers);
+  for (const GraphFormat& f : found.formats)
+    line("format", fmt::format("{:<5} {:<6} {}", f.name,
+                               f.readable && f.writable ? "rw"
+                               : f.readable             ? "read"
+                                                        : "write",
+                               f.description));
+  for (const Check& c : found.checks)
+    line("self-test",
+         fmt::format("{:<15} {}{}", c.what, c.passed ? "pass" : "FAIL", c.detail.empty() ? "" : ": " + c.detail));
+}
+
+}  // namespace
+
+Command add_doctor(CLI::App& root) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* app = root.add_subcommand("doctor", "Show what this build and this machine can do, and test that it works");
+  app->add_flag("--json", *json, "Print one JSON object instead of text");
+  app->footer("Example:\n  weft doctor");
+  return {app, [json] {
+            const Findings found = examine();
+            if (*json)
+              print_line(stdout, json_text(to_json(found)));
+            else
+              print(found);
+            if (found.healthy()) return 0;
+            throw Error(ErrorCode::internal,
+                        "the self-test failed: please report it with the output of weft doctor --json");
+          }};
+}
+
+}  // namespace weft::tool

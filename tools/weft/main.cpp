@@ -1,0 +1,92 @@
+// The weft command. Exit status: 0 done, 1 failed, 2 wrong usage; a failure is one line on stderr.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "command.hpp"
+#include "weft/error.hpp"
+#include "weft/version.hpp"
+
+namespace {
+
+using weft::tool::Command;
+
+constexpr int failed = 1, wrong_usage = 2;
+
+// Written without formatting machinery that could itself throw.
+int complain(const std::string& message, int status) {
+  std::string line = "weft: " + message;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return status;
+}
+
+std::string hint(const CLI::App* command) {
+  return command == nullptr ? " (see weft --help)" : " (see weft " + command->get_name() + " --help)";
+}
+
+// The innermost thing the user was asking for, so that the hint points at the right help.
+const CLI::App* asked_for(const CLI::App& root) {
+  const auto chosen = root.get_subcommands();
+  return chosen.empty() ? nullptr : chosen.front();
+}
+
+int run(int argc, char** argv) {
+  CLI::App root{"weft: sparse kernels for graph neural networks", "weft"};
+  root.set_version_flag("--version", fmt::format("weft {} ({})", weft::version(), weft::build_commit()));
+  root.require_subcommand(1);
+  root.footer(
+      "Example:\n"
+      "  weft bench spmm like:cora --width 64 --peers\n"
+      "Each command explains itself: weft COMMAND --help");
+  const std::array commands{weft::tool::add_doctor(root),  weft::tool::add_info(root),
+                            weft::tool::add_convert(root), weft::tool::add_generate(root),
+                            weft::tool::add_explain(root), weft::tool::add_bench(root)};
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return root.exit(error);  // --help, --version
+    return complain(error.what() + hint(asked_for(root)), wrong_usage);
+  }
+  for (const Command& command : commands) {
+    if (!command.app->parsed()) continue;
+    try {
+      return command.run();
+    } catch (const weft::tool::UsageError& error) {
+      return complain(error.what() + hint(command.app), wrong_usage);
+    }
+  }
+  return complain("no command was given" + hint(nullptr), wrong_usage);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that goes away (weft info g | head -1) ends the program quietly, even where the parent
+  // process ignores the signal.
+  std::signal(SIGPIPE, SIG_DFL);
+  int status = failed;
+  try {
+    status = run(argc, argv);
+  } catch (const weft::Error& error) {
+    status = complain(error.what(), failed);
+  } catch (const std::bad_alloc&) {
+    status = complain("out of memory: close other programs or use a smaller graph", failed);
+  } catch (const std::exception& error) {
+    status = complain(error.what(), failed);
+  } catch (...) {
+    status = complain("an unknown error ended the command", failed);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return complain(std::string("cannot write to standard output: ") + std::strerror(errno), failed);
+  }
+  return status;
+}

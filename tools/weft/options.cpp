@@ -1,0 +1,144 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/check.hpp"
+#include "kernels/cpu/target.hpp"
+#include "progress.hpp"
+#include "weft/generate.hpp"
+
+namespace weft::tool {
+namespace {
+
+constexpr std::int64_t max_features = 1 << 20;  // times 2^31 nodes still counts in 64 bits
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+std::vector<std::string> split_list(std::string_view option, std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    if (parts.back().empty())
+      throw UsageError(fmt::format("{}: an entry of the list is empty; write it as A,B,C without spaces", option));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::int64_t parse_count(std::string_view option, std::string_view text, std::int64_t low, std::int64_t high) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < low || value > high)
+    throw UsageError(fmt::format("{} is '{}': expected a whole number from {} to {}", option, text, low, high));
+  return value;
+}
+
+std::vector<std::int64_t> parse_widths(OpKind kind, std::int64_t heads, std::string_view text) {
+  const bool scalar = kind == OpKind::spmv || kind == OpKind::softmax;
+  if (kind == OpKind::spmv && heads != 1) throw UsageError("--heads: spmv has one; use spmm for more");
+  if (text.empty() && scalar) return {1};
+  if (text.empty()) throw UsageError("--width is missing: how many features a node has, such as 64");
+  std::vector<std::int64_t> widths;
+  for (const std::string& part : split_list("--width", text)) {
+    const std::int64_t width = parse_count("--width", part, 1, max_features);
+    if (scalar && width != 1)
+      throw UsageError(fmt::format("--width is {}: {} works on single values{}", width, name(kind),
+                                   kind == OpKind::softmax ? "; use --heads for several scores an edge" : ""));
+    if (width * heads > max_features)
+      throw UsageError(fmt::format("{} heads of width {} are {} features a node: expected at most {}", heads, width,
+                                   width * heads, max_features));
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+std::vector<Dtype> parse_dtypes(std::string_view text) {
+  std::vector<Dtype> dtypes;
+  for (const std::string& part : split_list("--dtype", text)) {
+    dtypes.push_back(as_usage("--dtype", [&] { return parse_dtype(part); }));
+    if (!is_floating(dtypes.back()))
+      throw UsageError(fmt::format("--dtype is '{}': expected f32, f16, bf16 or f64", part));
+  }
+  return dtypes;
+}
+
+GraphFile open_source(const std::string& source, Validate validate) {
+  ProgressBar bar;
+  const ReadOptions options{bar.callback(), validate};
+  if (is_generator_spec(source)) {
+    bar.announce("generating " + source + " ...");
+    return as_usage("graph", [&] { return open_graph(source, options); });
+  }
+  return open_graph(source, options);
+}
+
+void check_writable_name(const std::string& path) {
+  std::string known, lower = path;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const GraphFormat& format : graph_formats()) {
+    if (!format.writable) continue;
+    for (const std::string_view ending : format.endings) {
+      if (lower.size() > ending.size() && lower.ends_with(ending)) return;
+      known += (known.empty() ? "" : ", ") + std::string(ending);
+    }
+  }
+  throw UsageError(fmt::format("output '{}' has no ending weft can write: use one of {}", path, known));
+}
+
+Context pick_context(const std::string& device, std::int64_t threads) {
+  if (device.empty()) {
+    Context best = Context::best();
+    if (threads == 0 || best.device().kind != DeviceKind::cpu) return best;
+    return Context::cpu(static_cast<int>(threads));
+  }
+  const Device wanted = as_usage("--device", [&] { return parse_device(device); });
+  return wanted.kind == DeviceKind::cpu ? Context::cpu(static_cast<int>(threads)) : Context::on(wanted);
+}
+
+std::string device_line(const Context& context) {
+  if (context.device().kind != DeviceKind::cpu) return "device: " + to_string(context.device());
+  std::string line = fmt::format("device: cpu ({} thread{}, {})", context.threads(), context.threads() == 1 ? "" : "s",
+                                 cpu::cpu_target());
+  if (!built_with_cuda()) return line + "; this build has no CUDA";
+  std::string why;
+  if (cuda_devices(&why).empty()) return line + "; no GPU: " + why;
+  return line;
+}
+
+std::string json_text(const nlohmann::json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void save_text(const std::string& path, std::string_view text) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  WEFT_CHECK(file != nullptr, io, "cannot write '{}': {}", path, std::strerror(errno));
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const int reason = errno;
+  std::remove(temporary.c_str());
+  fail(ErrorCode::io, "cannot write '{}': {}", path, std::strerror(reason));
+}
+
+Stopwatch::Stopwatch() : begun_ns_(now_ns()) {}
+double Stopwatch::seconds() const { return static_cast<double>(now_ns() - begun_ns_) * 1e-9; }
+
+}  // namespace weft::tool

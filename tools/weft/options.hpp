@@ -1,0 +1,63 @@
+// What several subcommands share: option values, opening a GRAPH, choosing a device, writing text.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command.hpp"
+#include "weft/context.hpp"
+#include "weft/error.hpp"
+#include "weft/io.hpp"
+#include "weft/plan.hpp"
+#include "weft/types.hpp"
+
+namespace weft::tool {
+
+/// What the library refuses as an argument is, coming from an option, wrong usage of the command.
+template <class F>
+decltype(auto) as_usage(std::string_view option, F&& parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    throw UsageError(std::string(option) + ": " + error.what());
+  }
+}
+
+std::vector<std::string> split_list(std::string_view option, std::string_view text);
+/// A whole number in [low, high], all of the text.
+std::int64_t parse_count(std::string_view option, std::string_view text, std::int64_t low, std::int64_t high);
+/// "16,32,64": feature widths for an operator of so many heads; spmv and softmax, which work on single
+/// values, may leave it out.
+std::vector<std::int64_t> parse_widths(OpKind kind, std::int64_t heads, std::string_view text);
+/// "f32,bf16": floating storage types only.
+std::vector<Dtype> parse_dtypes(std::string_view text);
+
+/// A file or a SPEC, with a progress bar; a SPEC that does not parse is wrong usage.
+GraphFile open_source(const std::string& source, Validate validate = Validate::full);
+/// Ends with UsageError, before any work, where no writer exists for the name.
+void check_writable_name(const std::string& path);
+
+/// The device asked for, or the best there is where `device` is empty.
+Context pick_context(const std::string& device, std::int64_t threads);
+/// "device: cpu (2 threads, NEON); this build has no CUDA".
+std::string device_line(const Context& context);
+
+/// Indented; bytes that are no UTF-8, as file names may hold, become replacement characters.
+std::string json_text(const nlohmann::json& json);
+/// To a temporary file beside `path`, then renamed.
+void save_text(const std::string& path, std::string_view text);
+
+class Stopwatch {
+ public:
+  Stopwatch();
+  double seconds() const;
+
+ private:
+  std::int64_t begun_ns_;
+};
+
+}  // namespace weft::tool
