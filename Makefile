@@ -1,0 +1,71 @@
+# The front door: `make demo` and `make test` do everything, from installing what is missing on.
+# The build itself is CMake's; the presets in CMakePresets.json work without this file.
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+# More settings for CMake, as in: make test CMAKE_FLAGS=-DWEFT_CUDA=OFF
+CMAKE_FLAGS ?=
+
+# Ninja where it is there and the folder is new; an existing folder keeps the generator it has.
+generator = $(if $(wildcard build/$(1)/CMakeCache.txt),,$(if $(shell command -v ninja 2>/dev/null),-G Ninja))
+# $(call build,PRESET,TARGETS): configure, then build the targets, or everything where none is named.
+define build
+	@echo "configuring build/$(1)"
+	@cmake --preset $(1) $(call generator,$(1)) --log-level=NOTICE $(CMAKE_FLAGS) >/dev/null
+	@cmake --build build/$(1) --parallel $(JOBS) $(if $(2),--target $(2))
+endef
+
+weft := build/release/bin/weft
+sources = git ls-files -co --exclude-standard -- '*.cpp' '*.hpp' '*.cu' '*.cuh'
+
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap build build-tests demo test sanitize tsan bench install format tidy clean
+
+help: ## show this list
+	@echo "weft: sparse kernels for graph neural networks"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "Start with make demo. Settings: JOBS=$(JOBS) PREFIX=$(PREFIX) CMAKE_FLAGS=$(CMAKE_FLAGS)"
+
+bootstrap: ## install the packages that are missing
+	@scripts/bootstrap
+
+build: bootstrap ## build the library and the weft command: build/release/bin/weft
+	$(call build,release,weft weft_cli)
+
+demo: build ## build, then show what weft does
+	@scripts/demo $(weft)
+
+build-tests: bootstrap
+	$(call build,dev)
+
+test: build-tests ## build everything and run all tests
+	@ctest --preset dev --parallel $(JOBS)
+
+sanitize: bootstrap ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(call build,asan)
+	@ctest --preset asan --parallel $(JOBS)
+
+# Address randomisation wider than ThreadSanitizer expects ends in "unexpected memory mapping".
+tsan: bootstrap ## the tests under ThreadSanitizer
+	$(call build,tsan)
+	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan --parallel $(JOBS)
+
+bench: build ## measure the CPU operators beside their peers on this machine
+	@scripts/bench $(weft)
+
+install: build ## install under PREFIX
+	@cmake --install build/release --prefix $(PREFIX)
+
+format: ## lay out the sources with clang-format
+	@command -v clang-format >/dev/null || { echo "make format needs clang-format: apt-get install clang-format" >&2; exit 1; }
+	@$(sources) | xargs clang-format -i
+
+tidy: bootstrap ## check the sources with clang-tidy
+	@command -v clang-tidy >/dev/null || { echo "make tidy needs clang-tidy: apt-get install clang-tidy" >&2; exit 1; }
+	@cmake --preset cpu-only $(call generator,cpu-only) --log-level=NOTICE $(CMAKE_FLAGS) >/dev/null
+	@git ls-files -co --exclude-standard -- 'src/*.cpp' 'tools/*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build/cpu-only
+
+clean: ## remove everything that was built
+	rm -rf build

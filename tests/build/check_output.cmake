@@ -1,0 +1,10 @@
+# cmake -DPROGRAM=... -DEXPECTED=file -P check_output.cmake: the program ends well and prints the file's text.
+cmake_minimum_required(VERSION 3.25)
+execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+file(READ ${EXPECTED} expected)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} ended with ${result}: ${errors}")
+endif()
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "expected:\n${expected}\nprinted:\n${output}")
+endif()
