@@ -69,10 +69,13 @@ PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const 
   c.stream_us = streamed / (rates.stream_gb_s * per_thread);
   c.compute_us = 2.0 * edges * static_cast<double>(d.heads * d.width) / (rates.gflop_s * per_thread);
   c.imbalance = imbalance(*partition, plan.threads, plan.assignment);
-  c.overhead_us = (plan.threads > 1 ? rates.start_us : 0.0) +
-                  static_cast<double>(plan.tasks) * rates.task_us / plan.threads +
+  const double busy_us = std::max(c.gather_us + c.stream_us, c.compute_us) * c.imbalance;
+  c.overhead_us = static_cast<double>(plan.tasks) * rates.task_us / plan.threads +
                   static_cast<double>(plan.pieces) * row_bytes * 2 / (rates.stream_gb_s * 1e3);
-  c.total_us = std::max(c.gather_us + c.stream_us, c.compute_us) * c.imbalance + c.overhead_us;
+  // Tasks of equal work do not take equal time: caches and other programs see to that, and the last one is waited for.
+  if (plan.threads > 1)
+    c.overhead_us += rates.start_us + rates.uneven * busy_us * plan.threads / static_cast<double>(plan.tasks);
+  c.total_us = busy_us + c.overhead_us;
   plan.modelled_us = c.total_us;
   plan.partition = std::move(partition);
   c.plan = std::move(plan);

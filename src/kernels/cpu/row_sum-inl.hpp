@@ -29,18 +29,32 @@ struct Levels {
 template <int Count, class Message, class D, class B, class Acc>
 HWY_INLINE void sum_panel(D d, const B& block, int edges, std::int64_t f, Levels<Acc> levels, int carries, Acc* dest) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  hn::Vec<D> sum[Count];
-  {
-    const auto e = Message::edge(d, block, 0);
-    for (int j = 0; j < Count; ++j) sum[j] = Message::value(d, e, f + j * lanes);
+  // A narrow panel has too few sums to hide the latency of an addition: it runs several chains over the edges.
+  constexpr int chains = Count == 1 ? 4 : Count == 2 ? 2 : 1;
+  hn::Vec<D> sum[chains][Count];
+  for (int c = 0; c < chains; ++c) {
+    if (c >= edges) {
+      for (int j = 0; j < Count; ++j) sum[c][j] = hn::Zero(d);
+    } else {
+      const auto e = Message::edge(d, block, c);
+      for (int j = 0; j < Count; ++j) sum[c][j] = Message::value(d, e, f + j * lanes);
+    }
   }
-  for (int k = 1; k < edges; ++k) {
+  const auto add = [&](int c, int k) HWY_ATTR {
     const auto e = Message::edge(d, block, k);
-    for (int j = 0; j < Count; ++j) sum[j] = Message::add(d, sum[j], e, f + j * lanes);
-  }
+    for (int j = 0; j < Count; ++j) sum[c][j] = Message::add(d, sum[c][j], e, f + j * lanes);
+  };
+  int k = chains;
+  for (; k + chains <= edges; k += chains)
+    for (int c = 0; c < chains; ++c) add(c, k + c);
+  for (int c = 0; c < chains - 1; ++c)
+    if (k + c < edges) add(c, k + c);
+  for (int step = 1; step < chains; step *= 2)
+    for (int c = 0; c < chains; c += 2 * step)
+      for (int j = 0; j < Count; ++j) sum[c][j] = hn::Add(sum[c][j], sum[c + step][j]);
   for (int level = 0; level < carries; ++level)
-    for (int j = 0; j < Count; ++j) sum[j] = hn::Add(hn::LoadU(d, levels.at(level) + f + j * lanes), sum[j]);
-  for (int j = 0; j < Count; ++j) hn::StoreU(sum[j], d, dest + f + j * lanes);
+    for (int j = 0; j < Count; ++j) sum[0][j] = hn::Add(hn::LoadU(d, levels.at(level) + f + j * lanes), sum[0][j]);
+  for (int j = 0; j < Count; ++j) hn::StoreU(sum[0][j], d, dest + f + j * lanes);
 }
 
 /// All features of one head; wide panels keep more loads in flight. Not inlined, as the other steps of a row are

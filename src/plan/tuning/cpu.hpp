@@ -16,11 +16,12 @@ struct CpuRates {
   double gflop_s;             // one thread
   double task_us;             // handing out one task
   double start_us;            // waking the threads
+  double uneven;              // how much longer than the average a task may take, as a share of it
   friend constexpr bool operator==(const CpuRates&, const CpuRates&) = default;
 };
 
 /// One core of a 2020s server part. untuned beyond bench/records/cpu-neoverse-v1.
-constexpr CpuRates cpu_rates() { return {20, 8, 10, 20, 0.3, 5}; }
+constexpr CpuRates cpu_rates() { return {20, 8, 10, 20, 0.3, 5, 0.3}; }
 
 /// How many edges ahead a source row is asked for. Narrow rows need more of them in flight to cover
 /// the same latency. bench/records/cpu-neoverse-v1: 16 to 32 edges are flat within 3 %.
