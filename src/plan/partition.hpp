@@ -66,14 +66,14 @@ struct Partition {
       const bool last = row == to.row;
       if (last && to.edge == edge) break;  // the border stands in front of this row, or nothing is left
       const EdgeId row_begin = graph.offsets[row], row_end = last ? to.edge : graph.offsets[row + 1];
-      if (graph.offsets[row + 1] - row_begin <= piece_edges) {
-        visit(Run{row, row_begin, row_end, -1});
-      } else {
-        const std::int64_t slot = long_rows->first_slot(row);
-        for (EdgeId b = edge; b < row_end; b += piece_edges)
-          visit(Run{row, b, std::min(b + piece_edges, row_end), slot + (b - row_begin) / piece_edges});
-      }
-      edge = row_end;
+      const bool is_long = graph.offsets[row + 1] - row_begin > piece_edges;
+      std::int64_t slot = is_long ? long_rows->first_slot(row) + (edge - row_begin) / piece_edges : -1;
+      do {  // an empty row is one empty run
+        const EdgeId end = is_long ? std::min(edge + piece_edges, row_end) : row_end;
+        visit(Run{row, edge, end, slot});
+        edge = end;
+        slot += is_long;
+      } while (edge < row_end);
     }
   }
 

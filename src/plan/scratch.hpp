@@ -16,6 +16,10 @@ namespace weft {
 /// for any row of a graph that fits 63-bit edge counts would waste memory, so they follow the degree.
 inline int tree_levels(std::int64_t leaves) { return std::bit_width(static_cast<std::uint64_t>(leaves)) + 1; }
 
+/// Elements from one thread's part to the next: whole pairs of cache lines, or threads that write side by side
+/// take the line from each other at every row.
+inline std::int64_t thread_stride(std::int64_t elements) { return (elements + 31) / 32 * 32; }
+
 /// What a kernel that reduces rows needs, in the accumulator type.
 template <class Acc>
 struct RowScratch {
@@ -27,6 +31,7 @@ struct RowScratch {
   std::span<EdgeId> slot_args;   // [pieces, row]
   int levels_per_thread = 0;
   std::int64_t row = 0, heads = 0;
+  std::int64_t level_stride = 0, stage_stride = 0, arg_stride = 0;  // from thread to thread
 
   static RowScratch take(Arena& arena, const Plan& plan) {
     const auto threads = static_cast<std::size_t>(plan.threads);
@@ -37,22 +42,24 @@ struct RowScratch {
     s.heads = plan.desc.heads;
     const auto row_size = static_cast<std::size_t>(s.row);
     s.levels_per_thread = std::max(tree_levels(piece_edges / block_edges), tree_levels(plan.pieces));
-    s.levels = arena.take<Acc>(threads * static_cast<std::size_t>(s.levels_per_thread) * row_size, "partial sums");
-    s.staged =
-        arena.take<Acc>(threads * block_edges * (2 * static_cast<std::size_t>(s.heads) + row_size), "staged edges");
+    s.level_stride = thread_stride(s.levels_per_thread * s.row);
+    s.stage_stride = thread_stride(block_edges * (2 * s.heads + s.row));
+    s.arg_stride = thread_stride(s.row);
+    s.levels = arena.take<Acc>(threads * static_cast<std::size_t>(s.level_stride), "partial sums");
+    s.staged = arena.take<Acc>(threads * static_cast<std::size_t>(s.stage_stride), "staged edges");
     s.bias = arena.take<Acc>(row_size, "the bias");
     s.slots = arena.take<Acc>(pieces * row_size, "pieces of long rows");
     if (extremum) {
-      s.args = arena.take<std::int32_t>(threads * row_size, "winning edges");
+      s.args = arena.take<std::int32_t>(threads * static_cast<std::size_t>(s.arg_stride), "winning edges");
       s.slot_args = arena.take<EdgeId>(pieces * row_size, "winning edges of long rows");
     }
     return s;
   }
 
-  Acc* level(int thread, int i) const { return levels.data() + (std::int64_t{thread} * levels_per_thread + i) * row; }
-  Acc* stage(int thread) const { return staged.data() + std::int64_t{thread} * block_edges * (2 * heads + row); }
+  Acc* level(int thread, int i) const { return levels.data() + thread * level_stride + i * row; }
+  Acc* stage(int thread) const { return staged.data() + thread * stage_stride; }
   Acc* slot(std::int64_t i) const { return slots.data() + i * row; }
-  std::int32_t* arg(int thread) const { return args.data() + std::int64_t{thread} * row; }
+  std::int32_t* arg(int thread) const { return args.data() + thread * arg_stride; }
   EdgeId* slot_arg(std::int64_t i) const { return slot_args.data() + i * row; }
 };
 
@@ -77,8 +84,8 @@ struct SoftmaxScratch {
     s.weights = arena.take<Acc>(threads * h * piece_edges, "score gradients");
     s.maxima = arena.take<Acc>(pieces * h, "maxima of pieces");
     s.sums = arena.take<Acc>(pieces * h, "sums of pieces");
-    s.row_max = arena.take<Acc>(threads * h, "row maxima");
-    s.row_sum = arena.take<Acc>(threads * h, "row sums");
+    s.row_max = arena.take<Acc>(threads * static_cast<std::size_t>(thread_stride(s.heads)), "row maxima");
+    s.row_sum = arena.take<Acc>(threads * static_cast<std::size_t>(thread_stride(s.heads)), "row sums");
     return s;
   }
 
@@ -86,8 +93,8 @@ struct SoftmaxScratch {
   Acc* weight(int thread) const { return weights.data() + std::int64_t{thread} * heads * piece_edges; }
   Acc* piece_max(std::int64_t slot) const { return maxima.data() + slot * heads; }
   Acc* piece_sum(std::int64_t slot) const { return sums.data() + slot * heads; }
-  Acc* max_of(int thread) const { return row_max.data() + std::int64_t{thread} * heads; }
-  Acc* sum_of(int thread) const { return row_sum.data() + std::int64_t{thread} * heads; }
+  Acc* max_of(int thread) const { return row_max.data() + thread * thread_stride(heads); }
+  Acc* sum_of(int thread) const { return row_sum.data() + thread * thread_stride(heads); }
 };
 
 /// Exact bytes of workspace the planned operator carves.

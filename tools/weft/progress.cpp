@@ -69,13 +69,18 @@ void ProgressBar::update(std::string_view what, std::int64_t done, std::int64_t 
   show(done, total, now);
 }
 
+void ProgressBar::draw(const std::string& line) {
+  for (const char* part : {"\r", line.c_str(), "\x1b[K"}) std::fputs(part, file_);
+  std::fflush(file_);
+  drawn_ = true;
+}
+
 void ProgressBar::show(std::int64_t done, std::int64_t total, Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - begun_).count();
   const std::string line =
       progress_line(what_, done, total, seconds, terminal_ ? terminal_columns(file_) : 80, terminal_);
   if (terminal_) {
-    std::fputs(("\r" + line + "\x1b[K").c_str(), file_);
-    drawn_ = true;
+    draw(line);
   } else {
     print_line(file_, line);
   }
@@ -85,9 +90,7 @@ void ProgressBar::show(std::int64_t done, std::int64_t total, Clock::time_point 
 void ProgressBar::announce(std::string_view what) {
   const std::lock_guard guard(lock_);
   if (!terminal_) return;
-  std::fputs(("\r" + shortened(what, static_cast<std::size_t>(terminal_columns(file_) - 1)) + "\x1b[K").c_str(), file_);
-  std::fflush(file_);
-  drawn_ = true;
+  draw(shortened(what, static_cast<std::size_t>(terminal_columns(file_) - 1)));
 }
 
 void ProgressBar::clear() {

@@ -33,6 +33,7 @@ class ProgressBar {
 
  private:
   using Clock = std::chrono::steady_clock;
+  void draw(const std::string& line);
   void show(std::int64_t done, std::int64_t total, Clock::time_point now);
 
   std::FILE* file_;

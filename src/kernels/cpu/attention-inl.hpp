@@ -22,6 +22,15 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
   const Finish<Acc> finish{args.out, rows.row, false, false, {}, nullptr};
   const Scorer<Storage, Acc> scorer{args, plan.prefetch_edges};
 
+  Stager<Storage, Acc> stager;
+  stager.graph = args.graph;
+  stager.heads = args.heads;
+  stager.width = args.width;
+  stager.x = args.value;
+  stager.needs.weight = true;
+  stager.run_weights = true;
+  stager.prefetch_edges = plan.prefetch_edges;
+
   // The weighted sum divided by the sum of weights, head by head, and the statistics the backward needs.
   const auto finish_row = [&](std::int64_t row, Acc* sums, const Acc* top, const Acc* total) HWY_ATTR {
     for (std::int64_t h = 0; h < args.heads; ++h) {
@@ -48,17 +57,9 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
           total[h] = exponentials(s + h * piece_edges, n, top[h]);
         }
         if (args.width > 0) {
-          Stager<Storage, Acc> stager;
-          stager.graph = args.graph;
-          stager.heads = args.heads;
-          stager.width = args.width;
-          stager.x = args.value;
-          stager.needs.weight = true;
-          stager.run_weights = s;
-          stager.run_begin = run.begin;
-          stager.prefetch_edges = plan.prefetch_edges;
+          auto block = stager.start(rows.stage(thread));
           with_lanes<Acc>(args.width, [&](auto d) HWY_ATTR {
-            sum_run<Weighted>(d, stager, run, levels, rows.stage(thread), sums);
+            sum_run<Weighted>(d, stager, block, run, levels, rows.stage(thread), static_cast<const Acc*>(s), sums);
           });
         }
         if (run.slot < 0) finish_row(run.row, sums, top, total);

@@ -66,12 +66,12 @@ HWY_NOINLINE void extremum_features(D d, const B& block, int edges, int first_ed
 
 /// Over the edges of a non-empty run: the oriented extremum and its edge, counted from the run's start.
 template <class D, class Storage, class Acc>
-HWY_NOINLINE void extremum_run(D d, const Stager<Storage, Acc>& stager, const Run& run, bool smallest, Acc* staged,
-                               Acc* best, std::int32_t* arg) {
+HWY_NOINLINE void extremum_run(D d, const Stager<Storage, Acc>& stager, Block<Storage, Acc>& block, const Run& run,
+                               bool smallest, Acc* staged, Acc* best, std::int32_t* arg) {
   for (EdgeId begin = run.begin; begin < run.end; begin += block_edges) {
     const int count = static_cast<int>(run.end - begin < block_edges ? run.end - begin : block_edges);
     const int first = static_cast<int>(begin - run.begin);
-    const auto block = stager.block(run.row, begin, count, staged);
+    stager.template load<false>(block, run.row, begin, count, staged, nullptr);
     for (std::int64_t h = 0; h < stager.heads; ++h) {
       const auto head = stager.heads == 1 ? block : stager.to_head(block, h);
       stager.write(head, count, stager.width);

@@ -99,31 +99,38 @@ HWY_NOINLINE void collapse(Levels<Acc> levels, std::int64_t leaves, std::int64_t
 }
 
 /// The sum over the edges of `run` (a whole short row, or one piece of a long one) to dest[heads * width].
+/// `block` is the thread's own, from Stager::start; `run_weights` as the stager says.
 template <class Message, class D, class Storage, class Acc>
-HWY_NOINLINE void sum_run(D d, const Stager<Storage, Acc>& stager, const Run& run, Levels<Acc> levels, Acc* staged,
-                          Acc* dest) {
-  const std::int64_t row = stager.heads * stager.width;
+HWY_INLINE void sum_run(D d, const Stager<Storage, Acc>& stager, Block<Storage, Acc>& block, const Run& run,
+                        Levels<Acc> levels, Acc* staged, const Acc* run_weights, Acc* dest) {
+  constexpr bool hot = !std::is_same_v<Message, Written>;
   const std::int64_t edges = run.end - run.begin;
   if (edges == 0) {
-    for (std::int64_t i = 0; i < row; ++i) dest[i] = 0;
+    for (std::int64_t i = 0; i < stager.heads * stager.width; ++i) dest[i] = 0;
     return;
   }
   const std::int64_t blocks = (edges + block_edges - 1) / block_edges;
   for (std::int64_t b = 0; b < blocks; ++b) {
     const EdgeId begin = run.begin + b * block_edges;
     const int count = static_cast<int>(run.end - begin < block_edges ? run.end - begin : block_edges);
-    const auto block = stager.block(run.row, begin, count, staged);
+    stager.template load<hot>(block, run.row, begin, count, staged,
+                              run_weights != nullptr ? run_weights + b * block_edges : nullptr);
     const int carries = std::countr_one(static_cast<std::uint64_t>(b));
     Acc* to = blocks == 1 ? dest : levels.at(carries);
+    if (stager.heads == 1) {
+      if constexpr (!hot) stager.write(block, count, stager.width);
+      sum_features<Message>(d, block, count, stager.width, levels, carries, to);
+      continue;
+    }
     for (std::int64_t h = 0; h < stager.heads; ++h) {
       const std::int64_t offset = h * stager.width;
-      const auto head = stager.heads == 1 ? block : stager.to_head(block, h);
-      const Levels<Acc> head_levels{levels.base + offset, levels.stride};
-      if constexpr (std::is_same_v<Message, Written>) stager.write(head, count, stager.width);
-      sum_features<Message>(d, head, count, stager.width, head_levels, carries, to + offset);
+      const auto head = stager.to_head(block, h);
+      if constexpr (!hot) stager.write(head, count, stager.width);
+      sum_features<Message>(d, head, count, stager.width, Levels<Acc>{levels.base + offset, levels.stride}, carries,
+                            to + offset);
     }
   }
-  if (blocks > 1) collapse(levels, blocks, row, dest);
+  if (blocks > 1) collapse(levels, blocks, stager.heads * stager.width, dest);
 }
 
 /// The pieces of long row `i`, united by the same counter, to dest.

@@ -103,6 +103,15 @@ void sddmm_to(const SddmmArgs& args, const Plan& plan) {
   const SddmmOperand<Storage> rhs(swapped ? args.lhs : args.rhs, swapped ? args.lhs_target : args.rhs_target);
   const bool lhs_vector = lhs.feature_stride != 0, rhs_vector = rhs.feature_stride != 0;
   Out* out = static_cast<Out*>(args.out.data);
+  if (args.op == SddmmOp::dot && lhs_vector && rhs_vector) {
+    for_each_edge<Storage>(args, plan, [&](std::int64_t u, std::int64_t v, EdgeId e) HWY_ATTR {
+      const Storage *a = lhs.at(u, v, e), *b = rhs.at(u, v, e);
+      for (std::int64_t h = 0; h < args.heads; ++h)
+        out[e * args.out.row_stride + h] =
+            convert<Out>(dot<Acc>(a + h * lhs.head_stride, b + h * rhs.head_stride, args.width));
+    });
+    return;
+  }
   if (args.op == SddmmOp::dot) {
     for_each_edge<Storage>(args, plan, [&](std::int64_t u, std::int64_t v, EdgeId e) HWY_ATTR {
       const Storage *a = lhs.at(u, v, e), *b = rhs.at(u, v, e);

@@ -39,10 +39,11 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
       plan.threads, partition.tasks(),
       [&](std::int64_t task, int thread) HWY_ATTR {
         std::int32_t* arg = scratch.arg(thread);
+        auto block = stager.start(scratch.stage(thread));
         with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
           partition.for_each_run(stager.graph, task, [&](const Run& run) HWY_ATTR {
             Acc* best = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
-            extremum_run(d, stager, run, smallest, scratch.stage(thread), best, arg);
+            extremum_run(d, stager, block, run, smallest, scratch.stage(thread), best, arg);
             if (run.slot >= 0) {
               for (std::int64_t i = 0; i < scratch.row; ++i) scratch.slot_arg(run.slot)[i] = run.begin + arg[i];
             } else {

@@ -32,38 +32,46 @@ struct Stager {
   StageNeeds needs;
   int prefetch_edges = 0;
   MessageWriter<Storage, Acc> write = nullptr;  // of messages that are reduced as Written
-  const Acc* run_weights = nullptr;             // instead of `edge`: [heads, piece_edges], from edge run_begin on
-  EdgeId run_begin = 0;
+  bool run_weights = false;  // weights come with each run, [heads, piece_edges], instead of from `edge`
 
-  /// Edges [begin, begin + count), count <= block_edges, of `row_index`. `staged` has room for
-  /// block_edges * (2 * heads + width) scalars. The result is for head 0; `to_head` moves it on.
-  HWY_INLINE Block<Storage, Acc> block(std::int64_t row_index, EdgeId begin, int count, Acc* staged) const {
+  /// What is the same for every block of one thread. `staged` has room for block_edges * (2 * heads + width)
+  /// scalars.
+  HWY_INLINE Block<Storage, Acc> start(Acc* staged) const {
     Block<Storage, Acc> b;
-    if (graph.cols != nullptr) b.cols = graph.cols + begin;
     b.x = static_cast<const Storage*>(x.data);
     b.x_stride = x.row_stride;
     b.edge = static_cast<const Storage*>(edge.data);
     b.edge_stride = edge.row_stride;
-    b.ids = graph.edge_ids != nullptr ? graph.edge_ids + begin : nullptr;
-    b.first = begin;
     b.slope = slope;
-    if (row.given()) b.row = static_cast<const Storage*>(row.data) + row_index * row.row_stride;
     if (attn.given()) b.attn = static_cast<const Storage*>(attn.data);
+    b.weight = staged;
+    b.scale = staged + block_edges * heads;
     b.messages = staged + block_edges * 2 * heads;
     b.message_stride = width;
+    return b;
+  }
+
+  /// Moves on to edges [begin, begin + count), count <= block_edges, of `row_index`; `run_weight` are the
+  /// weights of these edges where they come with the run. The block is for head 0; `to_head` gives the others.
+  template <bool Hot>
+  HWY_INLINE void load(Block<Storage, Acc>& b, std::int64_t row_index, EdgeId begin, int count, Acc* staged,
+                       const Acc* run_weight) const {
+    if (graph.cols != nullptr) b.cols = graph.cols + begin;
     prefetch(begin, count);
-    if (needs.weight) b.weight = weights(begin, count, staged);
+    if (needs.weight) b.weight = run_weights ? run_weight : weights(begin, count, staged);
+    if constexpr (Hot) return;
+    b.ids = graph.edge_ids != nullptr ? graph.edge_ids + begin : nullptr;
+    b.first = begin;
+    if (row.given()) b.row = static_cast<const Storage*>(row.data) + row_index * row.row_stride;
     if (needs.scale) {
       Acc* scale = staged + block_edges * heads;
       for (int k = 0; k < count; ++k) scale[k] = col_scale.given() ? column_scale(b.cols[k]) : Acc{1};
-      b.scale = scale;
     }
-    return b;
   }
 
   HWY_INLINE Block<Storage, Acc> to_head(Block<Storage, Acc> b, std::int64_t h) const {
     b.x += h * x.head_stride;
-    if (run_weights != nullptr) {
+    if (run_weights) {
       b.weight += h * piece_edges;
     } else if (needs.weight && edge.head_stride != 0) {
       b.weight += h * block_edges;
@@ -82,28 +90,32 @@ struct Stager {
 
   HWY_INLINE void prefetch(EdgeId begin, int count) const {
     if (!x.given() || prefetch_edges == 0) return;
+    const auto* data = static_cast<const Storage*>(x.data);
+    const std::int64_t bytes = ((heads - 1) * x.head_stride + (x.feature_stride == 0 ? 1 : width)) *
+                               static_cast<std::int64_t>(sizeof(Storage));
     const EdgeId from = begin + prefetch_edges;
     const EdgeId to = from + count < graph.num_edges ? from + count : graph.num_edges;
-    const std::int64_t bytes = (heads - 1) * x.head_stride + (x.feature_stride == 0 ? 1 : width);
-    for (EdgeId k = from; k < to; ++k)
-      prefetch_row(static_cast<const Storage*>(x.data) + std::int64_t{graph.cols[k]} * x.row_stride,
-                   bytes * static_cast<std::int64_t>(sizeof(Storage)));
+    if (bytes <= 64) {
+      for (EdgeId k = from; k < to; ++k) hwy::Prefetch(data + std::int64_t{graph.cols[k]} * x.row_stride);
+    } else {
+      for (EdgeId k = from; k < to; ++k) prefetch_row(data + std::int64_t{graph.cols[k]} * x.row_stride, bytes);
+    }
   }
 
   HWY_INLINE const Acc* weights(EdgeId begin, int count, Acc* staged) const {
-    if (run_weights != nullptr) return run_weights + (begin - run_begin);
-    if (!edge.given()) {  // the column scale alone
-      for (int k = 0; k < count; ++k) staged[k] = column_scale(graph.cols[begin + k]);
-      return staged;
-    }
     const bool plain = graph.edge_ids == nullptr && !needs.scale_weight && !needs.negate;
-    if (plain && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 && (edge.head_stride == 0 || heads == 1))
+    if (plain && edge.given() && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 &&
+        (edge.head_stride == 0 || heads == 1))
       return static_cast<const Acc*>(edge.data) + begin;
     convert_weights(begin, count, staged);
     return staged;
   }
 
   HWY_NOINLINE void convert_weights(EdgeId begin, int count, Acc* staged) const {
+    if (!edge.given()) {  // the column scale alone
+      for (int k = 0; k < count; ++k) staged[k] = column_scale(graph.cols[begin + k]);
+      return;
+    }
     with_floating(edge.dtype, "edge", [&](auto tag) {
       using Edge = typename decltype(tag)::type;
       const std::int64_t edge_heads = edge.head_stride == 0 ? 1 : heads;

@@ -30,10 +30,11 @@ void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, con
       [&](std::int64_t task, int thread) HWY_ATTR {
         const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
         Acc* staged = scratch.stage(thread);
+        auto block = stager.start(staged);
         with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
           partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR {
             Acc* dest = run.slot >= 0 ? scratch.slot(run.slot) : direct ? finish.direct(run.row) : levels.at(spare);
-            sum_run<Message>(d, stager, run, levels, staged, dest);
+            sum_run<Message>(d, stager, block, run, levels, staged, static_cast<const Acc*>(nullptr), dest);
             if (run.slot < 0 && !direct) finish(run.row, run.end - run.begin, dest);
           });
         });
