@@ -23,8 +23,8 @@ namespace weft {
 /// out[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * op(x[u], edge)) + bias), all of it
 /// before the one rounding.
 struct Epilogue {
-  ConstTensorView row_scale = {};  // [num_rows], f32 or f64
-  ConstTensorView col_scale = {};  // [num_cols], f32 or f64
+  ConstTensorView row_scale = {};  // [num_rows], f32 (f64 for f64 storage)
+  ConstTensorView col_scale = {};  // [num_cols], f32 (f64 for f64 storage)
   ConstTensorView bias = {};       // [heads * width], any floating dtype
   bool relu = false;
 };

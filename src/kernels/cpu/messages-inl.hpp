@@ -29,8 +29,14 @@ struct Block {
   Acc slope = 0;
   Acc* messages = nullptr;  // [block_edges, message_stride]: room for the messages themselves
   std::int64_t message_stride = 0;
+  const NodeId* ahead = nullptr;    // columns some edges further on, whose rows are asked for meanwhile
+  std::int64_t prefetch_bytes = 0;  // of such a row; 0: none
 
   const Storage* x_of(int k) const { return x + std::int64_t{cols[k]} * x_stride; }
+  /// Spread over the edges: asked for in bursts, the rows would wait for each other and then for nothing.
+  HWY_INLINE void prefetch(int k) const {
+    if (prefetch_bytes > 0) prefetch_row(x + std::int64_t{ahead[k]} * x_stride, prefetch_bytes);
+  }
   const Storage* edge_of(int k) const { return edge + (ids != nullptr ? ids[k] : first + k) * edge_stride; }
 };
 
@@ -95,6 +101,7 @@ template <class Message, class Storage, class Acc>
 void write_messages(const Block<Storage, Acc>& block, int edges, std::int64_t width) {
   with_lanes<Acc>(width, [&](auto d) HWY_ATTR {
     for (int k = 0; k < edges; ++k) {
+      block.prefetch(k);
       const auto e = Message::edge(d, block, k);
       Acc* to = block.messages + k * block.message_stride;
       for_each_vector(d, width, [&](std::int64_t f) HWY_ATTR { hn::StoreU(Message::value(d, e, f), d, to + f); });

@@ -11,6 +11,7 @@
 
 #include <bit>
 
+#include "kernels/cpu/pairwise.hpp"
 #include "kernels/cpu/stage-inl.hpp"
 #include "plan/scratch.hpp"
 
@@ -29,32 +30,21 @@ struct Levels {
 template <int Count, class Message, class D, class B, class Acc>
 HWY_INLINE void sum_panel(D d, const B& block, int edges, std::int64_t f, Levels<Acc> levels, int carries, Acc* dest) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  // A narrow panel has too few sums to hide the latency of an addition: it runs several chains over the edges.
-  constexpr int chains = Count == 1 ? 4 : Count == 2 ? 2 : 1;
-  hn::Vec<D> sum[chains][Count];
-  for (int c = 0; c < chains; ++c) {
-    if (c >= edges) {
-      for (int j = 0; j < Count; ++j) sum[c][j] = hn::Zero(d);
-    } else {
-      const auto e = Message::edge(d, block, c);
-      for (int j = 0; j < Count; ++j) sum[c][j] = Message::value(d, e, f + j * lanes);
-    }
+  const bool asks = !std::is_same_v<Message, Written> && f == 0;  // Written ones were asked for when they were written
+  hn::Vec<D> sum[Count];
+  {
+    if (asks) block.prefetch(0);
+    const auto e = Message::edge(d, block, 0);
+    for (int j = 0; j < Count; ++j) sum[j] = Message::value(d, e, f + j * lanes);
   }
-  const auto add = [&](int c, int k) HWY_ATTR {
+  for (int k = 1; k < edges; ++k) {
+    if (asks) block.prefetch(k);
     const auto e = Message::edge(d, block, k);
-    for (int j = 0; j < Count; ++j) sum[c][j] = Message::add(d, sum[c][j], e, f + j * lanes);
-  };
-  int k = chains;
-  for (; k + chains <= edges; k += chains)
-    for (int c = 0; c < chains; ++c) add(c, k + c);
-  for (int c = 0; c < chains - 1; ++c)
-    if (k + c < edges) add(c, k + c);
-  for (int step = 1; step < chains; step *= 2)
-    for (int c = 0; c < chains; c += 2 * step)
-      for (int j = 0; j < Count; ++j) sum[c][j] = hn::Add(sum[c][j], sum[c + step][j]);
+    for (int j = 0; j < Count; ++j) sum[j] = Message::add(d, sum[j], e, f + j * lanes);
+  }
   for (int level = 0; level < carries; ++level)
-    for (int j = 0; j < Count; ++j) sum[0][j] = hn::Add(hn::LoadU(d, levels.at(level) + f + j * lanes), sum[0][j]);
-  for (int j = 0; j < Count; ++j) hn::StoreU(sum[0][j], d, dest + f + j * lanes);
+    for (int j = 0; j < Count; ++j) sum[j] = hn::Add(hn::LoadU(d, levels.at(level) + f + j * lanes), sum[j]);
+  for (int j = 0; j < Count; ++j) hn::StoreU(sum[j], d, dest + f + j * lanes);
 }
 
 /// All features of one head; wide panels keep more loads in flight. Not inlined, as the other steps of a row are
@@ -98,6 +88,35 @@ HWY_NOINLINE void collapse(Levels<Acc> levels, std::int64_t leaves, std::int64_t
   });
 }
 
+/// One head of one feature: four chains over the edges of a block hide the latency of the additions.
+template <class Message, class Storage, class Acc>
+HWY_INLINE void sum_scalars(const Stager<Storage, Acc>& stager, Block<Storage, Acc>& block, const Run& run, Acc* staged,
+                            Acc* dest) {
+  const hn::CappedTag<Acc, 1> one;
+  const auto block_sum = [&](EdgeId begin, int count) HWY_ATTR {
+    stager.template load<true>(block, run.row, begin, count, staged, nullptr);
+    const auto zero = hn::Zero(one);
+    auto s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+    int k = 0;
+    for (; k + 4 <= count; k += 4) {
+      s0 = Message::add(one, s0, Message::edge(one, block, k), 0);
+      s1 = Message::add(one, s1, Message::edge(one, block, k + 1), 0);
+      s2 = Message::add(one, s2, Message::edge(one, block, k + 2), 0);
+      s3 = Message::add(one, s3, Message::edge(one, block, k + 3), 0);
+    }
+    for (; k < count; ++k) s0 = Message::add(one, s0, Message::edge(one, block, k), 0);
+    return hn::GetLane(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
+  };
+  if (run.end - run.begin <= block_edges) {
+    *dest = block_sum(run.begin, static_cast<int>(run.end - run.begin));
+    return;
+  }
+  PairwiseSum<Acc> sum;
+  for (EdgeId begin = run.begin; begin < run.end; begin += block_edges)
+    sum.add(block_sum(begin, static_cast<int>(run.end - begin < block_edges ? run.end - begin : block_edges)));
+  *dest = sum.total();
+}
+
 /// The sum over the edges of `run` (a whole short row, or one piece of a long one) to dest[heads * width].
 /// `block` is the thread's own, from Stager::start; `run_weights` as the stager says.
 template <class Message, class D, class Storage, class Acc>
@@ -105,6 +124,10 @@ HWY_INLINE void sum_run(D d, const Stager<Storage, Acc>& stager, Block<Storage, 
                         Levels<Acc> levels, Acc* staged, const Acc* run_weights, Acc* dest) {
   constexpr bool hot = !std::is_same_v<Message, Written>;
   const std::int64_t edges = run.end - run.begin;
+  if constexpr (hot && hn::MaxLanes(d) == 1) {
+    if (stager.heads * stager.width == 1 && !stager.run_weights)
+      return sum_scalars<Message>(stager, block, run, staged, dest);
+  }
   if (edges == 0) {
     for (std::int64_t i = 0; i < stager.heads * stager.width; ++i) dest[i] = 0;
     return;

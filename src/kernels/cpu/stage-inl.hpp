@@ -48,6 +48,10 @@ struct Stager {
     b.scale = staged + block_edges * heads;
     b.messages = staged + block_edges * 2 * heads;
     b.message_stride = width;
+    b.prefetch_bytes = !x.given() || prefetch_edges == 0
+                           ? 0
+                           : ((heads - 1) * x.head_stride + (x.feature_stride == 0 ? 1 : width)) *
+                                 static_cast<std::int64_t>(sizeof(Storage));
     return b;
   }
 
@@ -57,7 +61,7 @@ struct Stager {
   HWY_INLINE void load(Block<Storage, Acc>& b, std::int64_t row_index, EdgeId begin, int count, Acc* staged,
                        const Acc* run_weight) const {
     if (graph.cols != nullptr) b.cols = graph.cols + begin;
-    prefetch(begin, count);
+    b.ahead = begin + prefetch_edges + count <= graph.num_edges ? b.cols + prefetch_edges : b.cols;
     if (needs.weight) b.weight = run_weights ? run_weight : weights(begin, count, staged);
     if constexpr (Hot) return;
     b.ids = graph.edge_ids != nullptr ? graph.edge_ids + begin : nullptr;
@@ -86,20 +90,6 @@ struct Stager {
   Acc column_scale(NodeId col) const {
     return col_scale.dtype == Dtype::f64 ? static_cast<Acc>(static_cast<const double*>(col_scale.data)[col])
                                          : static_cast<Acc>(static_cast<const float*>(col_scale.data)[col]);
-  }
-
-  HWY_INLINE void prefetch(EdgeId begin, int count) const {
-    if (!x.given() || prefetch_edges == 0) return;
-    const auto* data = static_cast<const Storage*>(x.data);
-    const std::int64_t bytes = ((heads - 1) * x.head_stride + (x.feature_stride == 0 ? 1 : width)) *
-                               static_cast<std::int64_t>(sizeof(Storage));
-    const EdgeId from = begin + prefetch_edges;
-    const EdgeId to = from + count < graph.num_edges ? from + count : graph.num_edges;
-    if (bytes <= 64) {
-      for (EdgeId k = from; k < to; ++k) hwy::Prefetch(data + std::int64_t{graph.cols[k]} * x.row_stride);
-    } else {
-      for (EdgeId k = from; k < to; ++k) prefetch_row(data + std::int64_t{graph.cols[k]} * x.row_stride, bytes);
-    }
   }
 
   HWY_INLINE const Acc* weights(EdgeId begin, int count, Acc* staged) const {

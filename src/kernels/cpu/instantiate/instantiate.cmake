@@ -1,8 +1,9 @@
 # One source file for every kernel family and storage type, written into the build tree, so that the list
 # of what is instantiated stands here and nowhere else. Highway compiles each for every instruction set
 # and picks one at run time: on x86-64 AVX-512 (AVX3), AVX2 or plain code, on Arm NEON. SSE is left out to
-# keep the build short, scalable vectors because the kernels keep arrays of vectors.
-set(WEFT_HIGHWAY_DISABLED "(HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_SSSE3 | HWY_SSE4)")
+# keep the build short, and so are the later kinds of AVX-512 (bits 3, 4, 6 and 7: AVX10.2, SPR, ZEN4 and DL,
+# which older Highways do not name); scalable vectors because the kernels keep arrays of vectors.
+set(WEFT_HIGHWAY_DISABLED "(HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_SSSE3 | HWY_SSE4 | 0xD8)")
 
 function(weft_instantiate HEADER FAMILY ARGS)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/instantiated)
