@@ -5,13 +5,16 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 # More settings for CMake, as in: make test CMAKE_FLAGS=-DWEFT_CUDA=OFF
 CMAKE_FLAGS ?=
+# What is built here is measured here, so the peers of `weft bench` get this machine's instructions; packagers who use
+# CMake directly do not.
+native = $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON)
 
 # Ninja where it is there and the folder is new; an existing folder keeps the generator it has.
 generator = $(if $(wildcard build/$(1)/CMakeCache.txt),,$(if $(shell command -v ninja 2>/dev/null),-G Ninja))
 # $(call build,PRESET,TARGETS): configure, then build the targets, or everything where none is named.
 define build
 	@echo "configuring build/$(1)"
-	@cmake --preset $(1) $(call generator,$(1)) --log-level=NOTICE $(CMAKE_FLAGS) >/dev/null
+	@cmake --preset $(1) $(call generator,$(1)) --log-level=NOTICE $(call native,$(1)) $(CMAKE_FLAGS) >/dev/null
 	@cmake --build build/$(1) --parallel $(JOBS) $(if $(2),--target $(2))
 endef
 

@@ -48,7 +48,7 @@ class Context {
   static Context cpu(int threads = 0);
   /// An Error with code `unsupported` where this build or machine has no CUDA.
   static Context cuda(int index = 0, CUstream_st* stream = nullptr);
-  /// CUDA where a GPU and a CUDA build are present, else the CPU.
+  /// The fastest device with kernels in this version: the CPU, until CUDA's arrive.
   static Context best();
   static Context on(Device device);
 

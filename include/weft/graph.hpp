@@ -79,7 +79,7 @@ class Graph {
   /// Bytes held by the arrays, the cached rows and transpose included.
   std::size_t bytes() const;
   /// Equal for copies of one graph, different for any two others: what a plan remembers.
-  const void* identity() const;
+  std::uint64_t identity() const;
 
  private:
   struct Impl;

@@ -65,7 +65,7 @@ struct Plan {
   std::size_t workspace_bytes = 0;  // exact
   double modelled_us = 0;
 
-  const void* graph = nullptr;  // identity of the graph it was made for
+  std::uint64_t graph = 0;  // identity of the graph it was made for
   std::shared_ptr<const Partition> partition;
 
   /// Equal choices; the arrays behind them and the graph do not count.

@@ -26,9 +26,15 @@ struct Shape {
   Shape(std::int64_t n, std::int64_t w) : rows(n), width(w), rank(2) {}
   Shape(std::int64_t n, std::int64_t h, std::int64_t w) : rows(n), heads(h), width(w), rank(3) {}
 
-  std::int64_t row_size() const { return heads * width; }
-  std::int64_t size() const { return rows * row_size(); }
+  std::int64_t row_size() const { return product(heads, width); }
+  std::int64_t size() const { return product(rows, row_size()); }
   friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  // Wraps instead of overflowing; sizes beyond 2^63 are refused wherever a tensor is used.
+  static std::int64_t product(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  }
 };
 
 /// "[5]", "[5, 16]", "[5, 4, 16]".

@@ -72,6 +72,7 @@ void Context::reserve(std::size_t bytes) {
              "cannot reserve a workspace of {} bytes: more than the address space holds", bytes);
   state_->workspace = {};  // give the old block back before asking for the larger one
   state_->capacity = 0;
+  state_->base = nullptr;
   state_->workspace = Buffer<std::byte>(bytes + Arena::alignment, "the workspace of a context");
   const auto address = reinterpret_cast<std::uintptr_t>(state_->workspace.data());
   state_->base = state_->workspace.data() + (Arena::alignment - address % Arena::alignment) % Arena::alignment;

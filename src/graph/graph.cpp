@@ -1,5 +1,7 @@
 #include "weft/graph.hpp"
 
+#include <atomic>
+
 #include "graph/graph_impl.hpp"
 #include "graph/scan.hpp"
 
@@ -56,7 +58,12 @@ std::span<const EdgeId> Graph::offsets() const { return Impl::of(*this).offsets;
 std::span<const NodeId> Graph::cols() const { return Impl::of(*this).cols; }
 std::span<const EdgeId> Graph::edge_ids() const { return Impl::of(*this).edge_ids; }
 GraphView Graph::view() const { return Impl::of(*this).view(); }
-const void* Graph::identity() const { return &Impl::of(*this); }
+std::uint64_t Graph::identity() const { return Impl::of(*this).identity; }
+
+std::uint64_t Graph::Impl::next_identity() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 std::span<const NodeId> Graph::rows() const {
   const Impl& impl = Impl::of(*this);

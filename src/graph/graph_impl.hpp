@@ -24,9 +24,13 @@ struct Graph::Impl {
   Buffer<NodeId> rows;                 // built on demand
   bool rows_built = false;
   Pair* pair = nullptr;
+  std::uint64_t identity = next_identity();
 
   GraphView view() const;
   std::size_t bytes() const;
+
+  /// Never the same twice, where an address would come back with the next graph.
+  static std::uint64_t next_identity();
 
   /// The half `graph` shows; one without nodes for a Graph that was moved from.
   static const Impl& of(const Graph& graph);

@@ -76,6 +76,10 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
   check_apart(out, inputs.value, "value");
   check_apart(out, inputs.src, "src");
   check_apart(out, inputs.dst, "dst");
+  check_apart(out, inputs.bias, "bias");
+  check_apart(out, inputs.attn, "attn");
+  check_apart(out, row_max, "row_max");
+  check_apart(out, row_sum, "row_sum");
   AttentionArgs args = arguments(graph, inputs, shape);
   args.out = result(out);
   args.row_max = result(row_max);

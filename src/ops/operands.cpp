@@ -1,9 +1,12 @@
 #include "ops/operands.hpp"
 
+#include <algorithm>
 #include <functional>
 
 namespace weft {
 namespace {
+
+constexpr std::int64_t most_elements = std::int64_t{1} << 59;  // of 8 bytes each
 
 std::string describe(const Features& f) {
   return f.rank <= 1   ? "[rows]"
@@ -36,6 +39,11 @@ void check_tensor(const Context& context, ConstTensorView tensor, std::string_vi
              to_string(tensor.shape), rows, per);
   WEFT_CHECK(tensor.shape.heads >= 0 && tensor.shape.width >= 0, invalid_argument,
              "{} has shape {}: no dimension may be negative", name, to_string(tensor.shape));
+  std::int64_t size = 0;
+  WEFT_CHECK(!__builtin_mul_overflow(tensor.shape.heads, tensor.shape.width, &size) &&
+                 !__builtin_mul_overflow(tensor.shape.rows, std::max(tensor.ld, size), &size) && size <= most_elements,
+             invalid_argument, "{} has shape {} with leading dimension {}: more elements than memory can hold", name,
+             to_string(tensor.shape), tensor.ld);
   WEFT_CHECK(tensor.ld >= tensor.shape.row_size(), invalid_argument,
              "{} has leading dimension {}: expected at least {}, the size of a row of {}", name, tensor.ld,
              tensor.shape.row_size(), to_string(tensor.shape));
@@ -82,7 +90,7 @@ Operand operand(ConstTensorView tensor) {
 
 Result result(TensorView tensor) { return {tensor.mutable_data(), tensor.dtype, tensor.ld}; }
 
-void check_plan(const Context& context, const Plan& plan, const void* graph, const OpDesc& desc) {
+void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
   WEFT_CHECK(plan.partition != nullptr, invalid_argument, "plan is empty: make one with make_plan");
   WEFT_CHECK(plan.graph == graph, invalid_argument,
              "plan was made for another graph: make one for this graph with make_plan");

@@ -31,8 +31,8 @@ Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTe
   check_segments(context, offsets, x, reduce);
   const Features features = Features::of(x.shape);
   const GraphView view = view_of(offsets);
-  const Plan plan = chosen(explain_view(context, view, offsets.data(),
-                                        {OpKind::segment, x.dtype, features.heads, features.width, reduce, true}));
+  const Plan plan =
+      chosen(explain_view(context, view, 0, {OpKind::segment, x.dtype, features.heads, features.width, reduce, true}));
   context.reserve(plan.workspace_bytes);
   Tensor out = Tensor::empty(features.with_rows(view.num_rows), x.dtype, "the output of segment_reduce");
   SpmmArgs args;

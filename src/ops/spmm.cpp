@@ -80,7 +80,12 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   args.edge = operand(edge, r.features);
   args.row_scale = operand(options.epilogue.row_scale);
   args.col_scale = operand(options.epilogue.col_scale);
-  args.bias = operand(options.epilogue.bias, r.features);
+  if (options.epilogue.bias.given) {
+    args.bias = operand(options.epilogue.bias, r.features);
+    args.bias.row_stride = 0;
+    args.bias.head_stride = r.features.width;
+    args.bias.feature_stride = 1;
+  }
   args.relu = options.epilogue.relu;
   args.out = result(out);
   if (options.arg_u.given) args.arg_u = options.arg_u.as<NodeId>();

@@ -66,7 +66,7 @@ Tensor x_gradient(Context& context, const Problem& p, const Tensor& destinations
   const Graph& reversed = p.graph.transpose();
   if (wanted.same_size(p.features)) {
     Tensor grad = spmm(context, reversed, p.out_grad, edge, options);
-    return grad;
+    return grad.shape() == p.x.shape ? std::move(grad) : reduce_to(grad, wanted, p.dtype);
   }
   const OpDesc desc{OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, edge.given};
   const Plan plan = make_plan(context, reversed, desc);

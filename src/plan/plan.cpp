@@ -84,7 +84,7 @@ PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const 
 
 }  // namespace
 
-PlanReport explain_view(const Context& context, const GraphView& graph, const void* identity, const OpDesc& desc,
+PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy) {
   check(context, desc);
   check(policy);

@@ -8,7 +8,7 @@ namespace weft {
 inline constexpr std::int64_t max_tasks = 1 << 24;
 inline constexpr int max_prefetch = 1024;  // edges
 
-PlanReport explain_view(const Context& context, const GraphView& graph, const void* identity, const OpDesc& desc,
+PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy = {});
 /// The plan a report settled on.
 Plan chosen(PlanReport report);

@@ -151,6 +151,14 @@ TEST_F(attention_semantics, everything_masked_gives_zero_forward_and_backward) {
   expect_values(gradients.bias, std::vector<double>(6010, 0), "bias");
 }
 
+TEST_F(attention_semantics, everything_masked_gives_zero_even_where_values_are_infinite) {
+  const Tensor bias = constant(Shape(3005, 2, 1), Dtype::f32, -infinity);
+  value.span<float>()[0] = static_cast<float>(infinity);
+  AttentionInputs views = inputs();
+  views.bias = bias;
+  expect_values(attention(context, graph, views).out, std::vector<double>(40, 0));
+}
+
 TEST_F(attention_semantics, equal_scores_average_the_values) {
   src = Tensor::zeros(Shape(4, 2, 1), Dtype::f32);
   dst = Tensor::zeros(Shape(4, 2, 1), Dtype::f32);

@@ -6,6 +6,7 @@
 #include "support/errors.hpp"
 #include "support/graphs.hpp"
 #include "support/small_graphs.hpp"
+#include "weft/ops.hpp"
 #include "weft/plan.hpp"
 
 namespace weft::test {
@@ -125,6 +126,28 @@ TEST(plan, refuses_descriptions_that_describe_nothing) {
   refused([](OpDesc& d) { d.heads = std::int64_t{1} << 31, d.width = std::int64_t{1} << 31; }, "width");
   refused([](OpDesc& d) { d.kind = static_cast<OpKind>(17); }, "kind");
   refused([](OpDesc& d) { d.reduce = static_cast<Reduce>(17); }, "reduce");
+}
+
+TEST(plan, of_a_graph_that_is_gone_is_refused_by_the_next_one) {
+  Context context = Context::cpu(1);
+  const auto star = [](std::int64_t nodes) {  // every node but 0 points at node 0
+    std::vector<EdgeId> offsets(static_cast<std::size_t>(nodes) + 1, nodes - 1);
+    offsets[0] = 0;
+    std::vector<NodeId> cols;
+    for (NodeId u = 1; u < nodes; ++u) cols.push_back(u);
+    return Graph::from_csr(nodes, nodes, offsets, cols);
+  };
+  const OpDesc desc{OpKind::spmm, Dtype::f32, 1, 4, Reduce::sum, false};
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  for (int round = 0; round < 50; ++round) {  // often enough for the allocator to hand out an address again
+    const Plan stale = make_plan(context, star(50), desc);
+    context.reserve(stale.workspace_bytes);
+    const Graph next = star(3);
+    const Tensor x = Tensor::zeros(Shape(3, 4), Dtype::f32);
+    Tensor out = Tensor::zeros(Shape(3, 4), Dtype::f32);
+    expect_refused([&] { spmm(context, stale, next, x, {}, out, options); }, "plan");
+  }
 }
 
 TEST(plan, refuses_policies_outside_their_range) {

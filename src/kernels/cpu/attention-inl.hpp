@@ -34,8 +34,8 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
   // The weighted sum divided by the sum of weights, head by head, and the statistics the backward needs.
   const auto finish_row = [&](std::int64_t row, Acc* sums, const Acc* top, const Acc* total) HWY_ATTR {
     for (std::int64_t h = 0; h < args.heads; ++h) {
-      const Acc divisor = total[h] == 0 ? Acc{1} : total[h];
-      for (std::int64_t f = 0; f < args.width; ++f) sums[h * args.width + f] /= divisor;
+      Acc* head = sums + h * args.width;  // where everything is masked it may hold 0 * inf
+      for (std::int64_t f = 0; f < args.width; ++f) head[f] = total[h] == 0 ? Acc{0} : head[f] / total[h];
       put(args.row_max, row, h, top[h]);
       put(args.row_sum, row, h, total[h]);
     }

@@ -60,8 +60,10 @@ struct Stager {
   template <bool Hot>
   HWY_INLINE void load(Block<Storage, Acc>& b, std::int64_t row_index, EdgeId begin, int count, Acc* staged,
                        const Acc* run_weight) const {
-    if (graph.cols != nullptr) b.cols = graph.cols + begin;
-    b.ahead = begin + prefetch_edges + count <= graph.num_edges ? b.cols + prefetch_edges : b.cols;
+    if (graph.cols != nullptr) {
+      b.cols = graph.cols + begin;
+      b.ahead = begin + prefetch_edges + count <= graph.num_edges ? b.cols + prefetch_edges : b.cols;
+    }
     if (needs.weight) b.weight = run_weights ? run_weight : weights(begin, count, staged);
     if constexpr (Hot) return;
     b.ids = graph.edge_ids != nullptr ? graph.edge_ids + begin : nullptr;
