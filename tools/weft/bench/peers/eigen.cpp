@@ -98,7 +98,11 @@ std::unique_ptr<Peer> make(const PeerProblem& problem) {
 }  // namespace
 
 PeerLibrary eigen_library() {
-  return {"eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION), make};
+  // With the vectors it was compiled for, which WEFT_PEERS_NATIVE decides: a reader must see them.
+  return {"eigen",
+          fmt::format("{}.{}.{} ({})", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION,
+                      Eigen::SimdInstructionSetsInUse()),
+          make};
 }
 
 }  // namespace weft::tool
