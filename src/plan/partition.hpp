@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "weft/graph.hpp"
 #include "weft/plan.hpp"
 
@@ -23,6 +24,11 @@ struct Cut {
   EdgeId edge = 0;       // its first edge behind the cut; offsets[row] where the row is untouched
   friend bool operator==(const Cut&, const Cut&) = default;
 };
+
+/// How the tasks of a plan are handed to threads.
+inline TaskOrder task_order(const Plan& plan) {
+  return plan.assignment == Assignment::round_robin ? TaskOrder::round_robin : TaskOrder::next_free;
+}
 
 /// Edges [begin, end) of one row: all of it (slot < 0), or the piece that staging slot stands for.
 struct Run {

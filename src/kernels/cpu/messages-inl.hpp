@@ -117,50 +117,9 @@ struct EdgeTerms {
 };
 
 template <class D, class Storage, class Acc>
-HWY_INLINE EdgeTerms<D, Storage> scalar_terms(D d, const Block<Storage, Acc>& block, int k) {
-  return {block.x_of(k), nullptr, hn::Set(d, block.weight[k]), hn::Set(d, block.scale[k])};
-}
-template <class D, class Storage, class Acc>
 HWY_INLINE EdgeTerms<D, Storage> vector_terms(D d, const Block<Storage, Acc>& block, int k) {
   return {block.x_of(k), block.edge_of(k), hn::Zero(d), hn::Set(d, block.scale[k])};
 }
-
-/// m = (x + w) * s; subtraction arrives with w negated
-struct AddScalar : Cold {
-  template <class D, class B>
-  static HWY_INLINE auto edge(D d, const B& block, int k) {
-    return scalar_terms(d, block, k);
-  }
-  template <class D, class E>
-  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
-    return hn::Mul(hn::Add(load_as(d, e.x + f), e.w), e.s);
-  }
-};
-
-/// m = x / w * s
-struct DivScalar : Cold {
-  template <class D, class B>
-  static HWY_INLINE auto edge(D d, const B& block, int k) {
-    return scalar_terms(d, block, k);
-  }
-  template <class D, class E>
-  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
-    return hn::Mul(hn::Div(load_as(d, e.x + f), e.w), e.s);
-  }
-};
-
-/// m = e * s; the sources do not count
-struct CopyEdge : Cold {
-  template <class D, class B>
-  static HWY_INLINE auto edge(D d, const B& block, int k) {
-    const auto* e = block.edge_of(k);
-    return EdgeTerms<D, std::remove_cvref_t<decltype(*e)>>{nullptr, e, hn::Zero(d), hn::Set(d, block.scale[k])};
-  }
-  template <class D, class E>
-  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
-    return hn::Mul(load_as(d, e.e + f), e.s);
-  }
-};
 
 struct AddOp {
   template <class V>
@@ -184,6 +143,32 @@ struct DivOp {
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
     return hn::Div(a, b);
+  }
+};
+
+/// m = op(x, w) * s with one value a head on the edge; subtraction arrives as addition with w negated
+template <class Op>
+struct WithEdgeScalar : Cold {
+  template <class D, class Storage, class Acc>
+  static HWY_INLINE EdgeTerms<D, Storage> edge(D d, const Block<Storage, Acc>& block, int k) {
+    return {block.x_of(k), nullptr, hn::Set(d, block.weight[k]), hn::Set(d, block.scale[k])};
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    return hn::Mul(Op::apply(load_as(d, e.x + f), e.w), e.s);
+  }
+};
+
+/// m = e * s; the sources do not count
+struct CopyEdge : Cold {
+  template <class D, class B>
+  static HWY_INLINE auto edge(D d, const B& block, int k) {
+    const auto* e = block.edge_of(k);
+    return EdgeTerms<D, std::remove_cvref_t<decltype(*e)>>{nullptr, e, hn::Zero(d), hn::Set(d, block.scale[k])};
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    return hn::Mul(load_as(d, e.e + f), e.s);
   }
 };
 
@@ -215,17 +200,16 @@ struct LeakyTerms {
   hn::Vec<D> w, slope;
 };
 
-template <class D, class Storage, class Acc>
-HWY_INLINE LeakyTerms<D, Storage> leaky_terms(D d, const Block<Storage, Acc>& block, int k) {
-  return {block.x_of(k), block.row, block.attn, hn::Set(d, block.weight[k]), hn::Set(d, block.slope)};
-}
+/// Messages that compare the source with the row's own vector.
+struct Leaky : Cold {
+  template <class D, class Storage, class Acc>
+  static HWY_INLINE LeakyTerms<D, Storage> edge(D d, const Block<Storage, Acc>& block, int k) {
+    return {block.x_of(k), block.row, block.attn, hn::Set(d, block.weight[k]), hn::Set(d, block.slope)};
+  }
+};
 
 /// m = w * leaky_relu(x + row)
-struct LeakyValue : Cold {
-  template <class D, class B>
-  static HWY_INLINE auto edge(D d, const B& block, int k) {
-    return leaky_terms(d, block, k);
-  }
+struct LeakyValue : Leaky {
   template <class D, class E>
   static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
     const auto z = hn::Add(load_as(d, e.x + f), load_as(d, e.row + f));
@@ -234,11 +218,7 @@ struct LeakyValue : Cold {
 };
 
 /// m = w * attn * leaky_relu'(x + row)
-struct LeakyDerivative : Cold {
-  template <class D, class B>
-  static HWY_INLINE auto edge(D d, const B& block, int k) {
-    return leaky_terms(d, block, k);
-  }
+struct LeakyDerivative : Leaky {
   template <class D, class E>
   static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
     const auto z = hn::Add(load_as(d, e.x + f), load_as(d, e.row + f));

@@ -92,7 +92,7 @@ void for_each_edge(const SddmmArgs& args, const Plan& plan, Visit&& visit) {
           }
         });
       },
-      plan.assignment == Assignment::round_robin ? TaskOrder::round_robin : TaskOrder::next_free);
+      task_order(plan));
 }
 
 template <class Storage, class Out>

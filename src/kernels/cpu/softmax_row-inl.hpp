@@ -90,7 +90,7 @@ HWY_INLINE void unite_sums(const SoftmaxScratch<Acc>& scratch, const LongRows& l
 template <class First, class Unite, class Again>
 void row_passes(const GraphView& graph, const Plan& plan, First&& first, Unite&& unite, Again&& again) {
   const Partition& partition = *plan.partition;
-  const TaskOrder order = plan.assignment == Assignment::round_robin ? TaskOrder::round_robin : TaskOrder::next_free;
+  const TaskOrder order = task_order(plan);
   parallel_tasks(
       plan.threads, partition.tasks(),
       [&](std::int64_t task, int thread)

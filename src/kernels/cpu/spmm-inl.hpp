@@ -92,8 +92,8 @@ void with_message(const SpmmArgs& args, F&& f) {
   if (!edge_vector) {
     needs.weight = true;
     needs.negate = args.op == SpmmOp::u_sub_e;
-    if (args.op == SpmmOp::u_div_e) return f(DivScalar{}, needs);
-    return f(AddScalar{}, needs);
+    if (args.op == SpmmOp::u_div_e) return f(WithEdgeScalar<DivOp>{}, needs);
+    return f(WithEdgeScalar<AddOp>{}, needs);
   }
   const auto with_op = [&](auto op) {
     using Op = decltype(op);

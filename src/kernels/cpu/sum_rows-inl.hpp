@@ -13,10 +13,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
 
-HWY_INLINE TaskOrder task_order(const Plan& plan) {
-  return plan.assignment == Assignment::round_robin ? TaskOrder::round_robin : TaskOrder::next_free;
-}
-
 /// Sums the messages of every row and finishes it.
 template <class Message, class Storage, class Acc>
 void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Plan& plan,
