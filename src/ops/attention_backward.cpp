@@ -96,7 +96,7 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
       g.dst = edge_sum(context, graph, edges.score, dtype);
       break;
     case Score::dot:
-      scale_in_place(edges.score, in.scale);
+      scale_in_place(context, edges.score, in.scale);
       g.src = weighted_sum(context, reversed, in.dst, edges.score);
       g.dst = weighted_sum(context, graph, in.src, edges.score);
       break;

@@ -8,8 +8,8 @@ namespace {
 constexpr std::int64_t grain = 1 << 14;  // elements a task at least
 
 template <class F>
-void for_rows(const Shape& shape, F&& body) {
-  parallel_ranges(default_threads(), shape.rows, grain / std::max<std::int64_t>(1, shape.row_size()) + 1,
+void for_rows(const Context& context, const Shape& shape, F&& body) {
+  parallel_ranges(context.threads(), shape.rows, grain / std::max<std::int64_t>(1, shape.row_size()) + 1,
                   [&](std::int64_t begin, std::int64_t end) {
                     for (std::int64_t r = begin; r < end; ++r) body(r);
                   });
@@ -22,7 +22,7 @@ std::pair<std::int64_t, std::int64_t> source(std::int64_t at, std::int64_t size,
 }
 
 template <class F>
-void combine_in_place(Tensor& a, ConstTensorView b, F&& f) {
+void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, F&& f) {
   const Features features = Features::of(a.shape());
   const Operand other = operand(b, features);
   with_floating(a.dtype(), "a", [&](auto a_tag) {
@@ -32,7 +32,7 @@ void combine_in_place(Tensor& a, ConstTensorView b, F&& f) {
       using Acc = AccumulatorOf<A>;
       A* out = a.span<A>().data();
       const B* in = static_cast<const B*>(other.data);
-      for_rows(a.shape(), [&](std::int64_t r) {
+      for_rows(context, a.shape(), [&](std::int64_t r) {
         for (std::int64_t h = 0; h < features.heads; ++h)
           for (std::int64_t i = 0; i < features.width; ++i) {
             A& element = out[(r * features.heads + h) * features.width + i];
@@ -46,20 +46,20 @@ void combine_in_place(Tensor& a, ConstTensorView b, F&& f) {
 
 }  // namespace
 
-void scale_in_place(Tensor& tensor, double factor) {
+void scale_in_place(const Context& context, Tensor& tensor, double factor) {
   with_floating(tensor.dtype(), "tensor", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
     T* data = tensor.span<T>().data();
     const std::int64_t row = tensor.shape().row_size();
-    for_rows(tensor.shape(), [&](std::int64_t r) {
+    for_rows(context, tensor.shape(), [&](std::int64_t r) {
       for (std::int64_t i = r * row; i < (r + 1) * row; ++i)
         data[i] = convert<T>(convert<Acc>(data[i]) * static_cast<Acc>(factor));
     });
   });
 }
 
-Tensor widened(ConstTensorView x, ConstTensorView scale) {
+Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale) {
   Tensor out = Tensor::empty(x.shape, accumulator(x.dtype), "a widened copy");
   with_floating(x.dtype, "x", [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -67,7 +67,7 @@ Tensor widened(ConstTensorView x, ConstTensorView scale) {
     const T* in = x.as<T>();
     Acc* to = out.span<Acc>().data();
     const std::int64_t row = x.shape.row_size();
-    for_rows(x.shape, [&](std::int64_t r) {
+    for_rows(context, x.shape, [&](std::int64_t r) {
       const Acc factor = scale.given ? scale.as<Acc>()[r] : Acc{1};
       for (std::int64_t i = 0; i < row; ++i) to[r * row + i] = convert<Acc>(in[r * x.ld + i]) * factor;
     });
@@ -75,7 +75,7 @@ Tensor widened(ConstTensorView x, ConstTensorView scale) {
   return out;
 }
 
-Tensor reduce_to(ConstTensorView x, Features features, Dtype dtype) {
+Tensor reduce_to(const Context& context, ConstTensorView x, Features features, Dtype dtype) {
   Tensor out = Tensor::empty(features.with_rows(x.shape.rows), dtype, "a gradient");
   const Features from = Features::of(x.shape);
   with_floating(x.dtype, "x", [&](auto in_tag) {
@@ -84,7 +84,7 @@ Tensor reduce_to(ConstTensorView x, Features features, Dtype dtype) {
       using Out = typename decltype(out_tag)::type;
       const In* in = x.as<In>();
       Out* to = out.span<Out>().data();
-      for_rows(x.shape, [&](std::int64_t r) {
+      for_rows(context, x.shape, [&](std::int64_t r) {
         for (std::int64_t h = 0; h < features.heads; ++h)
           for (std::int64_t f = 0; f < features.width; ++f) {
             double sum = 0;
@@ -109,11 +109,11 @@ ConstTensorView head_of(ConstTensorView x, std::int64_t head) {
   return view;
 }
 
-void multiply_in_place(Tensor& a, ConstTensorView b) {
-  combine_in_place(a, b, [](auto x, auto y) { return x * y; });
+void multiply_in_place(const Context& context, Tensor& a, ConstTensorView b) {
+  combine_in_place(context, a, b, [](auto x, auto y) { return x * y; });
 }
-void divide_in_place(Tensor& a, ConstTensorView b) {
-  combine_in_place(a, b, [](auto x, auto y) { return x / y; });
+void divide_in_place(const Context& context, Tensor& a, ConstTensorView b) {
+  combine_in_place(context, a, b, [](auto x, auto y) { return x / y; });
 }
 
 }  // namespace weft

@@ -6,16 +6,16 @@
 namespace weft {
 
 /// tensor *= factor, in its own dtype (floating).
-void scale_in_place(Tensor& tensor, double factor);
+void scale_in_place(const Context& context, Tensor& tensor, double factor);
 /// A copy in the accumulator type; row r times scale[r] (f32 or f64) where a scale is given.
-Tensor widened(ConstTensorView x, ConstTensorView scale = {});
+Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale = {});
 /// Sums over the dimensions of x that `features` does not have, the adjoint of broadcasting; a dimension of 1
 /// that `features` has wider is repeated.
-Tensor reduce_to(ConstTensorView x, Features features, Dtype dtype);
+Tensor reduce_to(const Context& context, ConstTensorView x, Features features, Dtype dtype);
 /// One head of [n, H, F] as [n, F].
 ConstTensorView head_of(ConstTensorView x, std::int64_t head);
 /// a *= b and a /= b, row by row, b's missing dimensions broadcast.
-void multiply_in_place(Tensor& a, ConstTensorView b);
-void divide_in_place(Tensor& a, ConstTensorView b);
+void multiply_in_place(const Context& context, Tensor& a, ConstTensorView b);
+void divide_in_place(const Context& context, Tensor& a, ConstTensorView b);
 
 }  // namespace weft

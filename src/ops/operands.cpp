@@ -63,6 +63,17 @@ void check_dtype(ConstTensorView tensor, std::string_view name, Dtype wanted, st
              weft::name(tensor.dtype), weft::name(wanted), because);
 }
 
+void check_out_dtype(ConstTensorView out, Dtype storage) {
+  WEFT_CHECK(out.dtype == storage || out.dtype == accumulator(storage), invalid_argument,
+             "out has dtype {}: expected {}{}", name(out.dtype), name(storage),
+             storage != accumulator(storage) ? " or f32" : "");
+}
+
+ConstTensorView spelled(ConstTensorView tensor) {
+  tensor.shape.rank = 3;
+  return tensor;
+}
+
 Features broadcast(ConstTensorView a, std::string_view a_name, ConstTensorView b, std::string_view b_name) {
   const int rank = a.shape.rank > b.shape.rank ? a.shape.rank : b.shape.rank;
   const std::int64_t heads = joined(a.shape.heads, b.shape.heads, "number of heads", a, a_name, b, b_name);

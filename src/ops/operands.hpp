@@ -33,8 +33,14 @@ void check_tensor(const Context& context, ConstTensorView tensor, std::string_vi
                   std::string_view per, Features features);
 void check_dtype(ConstTensorView tensor, std::string_view name, Dtype wanted, std::string_view because);
 
+/// An output holds the storage type, or the type it is accumulated in.
+void check_out_dtype(ConstTensorView out, Dtype storage);
+
 /// NumPy's broadcasting of the dimensions behind the rows; an Error names both tensors.
 Features broadcast(ConstTensorView a, std::string_view a_name, ConstTensorView b, std::string_view b_name);
+
+/// The same tensor with all three dimensions spelled, whatever the caller spelled.
+ConstTensorView spelled(ConstTensorView tensor);
 
 /// The tensor as a kernel reads it under `features`.
 Operand operand(ConstTensorView tensor, Features features);

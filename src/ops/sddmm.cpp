@@ -44,9 +44,7 @@ void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorVi
   const Resolved r = resolve(context, graph, lhs, rhs, options);
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_edges(), "edge", r.out);
-  WEFT_CHECK(out.dtype == r.desc.dtype || out.dtype == accumulator(r.desc.dtype), invalid_argument,
-             "out has dtype {}: expected {}{}", name(out.dtype), name(r.desc.dtype),
-             r.desc.dtype != accumulator(r.desc.dtype) ? " or f32" : "");
+  check_out_dtype(out, r.desc.dtype);
   check_apart(out, lhs, "lhs");
   check_apart(out, rhs, "rhs");
   SddmmArgs args;

@@ -32,11 +32,6 @@ Tensor gather_edges(Problem& p, ConstTensorView edge, Target target) {
   return spmm(p.context, target == Target::u ? p.graph.transpose() : p.graph, {}, edge, options);
 }
 
-ConstTensorView spelled(ConstTensorView view) {
-  view.shape.rank = 3;
-  return view;
-}
-
 /// The derivative on every edge, as a tensor of the edges: [E, H, F].
 Tensor edge_derivative(Problem& p) {
   const ConstTensorView grad = p.grad;
@@ -46,24 +41,24 @@ Tensor edge_derivative(Problem& p) {
     case SddmmOp::copy_rhs: return p.grad.clone();
     case SddmmOp::sub: {
       Tensor d = p.grad.clone();
-      if (!p.own_is_left) scale_in_place(d, -1);
+      if (!p.own_is_left) scale_in_place(p.context, d, -1);
       return d;
     }
     case SddmmOp::dot:
     case SddmmOp::mul: {
-      const Tensor wide = widened(spelled(p.other.tensor));
+      const Tensor wide = widened(p.context, spelled(p.other.tensor));
       return on_edges(p, SddmmOp::mul, grad, Target::e, wide, p.other.target);
     }
     case SddmmOp::div: break;
   }
   if (p.own_is_left)
-    return on_edges(p, SddmmOp::div, grad, Target::e, widened(spelled(p.other.tensor)), p.other.target);
+    return on_edges(p, SddmmOp::div, grad, Target::e, widened(p.context, spelled(p.other.tensor)), p.other.target);
   // d(l / r) / dr = -l / r^2: `own` is the divisor.
-  const Tensor divisor = widened(spelled(p.own.tensor));
-  Tensor d = on_edges(p, SddmmOp::mul, grad, Target::e, widened(spelled(p.other.tensor)), p.other.target);
+  const Tensor divisor = widened(p.context, spelled(p.own.tensor));
+  Tensor d = on_edges(p, SddmmOp::mul, grad, Target::e, widened(p.context, spelled(p.other.tensor)), p.other.target);
   d = on_edges(p, SddmmOp::div, d, Target::e, divisor, p.own.target);
   d = on_edges(p, SddmmOp::div, d, Target::e, divisor, p.own.target);
-  scale_in_place(d, -1);
+  scale_in_place(p.context, d, -1);
   return d;
 }
 
@@ -73,25 +68,25 @@ Tensor gradient(Problem& p) {
   if (p.op == SddmmOp::dot && p.own.target != Target::e && p.other.target != Target::e) {
     if (p.own.target == p.other.target) {  // the other operand is the node's own: it stands outside the sum
       Tensor sums = gather_edges(p, p.grad, p.own.target);
-      Tensor wide = widened(spelled(p.other.tensor));
+      Tensor wide = widened(p.context, spelled(p.other.tensor));
       Tensor full =
           Tensor::zeros(Shape(wide.shape().rows, p.features.heads, p.features.width), wide.dtype(), "a gradient");
       with_floating(full.dtype(), "gradient", [&](auto tag) {
         using Acc = AccumulatorOf<typename decltype(tag)::type>;
         for (Acc& value : full.span<Acc>()) value = 1;
       });
-      multiply_in_place(full, wide);
-      multiply_in_place(full, sums);
-      return reduce_to(full, wanted, dtype);
+      multiply_in_place(p.context, full, wide);
+      multiply_in_place(p.context, full, sums);
+      return reduce_to(p.context, full, wanted, dtype);
     }
-    const Tensor wide = widened(spelled(p.other.tensor));
+    const Tensor wide = widened(p.context, spelled(p.other.tensor));
     const Graph& over = p.own.target == Target::u ? p.graph.transpose() : p.graph;
     Tensor sums = spmm(p.context, over, wide, p.grad);
-    return reduce_to(sums, wanted, dtype);
+    return reduce_to(p.context, sums, wanted, dtype);
   }
   Tensor edges = edge_derivative(p);
-  if (p.own.target == Target::e) return reduce_to(edges, wanted, dtype);
-  return reduce_to(gather_edges(p, edges, p.own.target), wanted, dtype);
+  if (p.own.target == Target::e) return reduce_to(p.context, edges, wanted, dtype);
+  return reduce_to(p.context, gather_edges(p, edges, p.own.target), wanted, dtype);
 }
 
 }  // namespace
@@ -121,7 +116,7 @@ SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorV
               own_is_left ? r : l,
               own_is_left,
               features,
-              widened(spelled(out_grad))};
+              widened(context, spelled(out_grad))};
     return gradient(p);
   };
   SddmmGradients g;

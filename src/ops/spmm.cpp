@@ -65,9 +65,7 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   const Resolved r = resolve(context, graph, x, edge, options, kind);
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_rows(), "destination", r.features);
-  WEFT_CHECK(out.dtype == r.desc.dtype || out.dtype == accumulator(r.desc.dtype), invalid_argument,
-             "out has dtype {}: expected {}{}", name(out.dtype), name(r.desc.dtype),
-             r.desc.dtype != accumulator(r.desc.dtype) ? " or f32" : "");
+  check_out_dtype(out, r.desc.dtype);
   check_apart(out, x, "x");
   check_apart(out, edge, "edge");
   SpmmArgs args;

@@ -66,14 +66,14 @@ Tensor x_gradient(Context& context, const Problem& p, const Tensor& destinations
   const Graph& reversed = p.graph.transpose();
   if (wanted.same_size(p.features)) {
     Tensor grad = spmm(context, reversed, p.out_grad, edge, options);
-    return grad.shape() == p.x.shape ? std::move(grad) : reduce_to(grad, wanted, p.dtype);
+    return grad.shape() == p.x.shape ? std::move(grad) : reduce_to(context, grad, wanted, p.dtype);
   }
   const OpDesc desc{OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, edge.given};
   const Plan plan = make_plan(context, reversed, desc);
   context.reserve(plan.workspace_bytes);
   Tensor wide = Tensor::empty(p.features.with_rows(p.graph.num_cols()), accumulator(p.dtype), "the gradient of x");
   spmm(context, plan, reversed, p.out_grad, edge, wide, options);
-  return reduce_to(wide, wanted, p.dtype);
+  return reduce_to(context, wide, wanted, p.dtype);
 }
 
 /// x[u] * out_grad[v] summed over what the edge tensor broadcasts, in the accumulator type.
@@ -82,13 +82,7 @@ Tensor products(Context& context, const Problem& p, const Tensor& x, const Tenso
   const Dtype acc = accumulator(p.dtype);
   if (wanted.width == 1) {
     SddmmOptions dot;
-    // Shapes as [n, heads, width] even where the caller spelled fewer dimensions.
-    const auto spelled = [&](const Tensor& t) {
-      ConstTensorView view = t;
-      view.shape.rank = 3;
-      return view;
-    };
-    return reduce_to(sddmm(context, p.graph, spelled(x), spelled(grad), dot), wanted, acc);
+    return reduce_to(context, sddmm(context, p.graph, spelled(x), spelled(grad), dot), wanted, acc);
   }
   SddmmOptions mul;
   mul.op = SddmmOp::mul;
@@ -112,24 +106,24 @@ Tensor products(Context& context, const Problem& p, const Tensor& x, const Tenso
 
 Tensor edge_gradient(Context& context, const Problem& p, const Tensor& destinations) {
   const Features wanted = Features::of(p.edge.shape);
-  const Tensor grad = widened(p.out_grad, destinations ? destinations.view() : ConstTensorView{});
+  const Tensor grad = widened(context, p.out_grad, destinations ? destinations.view() : ConstTensorView{});
   const ConstTensorView sources = p.options.epilogue.col_scale;
   Tensor result;
   if (p.options.op == SpmmOp::u_mul_e || p.options.op == SpmmOp::u_div_e) {
-    result = products(context, p, widened(p.x, sources), grad);
+    result = products(context, p, widened(context, p.x, sources), grad);
     if (p.options.op == SpmmOp::u_div_e) {  // d(x / e) / de = -x / e^2
-      divide_in_place(result, p.edge);
-      divide_in_place(result, p.edge);
-      scale_in_place(result, -1);
+      divide_in_place(context, result, p.edge);
+      divide_in_place(context, result, p.edge);
+      scale_in_place(context, result, -1);
     }
   } else {  // the edge's value enters as it is: its gradient is that of its destination
-    const Tensor narrow = reduce_to(grad, wanted, grad.dtype());
+    const Tensor narrow = reduce_to(context, grad, wanted, grad.dtype());
     SddmmOptions options;
     options.op = sources.given ? SddmmOp::mul : SddmmOp::copy_rhs;
     result = sddmm(context, p.graph, sources, narrow, options);
-    if (p.options.op == SpmmOp::u_sub_e) scale_in_place(result, -1);
+    if (p.options.op == SpmmOp::u_sub_e) scale_in_place(context, result, -1);
   }
-  return reduce_to(result, wanted, p.edge.dtype);
+  return reduce_to(context, result, wanted, p.edge.dtype);
 }
 
 }  // namespace
