@@ -1,18 +1,16 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/check.hpp"
+#include "graph/io/atomic_writer.hpp"
 #include "kernels/cpu/target.hpp"
 #include "progress.hpp"
 #include "weft/generate.hpp"
@@ -127,15 +125,13 @@ std::string json_text(const nlohmann::json& json) {
 }
 
 void save_text(const std::string& path, std::string_view text) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  WEFT_CHECK(file != nullptr, io, "cannot write '{}': {}", path, std::strerror(errno));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return;
-  const int reason = errno;
-  std::remove(temporary.c_str());
-  fail(ErrorCode::io, "cannot write '{}': {}", path, std::strerror(reason));
+  try {
+    io::AtomicWriter file(path);
+    file.write(text);
+    file.commit();
+  } catch (const Error& error) {  // the writer says why, its caller which file
+    fail(error.code(), "cannot write '{}': {}", path, error.what());
+  }
 }
 
 Stopwatch::Stopwatch() : begun_ns_(now_ns()) {}
