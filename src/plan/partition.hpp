@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -57,30 +58,69 @@ struct LongRows {
 };
 LongRows find_long_rows(const GraphView& graph, int threads);
 
+/// The runs of one task: every row, empty ones too, and every piece of a long row. A range and not a function that
+/// takes a visitor: kernels compiled for other instruction sets could not be inlined into one.
+class Runs {
+ public:
+  class Iterator {
+   public:
+    const Run& operator*() const { return run_; }
+    Iterator& operator++() {
+      advance();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t) const { return done_; }
+
+   private:
+    friend class Runs;
+    explicit Iterator(const Runs& runs) : runs_(runs), run_{runs.from_.row - 1, 0, runs.from_.edge, -1} { advance(); }
+
+    void advance() {
+      if (run_.slot >= 0 && run_.end < row_end_) return next_piece(run_.slot + 1);
+      ++run_.row;
+      run_.begin = run_.end;
+      const bool last = run_.row == runs_.to_.row;
+      done_ = run_.row > runs_.to_.row || (last && runs_.to_.edge == run_.begin);  // or the border stands before it
+      if (done_) return;
+      const EdgeId whole = runs_.offsets_[run_.row + 1];
+      row_end_ = last ? runs_.to_.edge : whole;
+      if (whole - runs_.offsets_[run_.row] > piece_edges) [[unlikely]] {
+        const std::int64_t pieces_before = (run_.begin - runs_.offsets_[run_.row]) / piece_edges;
+        return next_piece(runs_.long_rows_->first_slot(run_.row) + pieces_before);
+      }
+      run_.end = row_end_;
+      run_.slot = -1;
+    }
+    void next_piece(std::int64_t slot) {
+      run_.begin = run_.end;
+      run_.end = std::min(run_.begin + piece_edges, row_end_);
+      run_.slot = slot;
+    }
+
+    const Runs& runs_;
+    Run run_;
+    EdgeId row_end_ = 0;
+    bool done_ = false;
+  };
+
+  Runs(const GraphView& graph, const LongRows& long_rows, Cut from, Cut to)
+      : offsets_(graph.offsets), long_rows_(&long_rows), from_(from), to_(to) {}
+  Iterator begin() const { return Iterator(*this); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  const EdgeId* offsets_;
+  const LongRows* long_rows_;
+  Cut from_, to_;
+};
+
 struct Partition {
   std::vector<Cut> cuts;  // tasks + 1
   std::shared_ptr<const LongRows> long_rows;
 
   std::int64_t tasks() const { return static_cast<std::int64_t>(cuts.size()) - 1; }
-
-  /// Calls visit(Run) for every row, empty ones too, and every piece of a long row in the task.
-  template <class Visit>
-  void for_each_run(const GraphView& graph, std::int64_t task, Visit&& visit) const {
-    const Cut from = cuts[static_cast<std::size_t>(task)], to = cuts[static_cast<std::size_t>(task) + 1];
-    EdgeId edge = from.edge;
-    for (std::int64_t row = from.row; row <= to.row; ++row) {
-      const bool last = row == to.row;
-      if (last && to.edge == edge) break;  // the border stands in front of this row, or nothing is left
-      const EdgeId row_begin = graph.offsets[row], row_end = last ? to.edge : graph.offsets[row + 1];
-      const bool is_long = graph.offsets[row + 1] - row_begin > piece_edges;
-      std::int64_t slot = is_long ? long_rows->first_slot(row) + (edge - row_begin) / piece_edges : -1;
-      do {  // an empty row is one empty run
-        const EdgeId end = is_long ? std::min(edge + piece_edges, row_end) : row_end;
-        visit(Run{row, edge, end, slot});
-        edge = end;
-        slot += is_long;
-      } while (edge < row_end);
-    }
+  Runs runs(const GraphView& graph, std::int64_t task) const {
+    return {graph, *long_rows, cuts[static_cast<std::size_t>(task)], cuts[static_cast<std::size_t>(task) + 1]};
   }
 
   /// Work of a task in units of one edge; a row weighs as much as an edge.

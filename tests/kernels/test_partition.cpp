@@ -39,7 +39,7 @@ TEST(partition, visits_every_row_and_every_edge_once) {
         std::vector<int> whole_rows(static_cast<std::size_t>(view.num_rows), 0);
         std::vector<int> slot_visits(static_cast<std::size_t>(partition.long_rows->slots), 0);
         for (std::int64_t task = 0; task < tasks; ++task) {
-          partition.for_each_run(view, task, [&](const weft::Run& run) {
+          for (const weft::Run& run : partition.runs(view, task)) {
             const EdgeId begin = view.offsets[run.row], end = view.offsets[run.row + 1];
             ASSERT_LE(begin, run.begin);
             ASSERT_LE(run.end, end);
@@ -54,7 +54,7 @@ TEST(partition, visits_every_row_and_every_edge_once) {
               EXPECT_EQ(run.end, std::min(run.begin + piece_edges, end));
               ++slot_visits[static_cast<std::size_t>(run.slot)];
             }
-          });
+          }
         }
         EXPECT_TRUE(std::all_of(edge_visits.begin(), edge_visits.end(), [](int n) { return n == 1; }));
         EXPECT_TRUE(std::all_of(slot_visits.begin(), slot_visits.end(), [](int n) { return n == 1; }));
@@ -73,9 +73,8 @@ TEST(partition, gives_slots_to_pieces_in_the_order_of_their_row) {
     const Partition partition = partition_of(battery.graph, ScheduleKind::edge_split, 5);
     std::map<std::int64_t, std::pair<std::int64_t, EdgeId>> runs;  // slot -> row, first edge
     for (std::int64_t task = 0; task < 5; ++task)
-      partition.for_each_run(view, task, [&](const weft::Run& run) {
+      for (const weft::Run& run : partition.runs(view, task))
         if (run.slot >= 0) runs[run.slot] = {run.row, run.begin};
-      });
     std::pair<std::int64_t, EdgeId> before{-1, -1};
     for (const auto& [slot, place] : runs) {
       EXPECT_LT(before, place) << battery.name << " slot " << slot;
@@ -100,7 +99,7 @@ TEST(partition, finds_the_same_long_rows_for_any_number_of_threads) {
 
 std::int64_t edges_of(const Partition& partition, const GraphView& view, std::int64_t task) {
   std::int64_t edges = 0;
-  partition.for_each_run(view, task, [&](const weft::Run& run) { edges += run.end - run.begin; });
+  for (const weft::Run& run : partition.runs(view, task)) edges += run.end - run.begin;
   return edges;
 }
 
@@ -139,9 +138,8 @@ TEST(partition, a_round_robin_run_gives_every_thread_its_share_of_a_star) {
   parallel_tasks(
       threads, plan.tasks,
       [&](std::int64_t task, int thread) {
-        plan.partition->for_each_run(graph.view(), task, [&](const weft::Run& run) {
+        for (const weft::Run& run : plan.partition->runs(graph.view(), task))
           work[static_cast<std::size_t>(thread)] += run.end - run.begin;
-        });
       },
       TaskOrder::round_robin);
   EXPECT_EQ(std::accumulate(work.begin(), work.end(), std::int64_t{0}), 200'000);

@@ -26,6 +26,11 @@ HWY_INLINE hn::TFromD<D> reduce_chunk(D d, std::int64_t begin, std::int64_t end,
     s3 = term(d, s3, i + 3 * lanes);
   }
   for (; i + lanes <= end; i += lanes) s0 = term(d, s0, i);
+  if (i < end && end - begin >= lanes) {  // the last vector again, without what was counted
+    const auto fresh = hn::Not(hn::FirstN(d, static_cast<std::size_t>(lanes - (end - i))));
+    s1 = hn::IfThenElse(fresh, term(d, s1, end - lanes), s1);
+    i = end;
+  }
   Acc sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
   if (i < end) {
     const hn::CappedTag<Acc, 1> one;
@@ -47,6 +52,32 @@ HWY_INLINE Acc reduce_features(std::int64_t width, Term&& term) {
     sum.add(reduce_chunk(d, begin, begin + chunk < width ? begin + chunk : width, term));
   return sum.total();
 }
+
+/// A vector of Count * Lanes(d) features that many others are multiplied with: it stays in registers.
+template <int Count, class D>
+struct DotWith {
+  static constexpr int count = Count;
+  D d;
+  hn::Vec<D> own[Count];
+
+  template <class Storage>
+  HWY_INLINE DotWith(D tag, const Storage* from) : d(tag) {
+    for (int i = 0; i < Count; ++i) own[i] = load_as(d, from + i * static_cast<std::int64_t>(hn::Lanes(d)));
+  }
+  /// As reduce_chunk adds: four chains, then a tree.
+  template <class Storage>
+  HWY_INLINE hn::TFromD<D> operator()(const Storage* other) const {
+    const auto at = [&](int i) HWY_ATTR { return load_as(d, other + i * static_cast<std::int64_t>(hn::Lanes(d))); };
+    constexpr int chains = Count < 4 ? Count : 4;
+    hn::Vec<D> s[chains];
+    for (int i = 0; i < chains; ++i) s[i] = hn::Mul(own[i], at(i));
+    for (int i = chains; i < Count; ++i) s[i % chains] = hn::MulAdd(own[i], at(i), s[i % chains]);
+    if constexpr (chains == 4) s[2] = hn::Add(s[2], s[3]);
+    if constexpr (chains > 1) s[0] = hn::Add(s[0], s[1]);
+    if constexpr (chains > 2) s[0] = hn::Add(s[0], s[2]);
+    return hn::GetLane(hn::SumOfLanes(d, s[0]));
+  }
+};
 
 template <class Acc, class Storage>
 HWY_INLINE Acc dot(const Storage* a, const Storage* b, std::int64_t width) {

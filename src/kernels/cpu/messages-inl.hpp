@@ -32,7 +32,7 @@ struct Block {
   const NodeId* ahead = nullptr;    // columns some edges further on, whose rows are asked for meanwhile
   std::int64_t prefetch_bytes = 0;  // of such a row; 0: none
 
-  const Storage* x_of(int k) const { return x + std::int64_t{cols[k]} * x_stride; }
+  const Storage* x_of(std::int64_t k) const { return x + std::int64_t{cols[k]} * x_stride; }
   /// Spread over the edges: asked for in bursts, the rows would wait for each other and then for nothing.
   HWY_INLINE void prefetch(int k) const {
     if (prefetch_bytes > 0) prefetch_row(x + std::int64_t{ahead[k]} * x_stride, prefetch_bytes);
@@ -44,7 +44,7 @@ struct Block {
 struct Plain {
   static constexpr bool hot = true;
   template <class D, class B>
-  static HWY_INLINE auto edge(D, const B& block, int k) {
+  static HWY_INLINE auto edge(D, const B& block, std::int64_t k) {
     return block.x_of(k);
   }
   template <class D, class E>
@@ -54,6 +54,11 @@ struct Plain {
   template <class D, class E>
   static HWY_INLINE hn::Vec<D> add(D d, hn::Vec<D> sum, const E& x, std::int64_t f) {
     return hn::Add(sum, load_as(d, x + f));
+  }
+  /// The only feature of edge k: scalar code is shorter than vectors of one lane.
+  template <class Acc, class B>
+  static HWY_INLINE Acc add_one(Acc sum, const B& block, std::int64_t k) {
+    return sum + convert<Acc>(*block.x_of(k));
   }
 };
 
@@ -67,7 +72,7 @@ struct ScaledRow {
 struct Weighted {
   static constexpr bool hot = true;
   template <class D, class B>
-  static HWY_INLINE auto edge(D d, const B& block, int k) {
+  static HWY_INLINE auto edge(D d, const B& block, std::int64_t k) {
     const auto* x = block.x_of(k);
     return ScaledRow<D, std::remove_cvref_t<decltype(*x)>>{x, hn::Set(d, block.weight[k])};
   }
@@ -78,6 +83,10 @@ struct Weighted {
   template <class D, class E>
   static HWY_INLINE hn::Vec<D> add(D d, hn::Vec<D> sum, const E& e, std::int64_t f) {
     return hn::MulAdd(load_as(d, e.x + f), e.w, sum);
+  }
+  template <class Acc, class B>
+  static HWY_INLINE Acc add_one(Acc sum, const B& block, std::int64_t k) {
+    return sum + convert<Acc>(*block.x_of(k)) * block.weight[k];
   }
 };
 

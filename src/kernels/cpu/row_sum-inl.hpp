@@ -11,7 +11,6 @@
 
 #include <bit>
 
-#include "kernels/cpu/pairwise.hpp"
 #include "kernels/cpu/stage-inl.hpp"
 #include "plan/scratch.hpp"
 
@@ -88,35 +87,6 @@ HWY_NOINLINE void collapse(Levels<Acc> levels, std::int64_t leaves, std::int64_t
   });
 }
 
-/// One head of one feature: four chains over the edges of a block hide the latency of the additions.
-template <class Message, class Storage, class Acc>
-HWY_INLINE void sum_scalars(const Stager<Storage, Acc>& stager, Block<Storage, Acc>& block, const Run& run, Acc* staged,
-                            Acc* dest) {
-  const hn::CappedTag<Acc, 1> one;
-  const auto block_sum = [&](EdgeId begin, int count) HWY_ATTR {
-    stager.template load<true>(block, run.row, begin, count, staged, nullptr);
-    const auto zero = hn::Zero(one);
-    auto s0 = zero, s1 = zero, s2 = zero, s3 = zero;
-    int k = 0;
-    for (; k + 4 <= count; k += 4) {
-      s0 = Message::add(one, s0, Message::edge(one, block, k), 0);
-      s1 = Message::add(one, s1, Message::edge(one, block, k + 1), 0);
-      s2 = Message::add(one, s2, Message::edge(one, block, k + 2), 0);
-      s3 = Message::add(one, s3, Message::edge(one, block, k + 3), 0);
-    }
-    for (; k < count; ++k) s0 = Message::add(one, s0, Message::edge(one, block, k), 0);
-    return hn::GetLane(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
-  };
-  if (run.end - run.begin <= block_edges) {
-    *dest = block_sum(run.begin, static_cast<int>(run.end - run.begin));
-    return;
-  }
-  PairwiseSum<Acc> sum;
-  for (EdgeId begin = run.begin; begin < run.end; begin += block_edges)
-    sum.add(block_sum(begin, static_cast<int>(run.end - begin < block_edges ? run.end - begin : block_edges)));
-  *dest = sum.total();
-}
-
 /// The sum over the edges of `run` (a whole short row, or one piece of a long one) to dest[heads * width].
 /// `block` is the thread's own, from Stager::start; `run_weights` as the stager says.
 template <class Message, class D, class Storage, class Acc>
@@ -124,10 +94,6 @@ HWY_INLINE void sum_run(D d, const Stager<Storage, Acc>& stager, Block<Storage, 
                         Levels<Acc> levels, Acc* staged, const Acc* run_weights, Acc* dest) {
   constexpr bool hot = !std::is_same_v<Message, Written>;
   const std::int64_t edges = run.end - run.begin;
-  if constexpr (hot && hn::MaxLanes(d) == 1) {
-    if (stager.heads * stager.width == 1 && !stager.run_weights)
-      return sum_scalars<Message>(stager, block, run, staged, dest);
-  }
   if (edges == 0) {
     for (std::int64_t i = 0; i < stager.heads * stager.width; ++i) dest[i] = 0;
     return;

@@ -66,6 +66,50 @@ HWY_INLINE Acc dot_of(const Storage* a, bool a_vector, const Storage* b, bool b_
   });
 }
 
+/// Dot products of a row's own vector with its sources', for the widths whose vectors all fit registers.
+template <int Count, class Storage, class Out>
+void dot_rows(const SddmmArgs& args, const Operand& at_row, const Operand& at_source, const Plan& plan) {
+  const GraphView& g = args.graph;
+  const FullTag<AccumulatorOf<Storage>> d;
+  const auto* sources = static_cast<const Storage*>(at_source.data);
+  const std::int64_t bytes = args.width * static_cast<std::int64_t>(sizeof(Storage));
+  Out* out = static_cast<Out*>(args.out.data);
+  parallel_tasks(
+      plan.threads, plan.partition->tasks(),
+      [&](std::int64_t task, int) HWY_ATTR {
+        for (const Run& run : plan.partition->runs(g, task)) {
+          if (run.begin == run.end) continue;
+          const DotWith<Count, decltype(d)> dot(d,
+                                                static_cast<const Storage*>(at_row.data) + run.row * at_row.row_stride);
+          const EdgeId last = g.num_edges - 1;
+          for (EdgeId k = run.begin; k < run.end; ++k) {
+            const EdgeId ahead = k + plan.prefetch_edges < last ? k + plan.prefetch_edges : last;
+            prefetch_row(sources + std::int64_t{g.cols[ahead]} * at_source.row_stride, bytes);
+            out[g.edge_id(k) * args.out.row_stride] =
+                convert<Out>(dot(sources + std::int64_t{g.cols[k]} * at_source.row_stride));
+          }
+        }
+      },
+      task_order(plan));
+}
+
+/// Whether dot_rows did it: one head, a vector at either end, a width of 1, 2, 4 or 8 whole vectors.
+template <class Storage, class Out>
+bool dot_rows_of(const SddmmArgs& args, const Plan& plan) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(FullTag<AccumulatorOf<Storage>>{}));
+  const bool row_left = args.lhs_target == Target::v && args.rhs_target == Target::u;
+  const bool row_right = args.lhs_target == Target::u && args.rhs_target == Target::v;
+  if (args.heads != 1 || !(row_left || row_right)) return false;
+  const Operand &row = row_left ? args.lhs : args.rhs, &source = row_left ? args.rhs : args.lhs;
+  const auto fits = [&](auto count) {
+    if (args.width != count * lanes) return false;
+    dot_rows<count, Storage, Out>(args, row, source, plan);
+    return true;
+  };
+  return fits(std::integral_constant<int, 1>{}) || fits(std::integral_constant<int, 2>{}) ||
+         fits(std::integral_constant<int, 4>{}) || fits(std::integral_constant<int, 8>{});
+}
+
 /// Calls visit(u, v, id) for every edge; the sources further on are prefetched.
 template <class Storage, class Visit>
 void for_each_edge(const SddmmArgs& args, const Plan& plan, Visit&& visit) {
@@ -82,7 +126,7 @@ void for_each_edge(const SddmmArgs& args, const Plan& plan, Visit&& visit) {
   parallel_tasks(
       plan.threads, partition.tasks(),
       [&](std::int64_t task, int) HWY_ATTR {
-        partition.for_each_run(g, task, [&](const Run& run) HWY_ATTR {
+        for (const Run& run : partition.runs(g, task)) {
           for (EdgeId k = run.begin; k < run.end; ++k) {
             if (gathered != nullptr && k + plan.prefetch_edges < g.num_edges)
               prefetch_row(static_cast<const Storage*>(gathered->data) +
@@ -90,7 +134,7 @@ void for_each_edge(const SddmmArgs& args, const Plan& plan, Visit&& visit) {
                            bytes);
             visit(std::int64_t{g.cols[k]}, run.row, g.edge_id(k));
           }
-        });
+        }
       },
       task_order(plan));
 }
@@ -104,6 +148,7 @@ void sddmm_to(const SddmmArgs& args, const Plan& plan) {
   const bool lhs_vector = lhs.feature_stride != 0, rhs_vector = rhs.feature_stride != 0;
   Out* out = static_cast<Out*>(args.out.data);
   if (args.op == SddmmOp::dot && lhs_vector && rhs_vector) {
+    if (dot_rows_of<Storage, Out>(args, plan)) return;
     for_each_edge<Storage>(args, plan, [&](std::int64_t u, std::int64_t v, EdgeId e) HWY_ATTR {
       const Storage *a = lhs.at(u, v, e), *b = rhs.at(u, v, e);
       for (std::int64_t h = 0; h < args.heads; ++h)

@@ -93,8 +93,9 @@ void row_passes(const GraphView& graph, const Plan& plan, First&& first, Unite&&
   const TaskOrder order = task_order(plan);
   parallel_tasks(
       plan.threads, partition.tasks(),
-      [&](std::int64_t task, int thread)
-          HWY_ATTR { partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR { first(run, thread); }); },
+      [&](std::int64_t task, int thread) HWY_ATTR {
+        for (const Run& run : partition.runs(graph, task)) first(run, thread);
+      },
       order);
   const auto long_rows = static_cast<std::int64_t>(partition.long_rows->rows.size());
   if (long_rows == 0) return;
@@ -103,9 +104,8 @@ void row_passes(const GraphView& graph, const Plan& plan, First&& first, Unite&&
   parallel_tasks(
       plan.threads, partition.tasks(),
       [&](std::int64_t task, int thread) HWY_ATTR {
-        partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR {
+        for (const Run& run : partition.runs(graph, task))
           if (run.slot >= 0) again(run, thread);
-        });
       },
       order);
 }

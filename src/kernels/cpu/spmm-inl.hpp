@@ -41,7 +41,7 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
         std::int32_t* arg = scratch.arg(thread);
         auto block = stager.start(scratch.stage(thread));
         with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
-          partition.for_each_run(stager.graph, task, [&](const Run& run) HWY_ATTR {
+          for (const Run& run : partition.runs(stager.graph, task)) {
             Acc* best = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
             extremum_run(d, stager, block, run, smallest, scratch.stage(thread), best, arg);
             if (run.slot >= 0) {
@@ -49,7 +49,7 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
             } else {
               finish_extremum(args, finish, run.row, best, [&](std::int64_t i) { return run.begin + arg[i]; });
             }
-          });
+          }
         });
       },
       task_order(plan));

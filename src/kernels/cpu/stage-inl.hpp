@@ -75,6 +75,14 @@ struct Stager {
     }
   }
 
+  /// Whether the weights can be read where they are (or none are): then a block may be of any length.
+  HWY_INLINE bool weights_stand_ready() const {
+    if (!needs.weight) return true;
+    const bool plain = graph.edge_ids == nullptr && !needs.scale_weight && !needs.negate;
+    return plain && edge.given() && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 &&
+           (edge.head_stride == 0 || heads == 1);
+  }
+
   HWY_INLINE Block<Storage, Acc> to_head(Block<Storage, Acc> b, std::int64_t h) const {
     b.x += h * x.head_stride;
     if (run_weights) {
@@ -95,10 +103,7 @@ struct Stager {
   }
 
   HWY_INLINE const Acc* weights(EdgeId begin, int count, Acc* staged) const {
-    const bool plain = graph.edge_ids == nullptr && !needs.scale_weight && !needs.negate;
-    if (plain && edge.given() && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 &&
-        (edge.head_stride == 0 || heads == 1))
-      return static_cast<const Acc*>(edge.data) + begin;
+    if (weights_stand_ready()) return static_cast<const Acc*>(edge.data) + begin;
     convert_weights(begin, count, staged);
     return staged;
   }

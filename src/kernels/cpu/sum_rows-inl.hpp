@@ -8,6 +8,7 @@
 
 #include "core/parallel.hpp"
 #include "kernels/cpu/finish-inl.hpp"
+#include "kernels/cpu/narrow-inl.hpp"
 #include "kernels/cpu/row_sum-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,13 +27,19 @@ void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, con
       [&](std::int64_t task, int thread) HWY_ATTR {
         const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
         Acc* staged = scratch.stage(thread);
+        if constexpr (!std::is_same_v<Message, Written>) {
+          if (scratch.row == 1)
+            return stager.weights_stand_ready()
+                       ? sum_narrow_rows<Message, true>(stager, finish, partition, task, scratch, staged)
+                       : sum_narrow_rows<Message, false>(stager, finish, partition, task, scratch, staged);
+        }
         auto block = stager.start(staged);
         with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
-          partition.for_each_run(graph, task, [&](const Run& run) HWY_ATTR {
+          for (const Run& run : partition.runs(graph, task)) {
             Acc* dest = run.slot >= 0 ? scratch.slot(run.slot) : direct ? finish.direct(run.row) : levels.at(spare);
             sum_run<Message>(d, stager, block, run, levels, staged, static_cast<const Acc*>(nullptr), dest);
             if (run.slot < 0 && !direct) finish(run.row, run.end - run.begin, dest);
-          });
+          }
         });
       },
       task_order(plan));
