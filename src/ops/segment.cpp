@@ -1,5 +1,6 @@
 #include "core/parallel.hpp"
 #include "ops/operands.hpp"
+#include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
 
 namespace weft {
@@ -25,15 +26,15 @@ GraphView view_of(std::span<const EdgeId> offsets) {
   return view;
 }
 
-}  // namespace
+Plan plan_for(const Context& context, const GraphView& view, ConstTensorView x, Reduce reduce) {
+  return chosen(explain_view(context, view, 0, {OpKind::segment, x.dtype, x.shape.heads, x.shape.width, reduce, true}));
+}
 
-Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce) {
-  check_segments(context, offsets, x, reduce);
-  const Features features = Features::of(x.shape);
-  const GraphView view = view_of(offsets);
-  const Plan plan =
-      chosen(explain_view(context, view, 0, {OpKind::segment, x.dtype, features.heads, features.width, reduce, true}));
+/// `winners`, if given: the row of x that won each output element, for max and min.
+Tensor reduced(Context& context, const Plan& plan, const GraphView& view, ConstTensorView x, Reduce reduce,
+               EdgeId* winners = nullptr) {
   context.reserve(plan.workspace_bytes);
+  const Features features = Features::of(x.shape);
   Tensor out = Tensor::empty(features.with_rows(view.num_rows), x.dtype, "the output of segment_reduce");
   SpmmArgs args;
   args.graph = view;
@@ -43,45 +44,61 @@ Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTe
   args.width = features.width;
   args.edge = operand(x, features);
   args.out = result(out);
+  args.arg_e = winners;
   cpu::spmm(args, plan, context.arena());
   return out;
+}
+
+}  // namespace
+
+Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce) {
+  check_segments(context, offsets, x, reduce);
+  const GraphView view = view_of(offsets);
+  return reduced(context, plan_for(context, view, x, reduce), view, x, reduce);
 }
 
 Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
                                ConstTensorView out_grad, Reduce reduce) {
   check_segments(context, offsets, x, reduce);
-  const Features features = Features::of(x.shape);
-  const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
-  check_tensor(context, out_grad, "out_grad", segments, "segment", features);
+  const GraphView view = view_of(offsets);
+  check_tensor(context, out_grad, "out_grad", view.num_rows, "segment", Features::of(x.shape));
   check_dtype(out_grad, "out_grad", x.dtype, "as x has");
+  const Plan plan = plan_for(context, view, x, reduce);
+  const bool extremum = reduce == Reduce::max || reduce == Reduce::min;
+  Tensor winners;
+  if (extremum) {
+    winners = Tensor::empty(Features::of(x.shape).with_rows(view.num_rows), Dtype::i64, "winners of segments");
+    reduced(context, plan, view, x, reduce, winners.span<EdgeId>().data());
+  }
   Tensor grad = Tensor::empty(x.shape, x.dtype, "the gradient of segment_reduce");
   with_floating(x.dtype, "x", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
     const std::int64_t row = x.shape.row_size();
-    const T *in = x.as<T>(), *dy = out_grad.as<T>();
     T* dx = grad.span<T>().data();
-    parallel_ranges(context.threads(), segments, 64, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t s = begin; s < end; ++s) {
-        const EdgeId first = offsets[static_cast<std::size_t>(s)], last = offsets[static_cast<std::size_t>(s) + 1];
-        for (std::int64_t i = 0; i < row; ++i) {
-          const T g = dy[s * out_grad.ld + i];
-          if (reduce == Reduce::sum || reduce == Reduce::mean) {
-            const T share = reduce == Reduce::sum ? g : convert<T>(convert<Acc>(g) / static_cast<Acc>(last - first));
-            for (EdgeId k = first; k < last; ++k) dx[k * row + i] = share;
-            continue;
-          }
-          EdgeId winner = first;  // the first of equals; the first NaN stays
-          for (EdgeId k = first; k < last; ++k) {
-            const Acc value = convert<Acc>(in[k * x.ld + i]), best = convert<Acc>(in[winner * x.ld + i]);
-            const bool better = reduce == Reduce::max ? value > best : value < best;
-            if (better || (value != value && best == best)) winner = k;
-            dx[k * row + i] = convert<T>(Acc{0});
-          }
-          if (first < last) dx[winner * row + i] = g;
-        }
-      }
-    });
+    // Both write a segment, or a piece of a long one, whose gradient is dy.
+    const auto won = [&](const Run& run, const T* dy) {
+      const EdgeId* winner = winners.span<EdgeId>().data() + run.row * row;
+      for (EdgeId k = run.begin; k < run.end; ++k)
+        for (std::int64_t i = 0; i < row; ++i) dx[k * row + i] = winner[i] == k ? dy[i] : convert<T>(Acc{0});
+    };
+    const auto shared = [&](const Run& run, const T* dy) {
+      if (run.begin == run.end) return;
+      const Acc entries =
+          static_cast<Acc>(reduce == Reduce::sum ? 1 : view.offsets[run.row + 1] - view.offsets[run.row]);
+      T* first = dx + run.begin * row;
+      for (std::int64_t i = 0; i < row; ++i) first[i] = convert<T>(convert<Acc>(dy[i]) / entries);
+      for (EdgeId k = run.begin + 1; k < run.end; ++k) std::copy_n(first, row, dx + k * row);
+    };
+    parallel_tasks(
+        plan.threads, plan.partition->tasks(),
+        [&](std::int64_t task, int) {
+          plan.partition->for_each_run(view, task, [&](const Run& run) {
+            const T* dy = out_grad.as<T>() + run.row * out_grad.ld;
+            extremum ? won(run, dy) : shared(run, dy);
+          });
+        },
+        task_order(plan));
   });
   return grad;
 }

@@ -126,6 +126,30 @@ Tensor edge_gradient(Context& context, const Problem& p, const Tensor& destinati
   return reduce_to(context, result, wanted, p.edge.dtype);
 }
 
+/// The gradient of `input`, x or edge, of a max or min; `over` is the graph whose rows `kernel` gathers.
+Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& destinations, const Graph& over,
+                         ConstTensorView input, void (*kernel)(const ExtremumBackwardArgs&, const Plan&, Arena)) {
+  const Plan plan = make_plan(context, over, extremum_backward_desc(p.features.heads, p.features.width));
+  context.reserve(plan.workspace_bytes);
+  Tensor gradient = Tensor::empty(input.shape, input.dtype, "a gradient of spmm");
+  ExtremumBackwardArgs args;
+  args.graph = over.view();
+  args.op = p.options.op;
+  args.heads = p.features.heads;
+  args.width = p.features.width;
+  args.out_heads = input.shape.heads;
+  args.out_width = input.shape.width;
+  args.x = operand(p.x, p.features);
+  args.edge = operand(p.edge, p.features);
+  args.out_grad = operand(p.out_grad, p.features);
+  args.row_scale = operand(destinations ? destinations.view() : ConstTensorView{});
+  args.col_scale = operand(p.options.epilogue.col_scale);
+  args.arg_e = p.options.arg_e.as<EdgeId>();
+  args.out = result(gradient);
+  kernel(args, plan, context.arena());
+  return gradient;
+}
+
 }  // namespace
 
 SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
@@ -138,29 +162,10 @@ SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorVie
     WEFT_CHECK(options.arg_e.given, invalid_argument,
                "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
     check_winners(context, options.arg_e, "arg_e", Dtype::i64, graph.num_rows(), p.features);
-    ExtremumBackwardArgs args;
-    args.op = options.op;
-    args.heads = p.features.heads;
-    args.width = p.features.width;
-    args.x = operand(x, p.features);
-    args.edge = operand(edge, p.features);
-    args.out_grad = operand(out_grad, p.features);
-    args.row_scale = operand(destinations ? destinations.view() : ConstTensorView{});
-    args.col_scale = operand(options.epilogue.col_scale);
-    args.arg_e = options.arg_e.as<EdgeId>();
-    if (wants_x) {
-      gradients.x = Tensor::empty(x.shape, x.dtype, "the gradient of x");
-      args.graph = graph.transpose().view();
-      args.out = result(gradients.x);
-      cpu::extremum_x_gradient(args, Features::of(x.shape).heads, Features::of(x.shape).width, context.threads());
-    }
-    if (wants_edge) {
-      gradients.edge = Tensor::empty(edge.shape, edge.dtype, "the gradient of edge");
-      args.graph = graph.view();
-      args.out = result(gradients.edge);
-      cpu::extremum_edge_gradient(args, Features::of(edge.shape).heads, Features::of(edge.shape).width,
-                                  context.threads());
-    }
+    if (wants_x)
+      gradients.x = extremum_gradient(context, p, destinations, graph.transpose(), x, &cpu::extremum_x_gradient);
+    if (wants_edge)
+      gradients.edge = extremum_gradient(context, p, destinations, graph, edge, &cpu::extremum_edge_gradient);
     return gradients;
   }
   if (wants_x) gradients.x = x_gradient(context, p, destinations);

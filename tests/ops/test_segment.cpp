@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "plan/partition.hpp"
+#include "plan/plan_view.hpp"
 #include "support/gradients.hpp"
 #include "support/oracle.hpp"
 #include "support/small_graphs.hpp"
@@ -89,6 +91,63 @@ TEST(segment_reduce_backward, sends_the_gradient_of_a_tie_to_the_first) {
   const Tensor x = constant(Shape(3), Dtype::f32, 4), out_grad = constant(Shape(1), Dtype::f32, 7);
   expect_values(segment_reduce_backward(context, offsets, x, out_grad, Reduce::max), {7, 0, 0});
   expect_values(segment_reduce_backward(context, offsets, x, out_grad, Reduce::min), {7, 0, 0});
+}
+
+/// Entry by entry: a share of its segment's gradient, or all of it where the entry is the segment's first extremum.
+std::vector<double> expected_backward(const std::vector<EdgeId>& offsets, const Tensor& x, const Tensor& out_grad,
+                                      Reduce reduce) {
+  const auto row = static_cast<std::size_t>(x.shape().row_size());
+  const std::vector<double> in = doubles(x), dy = doubles(out_grad);
+  std::vector<double> dx(in.size(), 0.0);
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    const auto first = static_cast<std::size_t>(offsets[s]), last = static_cast<std::size_t>(offsets[s + 1]);
+    for (std::size_t i = 0; i < row; ++i) {
+      std::size_t winner = first;
+      for (std::size_t k = first; k < last; ++k) {
+        const double value = in[k * row + i], best = in[winner * row + i];
+        if (reduce == Reduce::max ? value > best : value < best) winner = k;
+        if (reduce == Reduce::sum) dx[k * row + i] = dy[s * row + i];
+        if (reduce == Reduce::mean)
+          dx[k * row + i] = rounded_to(x.dtype(), dy[s * row + i] / static_cast<double>(last - first));
+      }
+      if (first < last && (reduce == Reduce::max || reduce == Reduce::min)) dx[winner * row + i] = dy[s * row + i];
+    }
+  }
+  return dx;
+}
+
+TEST(segment_reduce_backward, equals_plain_loops_for_any_number_of_threads) {
+  for (const std::vector<EdgeId>& offsets : segmentations)
+    for (const Dtype dtype : floating_dtypes)
+      for (const Shape& shape : {Shape(offsets.back()), Shape(offsets.back(), 7), Shape(offsets.back(), 3, 4)}) {
+        const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
+        const Shape by_segment(segments, shape.heads, shape.width);
+        const Tensor x = random_integers(shape, dtype, 181);  // full of ties
+        const Tensor out_grad = random_integers(by_segment, dtype, 182, 1, 9);
+        for (const Reduce reduce : reducers)
+          for (const int threads : {1, 2, 3, 5}) {
+            Context context = Context::cpu(threads);
+            const Tensor dx = segment_reduce_backward(context, offsets, x, out_grad, reduce);
+            EXPECT_EQ(to_string(dx.shape()), to_string(shape));
+            expect_values(dx, expected_backward(offsets, x, out_grad, reduce),
+                          fmt::format("{} segments of {} {} {}, {} threads", segments, to_string(shape), name(dtype),
+                                      name(reduce), threads));
+          }
+      }
+}
+
+TEST(segment_reduce_backward, a_segment_of_everything_is_shared_by_all_threads) {
+  const Graph star = hub_graph(100'000);
+  for (const int threads : {2, 4, 8}) {
+    const OpDesc desc{OpKind::segment, Dtype::f32, 1, 16, Reduce::max, true};
+    const Plan plan = chosen(explain_view(Context::cpu(threads), star.view(), 0, desc));
+    ASSERT_GE(plan.tasks, threads);
+    for (std::int64_t task = 0; task < plan.tasks; ++task) {
+      std::int64_t entries = 0;
+      plan.partition->for_each_run(star.view(), task, [&](const weft::Run& run) { entries += run.end - run.begin; });
+      EXPECT_LE(entries, 100'000 / threads + 2 * piece_edges) << "task " << task << " of " << plan.tasks;
+    }
+  }
 }
 
 TEST(spmv, sums_edge_times_x_or_x_alone) {

@@ -1,86 +1,134 @@
 #include "kernels/cpu/extremum_backward.hpp"
 
-#include <vector>
+#include <algorithm>
+#include <functional>
 
 #include "core/dispatch.hpp"
 #include "core/parallel.hpp"
+#include "plan/scratch.hpp"
 
 namespace weft::cpu {
 namespace {
 
-double at(const Operand& o, std::int64_t row, std::int64_t h, std::int64_t f) {
-  if (!o.given()) return 1.0;
-  return with_floating(o.dtype, "operand", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return convert<double>(
-        static_cast<const T*>(o.data)[row * o.row_stride + h * o.head_stride + f * o.feature_stride]);
+/// An operand whose type is known; 1 where none is given.
+template <class T>
+struct Typed {
+  const T* data;
+  std::int64_t row_stride, head_stride, feature_stride;
+
+  explicit Typed(const Operand& o)
+      : data(static_cast<const T*>(o.data)),
+        row_stride(o.row_stride),
+        head_stride(o.head_stride),
+        feature_stride(o.feature_stride) {}
+  double operator()(std::int64_t row, std::int64_t h = 0, std::int64_t f = 0) const {
+    return data == nullptr ? 1.0 : convert<double>(data[row * row_stride + h * head_stride + f * feature_stride]);
+  }
+};
+
+template <class Node, class Edge>
+struct Backward {
+  const ExtremumBackwardArgs& args;
+  Typed<Node> x{args.x}, out_grad{args.out_grad};
+  Typed<Edge> edge{args.edge};
+  Typed<AccumulatorOf<Node>> row_scale{args.row_scale}, col_scale{args.col_scale};
+
+  std::int64_t out_size() const { return args.out_heads * args.out_width; }
+
+  /// Adds to sum[out_heads, out_width] what edge `id` from u to v passes on; slope(h, f) is the message's derivative.
+  template <class Slope>
+  void add_edge(std::int64_t u, std::int64_t v, EdgeId id, double* sum, Slope&& slope) const {
+    const EdgeId* winners = args.arg_e + v * args.heads * args.width;
+    for (std::int64_t h = 0; h < args.heads; ++h)
+      for (std::int64_t f = 0; f < args.width; ++f) {
+        if (winners[h * args.width + f] != id) continue;
+        const double grad = out_grad(v, h, f) * row_scale(v) * col_scale(u);
+        sum[(args.out_heads == 1 ? 0 : h) * args.out_width + (args.out_width == 1 ? 0 : f)] += grad * slope(h, f);
+      }
+  }
+
+  void add_to_x(std::int64_t u, std::int64_t v, EdgeId id, double* sum) const {
+    add_edge(u, v, id, sum, [&](std::int64_t h, std::int64_t f) {
+      if (args.op == SpmmOp::u_mul_e) return edge(id, h, f);
+      return args.op == SpmmOp::u_div_e ? 1.0 / edge(id, h, f) : 1.0;
+    });
+  }
+  void add_to_edge(std::int64_t u, std::int64_t v, EdgeId id, double* sum) const {
+    add_edge(u, v, id, sum, [&](std::int64_t h, std::int64_t f) {
+      if (args.op == SpmmOp::u_mul_e) return x(u, h, f);
+      if (args.op == SpmmOp::u_div_e) return -x(u, h, f) / (edge(id, h, f) * edge(id, h, f));
+      return args.op == SpmmOp::u_sub_e ? -1.0 : 1.0;
+    });
+  }
+
+  template <class T>
+  void write(std::int64_t row, const double* sum) const {
+    std::transform(sum, sum + out_size(), static_cast<T*>(args.out.data) + row * args.out.row_stride,
+                   convert<T, double>);
+  }
+};
+
+/// Calls f(Backward<Node, Edge>) with the types the operands have.
+template <class F>
+void with_types(const ExtremumBackwardArgs& args, F&& f) {
+  with_floating(args.out_grad.dtype, "out_grad", [&](auto node) {
+    with_floating(args.edge.dtype, "edge", [&](auto edge) {
+      f(Backward<typename decltype(node)::type, typename decltype(edge)::type>{args}, node, edge);
+    });
   });
 }
 
-/// Adds to sum[...] what edge `id` from u to v passes on; slope(h, f) is the message's derivative.
-template <class Slope>
-void add_edge(const ExtremumBackwardArgs& args, std::int64_t u, std::int64_t v, EdgeId id, std::int64_t out_heads,
-              std::int64_t out_width, std::vector<double>& sum, Slope&& slope) {
-  const EdgeId* winners = args.arg_e + v * args.heads * args.width;
-  for (std::int64_t h = 0; h < args.heads; ++h)
-    for (std::int64_t f = 0; f < args.width; ++f) {
-      if (winners[h * args.width + f] != id) continue;
-      const double grad = at(args.out_grad, v, h, f) * at(args.row_scale, v, 0, 0) * at(args.col_scale, u, 0, 0);
-      sum[static_cast<std::size_t>((out_heads == 1 ? 0 : h) * out_width + (out_width == 1 ? 0 : f))] +=
-          grad * slope(h, f);
-    }
-}
-
-void write(const ExtremumBackwardArgs& args, std::int64_t row, const std::vector<double>& sum) {
-  with_floating(args.out.dtype, "out", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* to = static_cast<T*>(args.out.data) + row * args.out.row_stride;
-    for (std::size_t i = 0; i < sum.size(); ++i) to[i] = convert<T>(sum[i]);
-  });
+/// Calls visit(run, thread) for every run of the plan.
+template <class Visit>
+void for_each_run(const GraphView& graph, const Plan& plan, Visit&& visit) {
+  parallel_tasks(
+      plan.threads, plan.partition->tasks(),
+      [&](std::int64_t task, int thread) {
+        plan.partition->for_each_run(graph, task, [&](const Run& run) { visit(run, thread); });
+      },
+      task_order(plan));
 }
 
 }  // namespace
 
-void extremum_x_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width,
-                         int threads) {
+void extremum_x_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Arena arena) {
   const GraphView& g = args.graph;
-  parallel_ranges(threads, g.num_rows, 64, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> sum(static_cast<std::size_t>(out_heads * out_width));
-    for (std::int64_t u = begin; u < end; ++u) {
-      std::fill(sum.begin(), sum.end(), 0.0);
-      for (EdgeId k = g.offsets[u]; k < g.offsets[u + 1]; ++k) {
-        const EdgeId id = g.edge_id(k);
-        add_edge(args, u, g.cols[k], id, out_heads, out_width, sum, [&](std::int64_t h, std::int64_t f) {
-          if (args.op == SpmmOp::u_mul_e) return at(args.edge, id, h, f);
-          if (args.op == SpmmOp::u_div_e) return 1.0 / at(args.edge, id, h, f);
-          return 1.0;
-        });
-      }
-      write(args, u, sum);
-    }
+  const auto scratch = RowScratch<double>::take(arena, plan);
+  if (scratch.row == 0) return;
+  with_types(args, [&](const auto& backward, auto node, auto) {
+    using T = typename decltype(node)::type;
+    const std::int64_t size = backward.out_size();
+    for_each_run(g, plan, [&](const Run& run, int thread) {
+      double* sum = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
+      std::fill_n(sum, size, 0.0);
+      for (EdgeId k = run.begin; k < run.end; ++k) backward.add_to_x(run.row, g.cols[k], g.edge_id(k), sum);
+      if (run.slot < 0) backward.template write<T>(run.row, sum);
+    });
+    const LongRows& long_rows = *plan.partition->long_rows;
+    parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int) {
+      const auto [row, first] = long_rows.rows[static_cast<std::size_t>(i)];
+      double* sum = scratch.slot(first);
+      for (std::int64_t piece = 1; piece < long_rows.pieces(static_cast<std::size_t>(i)); ++piece)
+        std::transform(sum, sum + size, scratch.slot(first + piece), sum, std::plus<>());
+      backward.template write<T>(row, sum);
+    });
   });
 }
 
-void extremum_edge_gradient(const ExtremumBackwardArgs& args, std::int64_t out_heads, std::int64_t out_width,
-                            int threads) {
+void extremum_edge_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Arena arena) {
   const GraphView& g = args.graph;
-  parallel_ranges(threads, g.num_rows, 64, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> sum(static_cast<std::size_t>(out_heads * out_width));
-    for (std::int64_t v = begin; v < end; ++v)
-      for (EdgeId k = g.offsets[v]; k < g.offsets[v + 1]; ++k) {
-        const EdgeId id = g.edge_id(k);
-        const std::int64_t u = g.cols[k];
-        std::fill(sum.begin(), sum.end(), 0.0);
-        add_edge(args, u, v, id, out_heads, out_width, sum, [&](std::int64_t h, std::int64_t f) {
-          if (args.op == SpmmOp::u_mul_e) return at(args.x, u, h, f);
-          if (args.op == SpmmOp::u_div_e) {
-            const double e = at(args.edge, id, h, f);
-            return -at(args.x, u, h, f) / (e * e);
-          }
-          return args.op == SpmmOp::u_sub_e ? -1.0 : 1.0;
-        });
-        write(args, id, sum);
+  const auto scratch = RowScratch<double>::take(arena, plan);
+  if (scratch.row == 0) return;
+  with_types(args, [&](const auto& backward, auto, auto edge) {
+    using T = typename decltype(edge)::type;
+    for_each_run(g, plan, [&](const Run& run, int thread) {
+      double* sum = scratch.level(thread, 0);
+      for (EdgeId k = run.begin; k < run.end; ++k) {
+        std::fill_n(sum, backward.out_size(), 0.0);
+        backward.add_to_edge(g.cols[k], run.row, g.edge_id(k), sum);
+        backward.template write<T>(g.edge_id(k), sum);
       }
+    });
   });
 }
 
