@@ -68,19 +68,14 @@ void check_results(const Context& context, const Graph& graph, const AttentionSh
 
 Result readable(ConstTensorView tensor) { return {const_cast<void*>(tensor.data), tensor.dtype, tensor.ld}; }
 
-void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs, TensorView out,
+void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& in, TensorView out,
                TensorView row_max, TensorView row_sum) {
-  const AttentionShape shape = resolve(context, graph, inputs);
+  const AttentionShape shape = resolve(context, graph, in);
   check_plan(context, plan, graph.identity(), shape.desc);
   check_results(context, graph, shape, out, row_max, row_sum);
-  check_apart(out, inputs.value, "value");
-  check_apart(out, inputs.src, "src");
-  check_apart(out, inputs.dst, "dst");
-  check_apart(out, inputs.bias, "bias");
-  check_apart(out, inputs.attn, "attn");
-  check_apart(out, row_max, "row_max");
-  check_apart(out, row_sum, "row_sum");
-  AttentionArgs args = arguments(graph, inputs, shape);
+  check_apart({{out, "out"}, {row_max, "row_max"}, {row_sum, "row_sum"}},
+              {{in.value, "value"}, {in.src, "src"}, {in.dst, "dst"}, {in.bias, "bias"}, {in.attn, "attn"}});
+  AttentionArgs args = arguments(graph, in, shape);
   args.out = result(out);
   args.row_max = result(row_max);
   args.row_sum = result(row_sum);

@@ -26,6 +26,22 @@ std::int64_t joined(std::int64_t a, std::int64_t b, std::string_view dimension, 
        heads_as_width ? fmt::format("; one value a head is [rows, heads, 1]: wrap {} in per_head()", b_name) : "");
 }
 
+bool apart(ConstTensorView a, ConstTensorView b) {
+  if (!a.given || !b.given || a.shape.size() == 0 || b.shape.size() == 0) return true;
+  const auto end = [](ConstTensorView t) {
+    return static_cast<const std::byte*>(t.data) +
+           ((t.shape.rows - 1) * t.ld + t.shape.row_size()) * static_cast<std::int64_t>(size_of(t.dtype));
+  };
+  const std::less<const void*> before;
+  if (!before(a.data, end(b)) || !before(b.data, end(a))) return true;
+  // Different columns of one matrix are apart although their spans overlap.
+  const auto element = static_cast<std::ptrdiff_t>(size_of(a.dtype));
+  const std::ptrdiff_t distance = static_cast<const std::byte*>(a.data) - static_cast<const std::byte*>(b.data);
+  const std::int64_t pitch = a.ld * element, first = ((distance % pitch) + pitch) % pitch;
+  return a.ld == b.ld && element == static_cast<std::ptrdiff_t>(size_of(b.dtype)) &&
+         first >= b.shape.row_size() * element && first + a.shape.row_size() * element <= pitch;
+}
+
 }  // namespace
 
 void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows,
@@ -137,21 +153,15 @@ void check_winners(const Context& context, ConstTensorView arg, std::string_view
   WEFT_CHECK(arg.data != nullptr || arg.shape.size() == 0, invalid_argument, "{} has no memory (null data)", arg_name);
 }
 
-void check_apart(ConstTensorView out, ConstTensorView in, std::string_view in_name) {
-  if (!in.given || out.shape.size() == 0 || in.shape.size() == 0) return;
-  const auto end = [](ConstTensorView t) {
-    return static_cast<const std::byte*>(t.data) +
-           ((t.shape.rows - 1) * t.ld + t.shape.row_size()) * static_cast<std::int64_t>(size_of(t.dtype));
+void check_apart(std::initializer_list<NamedTensor> written, std::initializer_list<NamedTensor> read) {
+  const auto check = [](const NamedTensor& a, const NamedTensor& b) {
+    WEFT_CHECK(apart(a.tensor, b.tensor), invalid_argument, "{} overlaps {} in memory: give it memory of its own",
+               a.name, b.name);
   };
-  const std::less<const void*> before;
-  if (!before(out.data, end(in)) || !before(in.data, end(out))) return;
-  // Different columns of one matrix are apart although their spans overlap.
-  const auto element = static_cast<std::ptrdiff_t>(size_of(out.dtype));
-  const std::ptrdiff_t distance = static_cast<const std::byte*>(out.data) - static_cast<const std::byte*>(in.data);
-  const std::int64_t pitch = out.ld * element, first = ((distance % pitch) + pitch) % pitch;
-  const bool interleaved = out.ld == in.ld && element == static_cast<std::ptrdiff_t>(size_of(in.dtype)) &&
-                           first >= in.shape.row_size() * element && first + out.shape.row_size() * element <= pitch;
-  WEFT_CHECK(interleaved, invalid_argument, "out overlaps {} in memory: give it memory of its own", in_name);
+  for (const NamedTensor* a = written.begin(); a != written.end(); ++a) {
+    for (const NamedTensor* b = a + 1; b != written.end(); ++b) check(*a, *b);
+    for (const NamedTensor& b : read) check(*a, b);
+  }
 }
 
 }  // namespace weft

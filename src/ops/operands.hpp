@@ -2,6 +2,7 @@
 // name the argument as ops.hpp spells it.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
 #include "core/check.hpp"
@@ -59,8 +60,12 @@ void check_scale(const Context& context, ConstTensorView scale, std::string_view
 void check_winners(const Context& context, ConstTensorView arg, std::string_view name, Dtype wanted, std::int64_t rows,
                    Features features);
 
-/// Output and input memory do not overlap.
-void check_apart(ConstTensorView out, ConstTensorView in, std::string_view in_name);
+struct NamedTensor {
+  ConstTensorView tensor;
+  std::string_view name;
+};
+/// No tensor that is written overlaps another that is written or one that is read, in memory.
+void check_apart(std::initializer_list<NamedTensor> written, std::initializer_list<NamedTensor> read);
 
 /// The type values of this storage type are accumulated in.
 constexpr Dtype accumulator(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }

@@ -45,8 +45,7 @@ void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorVi
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_edges(), "edge", r.out);
   check_out_dtype(out, r.desc.dtype);
-  check_apart(out, lhs, "lhs");
-  check_apart(out, rhs, "rhs");
+  check_apart({{out, "out"}}, {{lhs, "lhs"}, {rhs, "rhs"}});
   SddmmArgs args;
   args.graph = graph.view();
   args.op = options.op;

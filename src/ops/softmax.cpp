@@ -32,7 +32,8 @@ void edge_softmax(Context& context, const Plan& plan, const Graph& graph, ConstT
   const OpDesc desc = describe(context, graph, scores, "scores");
   check_plan(context, plan, graph.identity(), desc);
   check_out(context, graph, scores, out);
-  if (out.data != scores.data || out.ld != scores.ld) check_apart(out, scores, "scores");  // in place is fine
+  if (out.data != scores.data || out.ld != scores.ld)
+    check_apart({{out, "out"}}, {{scores, "scores"}});  // in place is fine
   cpu::softmax_forward(arguments(graph, scores, out), plan, context.arena());
 }
 

@@ -66,8 +66,9 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_rows(), "destination", r.features);
   check_out_dtype(out, r.desc.dtype);
-  check_apart(out, x, "x");
-  check_apart(out, edge, "edge");
+  const Epilogue& e = options.epilogue;
+  check_apart({{out, "out"}, {options.arg_u, "arg_u"}, {options.arg_e, "arg_e"}},
+              {{x, "x"}, {edge, "edge"}, {e.row_scale, "row_scale"}, {e.col_scale, "col_scale"}, {e.bias, "bias"}});
   SpmmArgs args;
   args.graph = graph.view();
   args.op = options.op;
@@ -76,15 +77,15 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   args.width = r.features.width;
   args.x = operand(x, r.features);
   args.edge = operand(edge, r.features);
-  args.row_scale = operand(options.epilogue.row_scale);
-  args.col_scale = operand(options.epilogue.col_scale);
-  if (options.epilogue.bias.given) {
-    args.bias = operand(options.epilogue.bias, r.features);
+  args.row_scale = operand(e.row_scale);
+  args.col_scale = operand(e.col_scale);
+  if (e.bias.given) {
+    args.bias = operand(e.bias, r.features);
     args.bias.row_stride = 0;
     args.bias.head_stride = r.features.width;
     args.bias.feature_stride = 1;
   }
-  args.relu = options.epilogue.relu;
+  args.relu = e.relu;
   args.out = result(out);
   if (options.arg_u.given) args.arg_u = options.arg_u.as<NodeId>();
   if (options.arg_e.given) args.arg_e = options.arg_e.as<EdgeId>();

@@ -172,6 +172,15 @@ TEST_F(refusals_attention, outputs_that_do_not_fit) {
     expect_refused([&] { run(out, bad, row_sum); }, "row_max");
     expect_refused([&] { run(out, row_max, bad); }, "row_sum");
   }
+  const auto share = [&](const char* name, TensorView o, TensorView m, TensorView s) {
+    expect_refused([&] { run(o, m, s); }, name);
+  };
+  share("row_max", out, as_shape(out.view(), Shape(6, 2, 1)), row_sum);
+  share("row_sum", out, row_max, as_shape(out.view(), Shape(6, 2, 1)));
+  share("row_sum", out, row_max, row_max);
+  const TensorView input(const_cast<void*>(good(Score::gat).dst.data), Dtype::f32, Shape(6, 2, 1));
+  share("row_max", out, input, row_sum);
+  share("dst", out, row_max, input);
 }
 
 TEST_F(refusals_attention, results_of_another_forward) {

@@ -26,11 +26,13 @@ struct refusals_spmm : ::testing::Test {
     expect_refused([&] { spmm(context, graph, bad_x, bad_edge, options); }, names, ErrorCode::invalid_argument,
                    __FILE__, line);
   }
-  void out_refused(TensorView bad_out, std::string_view names = "out", int line = __builtin_LINE()) {
+  void run(ConstTensorView any_x, ConstTensorView any_edge, TensorView any_out) {
     const Plan plan = make_plan(context, graph, {OpKind::spmm, Dtype::f32, 1, 4, options.reduce, true});
     context.reserve(plan.workspace_bytes);
-    expect_refused([&] { spmm(context, plan, graph, x, edge, bad_out, options); }, names, ErrorCode::invalid_argument,
-                   __FILE__, line);
+    spmm(context, plan, graph, any_x, any_edge, any_out, options);
+  }
+  void out_refused(TensorView bad_out, std::string_view names = "out", int line = __builtin_LINE()) {
+    expect_refused([&] { run(x, edge, bad_out); }, names, ErrorCode::invalid_argument, __FILE__, line);
   }
 };
 
@@ -203,6 +205,55 @@ TEST_F(refusals_spmm, outputs_that_are_the_same_slice_as_an_input) {
   expect_refused([&] { run(5, 2); }, "out");
   EXPECT_NO_THROW(run(0, 4));  // neighbouring columns of one matrix do not overlap
   EXPECT_NO_THROW(run(8, 0));
+}
+
+TEST_F(refusals_spmm, outputs_and_args_that_share_memory_with_another_argument) {
+  options.reduce = Reduce::max;
+  Tensor shared = Tensor::zeros(Shape(1000), Dtype::f32);
+  float* memory = shared.span<float>().data();
+  const auto at = [&](int first, Dtype dtype, Shape shape) { return TensorView(memory + first, dtype, shape); };
+  const TensorView places[] = {at(10, Dtype::f32, Shape(6, 4)), at(30, Dtype::i32, Shape(6, 4)),
+                               at(14, Dtype::i64, Shape(6, 4))};  // 24, 24 and 48 floats long
+  const auto written = [&](const char* name, TensorView place) -> TensorView {
+    options.arg_u = std::string_view(name) == "arg_u" ? place : arg_u.view();
+    options.arg_e = std::string_view(name) == "arg_e" ? place : arg_e.view();
+    return std::string_view(name) == "out" ? place : out.view();
+  };
+  for (const auto& [name, place] :
+       {std::pair("out", places[0]), std::pair("arg_u", places[1]), std::pair("arg_e", places[2])}) {
+    SCOPED_TRACE(name);
+    const auto refused_with = [&](ConstTensorView Epilogue::*field, Shape shape, const char* other) {
+      options.epilogue = {};
+      options.epilogue.*field = at(32, Dtype::f32, shape);  // inside all three places
+      const TensorView to = written(name, place);
+      out_refused(to, name);
+      out_refused(to, other);
+      options.epilogue.*field = at(100, Dtype::f32, shape);
+      EXPECT_NO_THROW(run(x, edge, to));
+    };
+    refused_with(&Epilogue::row_scale, Shape(6), "row_scale");
+    refused_with(&Epilogue::col_scale, Shape(5), "col_scale");
+    refused_with(&Epilogue::bias, Shape(4), "bias");
+    options.epilogue = {};
+    const TensorView to = written(name, place);
+    expect_refused([&] { run(at(15, Dtype::f32, Shape(5, 4)), edge, to); }, name);
+    expect_refused([&] { run(at(15, Dtype::f32, Shape(5, 4)), edge, to); }, "x");
+    expect_refused([&] { run(x, at(15, Dtype::f32, Shape(14, 4)), to); }, name);
+    expect_refused([&] { run(x, at(15, Dtype::f32, Shape(14, 4)), to); }, "edge");
+  }
+}
+
+TEST_F(refusals_spmm, outputs_and_args_that_share_memory_with_each_other) {
+  options.reduce = Reduce::max;
+  options.arg_u = arg_u;
+  options.arg_e = arg_e;
+  EXPECT_NO_THROW(run(x, edge, out));
+  out_refused(as_dtype(arg_u.view(), Dtype::f32), "arg_u");
+  out_refused(as_dtype(arg_e.view(), Dtype::f32), "arg_e");
+  options.arg_u = as_dtype(arg_e.view(), Dtype::i32);
+  out_refused(out, "arg_u");
+  out_refused(out, "arg_e");
+  refused(x, edge, "arg_u");
 }
 
 TEST_F(refusals_spmm, sizes_no_memory_could_have) {
