@@ -1,12 +1,7 @@
-#include "ops/operands.hpp"
+#include "ops/sddmm_inputs.hpp"
 
 namespace weft {
 namespace {
-
-struct Resolved {
-  OpDesc desc;
-  Features operands, out;
-};
 
 std::int64_t rows_at(const Graph& graph, Target target) {
   return target == Target::u ? graph.num_cols() : target == Target::v ? graph.num_rows() : graph.num_edges();
@@ -15,8 +10,10 @@ std::string_view per(Target target) {
   return target == Target::u ? "source node" : target == Target::v ? "destination node" : "edge";
 }
 
-Resolved resolve(const Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
-                 const SddmmOptions& options) {
+}  // namespace
+
+SddmmShape resolve(const Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
+                   const SddmmOptions& options) {
   check_enum(options.op, SddmmOp::copy_rhs, "op");
   check_enum(options.lhs, Target::e, "lhs target");
   check_enum(options.rhs, Target::e, "rhs target");
@@ -26,7 +23,7 @@ Resolved resolve(const Context& context, const Graph& graph, ConstTensorView lhs
   if (left) check_tensor(context, lhs, "lhs", rows_at(graph, options.lhs), per(options.lhs));
   if (right) check_tensor(context, rhs, "rhs", rows_at(graph, options.rhs), per(options.rhs));
   if (left && right) check_dtype(rhs, "rhs", lhs.dtype, "as lhs has");
-  Resolved r;
+  SddmmShape r;
   r.operands = left && right ? broadcast(lhs, "lhs", rhs, "rhs") : Features::of((left ? lhs : rhs).shape);
   r.out = r.operands;
   if (options.op == SddmmOp::dot) {
@@ -37,11 +34,9 @@ Resolved resolve(const Context& context, const Graph& graph, ConstTensorView lhs
   return r;
 }
 
-}  // namespace
-
 void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
            TensorView out, const SddmmOptions& options) {
-  const Resolved r = resolve(context, graph, lhs, rhs, options);
+  const SddmmShape r = resolve(context, graph, lhs, rhs, options);
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_edges(), "edge", r.out);
   check_out_dtype(out, r.desc.dtype);
@@ -61,7 +56,7 @@ void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorVi
 
 Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
              const SddmmOptions& options) {
-  const Resolved r = resolve(context, graph, lhs, rhs, options);
+  const SddmmShape r = resolve(context, graph, lhs, rhs, options);
   const Plan plan = make_plan(context, graph, r.desc);
   context.reserve(plan.workspace_bytes);
   Tensor out = Tensor::empty(r.out.with_rows(graph.num_edges()), r.desc.dtype, "the output of sddmm");

@@ -1,6 +1,7 @@
 // Gradients of sddmm. Each operand's gradient is the gradient of the result times the derivative of the
 // operator on every edge, summed over the edges that touch the operand's node.
 #include "ops/elementwise.hpp"
+#include "ops/sddmm_inputs.hpp"
 
 namespace weft {
 namespace {
@@ -93,20 +94,9 @@ Tensor gradient(Problem& p) {
 
 SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
                               ConstTensorView out_grad, const SddmmOptions& options) {
-  check_enum(options.op, SddmmOp::copy_rhs, "op");
-  check_enum(options.lhs, Target::e, "lhs target");
-  check_enum(options.rhs, Target::e, "rhs target");
-  const bool left = options.op != SddmmOp::copy_rhs, right = options.op != SddmmOp::copy_lhs;
-  const auto rows = [&](Target t) {
-    return t == Target::u ? graph.num_cols() : t == Target::v ? graph.num_rows() : graph.num_edges();
-  };
-  if (left) check_tensor(context, lhs, "lhs", rows(options.lhs), "node or edge");
-  if (right) check_tensor(context, rhs, "rhs", rows(options.rhs), "node or edge");
-  if (left && right) check_dtype(rhs, "rhs", lhs.dtype, "as lhs has");
-  const Features features = left && right ? broadcast(lhs, "lhs", rhs, "rhs") : Features::of((left ? lhs : rhs).shape);
-  check_tensor(context, out_grad, "out_grad", graph.num_edges(), "edge",
-               {features.heads, options.op == SddmmOp::dot ? 1 : features.width, 3});
-  check_dtype(out_grad, "out_grad", (left ? lhs : rhs).dtype, "as the operands have");
+  const SddmmShape shape = resolve(context, graph, lhs, rhs, options);
+  check_tensor(context, out_grad, "out_grad", graph.num_edges(), "edge", shape.out);
+  check_dtype(out_grad, "out_grad", shape.desc.dtype, "as the operands have");
   const auto one_side = [&](bool own_is_left) {
     const Side l{lhs, options.lhs}, r{rhs, options.rhs};
     Problem p{context,
@@ -115,13 +105,13 @@ SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorV
               own_is_left ? l : r,
               own_is_left ? r : l,
               own_is_left,
-              features,
+              shape.operands,
               widened(context, spelled(out_grad))};
     return gradient(p);
   };
   SddmmGradients g;
-  if (left) g.lhs = one_side(true);
-  if (right) g.rhs = one_side(false);
+  if (options.op != SddmmOp::copy_rhs) g.lhs = one_side(true);
+  if (options.op != SddmmOp::copy_lhs) g.rhs = one_side(false);
   return g;
 }
 

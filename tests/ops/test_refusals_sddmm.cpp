@@ -117,6 +117,31 @@ TEST_F(refusals_sddmm, gradients_that_do_not_fit) {
   bad(lhs, rhs, on_cuda(grad.view()), "out_grad");
 }
 
+// Forward and backward take the same operands: what one refuses the other does, in the same words.
+TEST_F(refusals_sddmm, a_backward_refuses_what_its_forward_refuses) {
+  const Tensor grad = random_tensor(Shape(14), Dtype::f32, 173), wide = random_tensor(Shape(14, 4), Dtype::f32, 174);
+  const auto message = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no refusal";
+  };
+  const auto same = [&](SddmmOptions tried, ConstTensorView left, ConstTensorView right, ConstTensorView out_grad,
+                        std::string_view says) {
+    const std::string forward = message([&] { sddmm(context, graph, left, right, tried); });
+    EXPECT_NE(forward.find(says), forward.npos) << forward;
+    EXPECT_EQ(message([&] { sddmm_backward(context, graph, left, right, out_grad, tried); }), forward);
+  };
+  same({SddmmOp::dot, Target::v, Target::v}, lhs, rhs, grad, "destination node");
+  same({SddmmOp::dot, Target::u, Target::u}, lhs, rhs, grad, "source node");
+  same({SddmmOp::dot, Target::u, Target::e}, lhs, rhs, grad, "one a edge");
+  same({SddmmOp::copy_lhs, Target::u, Target::v}, lhs, rhs, wide, "rhs is given");
+  same({SddmmOp::copy_rhs, Target::u, Target::v}, lhs, rhs, wide, "lhs is given");
+  same({static_cast<SddmmOp>(17), Target::u, Target::v}, lhs, rhs, grad, "op");
+}
+
 struct refusals_segment : ::testing::Test {
   Context context = Context::cpu(2);
   std::vector<EdgeId> offsets{0, 2, 2, 5};
