@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,8 @@ struct OpDesc {
 
 /// Values a caller may fix; what stays unset is the planner's.
 struct Policy {
-  std::int64_t tasks = 0;
-  ScheduleKind schedule = ScheduleKind::edge_split;
-  bool schedule_set = false;
+  std::int64_t tasks = 0;  // 0: the planner's
+  std::optional<ScheduleKind> schedule;
   Assignment assignment = Assignment::dynamic;
   int prefetch_edges = -1;  // -1: the tuning table's
 };

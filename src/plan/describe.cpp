@@ -47,7 +47,6 @@ Policy parse_policy(std::string_view text) {
     const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
     if (key == "schedule") {
       policy.schedule = parse_schedule(value);
-      policy.schedule_set = true;
     } else if (key == "tasks") {
       policy.tasks = parse_count(key, value, max_tasks);
     } else if (key == "prefetch") {

@@ -31,7 +31,7 @@ void check(const Policy& policy) {
   WEFT_CHECK(policy.prefetch_edges >= -1 && policy.prefetch_edges <= max_prefetch, invalid_argument,
              "policy prefetch_edges is {}: expected -1 (the planner's choice) to {}", policy.prefetch_edges,
              max_prefetch);
-  check_enum(policy.schedule, ScheduleKind::edge_split, "policy schedule");
+  if (policy.schedule) check_enum(*policy.schedule, ScheduleKind::edge_split, "policy schedule");
   check_enum(policy.assignment, Assignment::round_robin, "policy assignment");
 }
 
@@ -108,7 +108,7 @@ PlanReport explain_view(const Context& context, const GraphView& graph, std::uin
 
   PlanReport report;
   for (const ScheduleKind schedule : {ScheduleKind::edge_split, ScheduleKind::rows}) {
-    if (policy.schedule_set && schedule != policy.schedule) continue;
+    if (policy.schedule && schedule != *policy.schedule) continue;
     std::int64_t before = 0;
     for (const std::int64_t per_thread : {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}, std::int64_t{64}}) {
       const std::int64_t tasks = policy.tasks > 0 ? policy.tasks : std::min(most, base.threads * per_thread);

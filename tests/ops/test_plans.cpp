@@ -162,18 +162,17 @@ TEST(plan, refuses_policies_outside_their_range) {
   refused([](Policy& p) { p.tasks = -1; }, "tasks");
   refused([](Policy& p) { p.tasks = std::int64_t{1} << 60; }, "tasks");
   refused([](Policy& p) { p.prefetch_edges = -2; }, "prefetch|prefetch_edges");
-  refused([](Policy& p) { p.schedule = static_cast<ScheduleKind>(9), p.schedule_set = true; }, "schedule");
+  refused([](Policy& p) { p.schedule = static_cast<ScheduleKind>(9); }, "schedule");
   refused([](Policy& p) { p.assignment = static_cast<Assignment>(9); }, "assignment");
 }
 
 TEST(parse_policy, reads_every_key_and_nothing_at_all) {
   const Policy policy = parse_policy("schedule=edge_split,tasks=64,prefetch=16,assignment=round_robin");
   EXPECT_EQ(policy.schedule, ScheduleKind::edge_split);
-  EXPECT_TRUE(policy.schedule_set);
   EXPECT_EQ(policy.tasks, 64);
   EXPECT_EQ(policy.prefetch_edges, 16);
   EXPECT_EQ(policy.assignment, Assignment::round_robin);
-  EXPECT_FALSE(parse_policy("").schedule_set);
+  EXPECT_FALSE(parse_policy("").schedule.has_value());
 }
 
 TEST(parse_policy, refuses_what_it_does_not_know_and_lists_what_it_does) {
