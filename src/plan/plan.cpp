@@ -1,6 +1,7 @@
 #include "weft/plan.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/names.hpp"
 #include "plan/partition.hpp"
@@ -37,14 +38,18 @@ void check(const Policy& policy) {
 
 // How much longer the slowest thread works than the average, were tasks handed to the next free one.
 double imbalance(const Partition& partition, int threads, Assignment assignment) {
-  std::vector<double> load(static_cast<std::size_t>(threads), 0.0);
+  std::vector<double> load(static_cast<std::size_t>(threads), 0.0);  // dynamic: a heap, the least loaded in front
   double sum = 0;
   for (std::int64_t task = 0; task < partition.tasks(); ++task) {
     const auto cost = static_cast<double>(partition.cost(task));
-    auto& thread = assignment == Assignment::round_robin ? load[static_cast<std::size_t>(task % threads)]
-                                                         : *std::min_element(load.begin(), load.end());
-    thread += cost;
     sum += cost;
+    if (assignment == Assignment::round_robin) {
+      load[static_cast<std::size_t>(task % threads)] += cost;
+    } else {
+      std::pop_heap(load.begin(), load.end(), std::greater<>());
+      load.back() += cost;
+      std::push_heap(load.begin(), load.end(), std::greater<>());
+    }
   }
   return sum > 0 ? *std::max_element(load.begin(), load.end()) * threads / sum : 1.0;
 }
