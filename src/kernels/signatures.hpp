@@ -121,6 +121,7 @@ namespace reference {
 // (f64, shaped like the output) the sum of the absolute values of the terms: what the error bound is
 // stated in.
 void spmm(const SpmmArgs& args, double* absolute = nullptr);
+void leaky_sum(const LeakyArgs& args, double* absolute = nullptr);
 void sddmm(const SddmmArgs& args, double* absolute = nullptr);
 void softmax_forward(const SoftmaxArgs& args);
 void softmax_backward(const SoftmaxArgs& args);
