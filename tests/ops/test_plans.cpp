@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
+#include "plan/partition.hpp"
 #include "support/errors.hpp"
 #include "support/graphs.hpp"
 #include "support/small_graphs.hpp"
@@ -95,6 +97,23 @@ TEST(plan, explains_its_candidates_and_chooses_the_cheapest) {
     EXPECT_GE(candidate.imbalance, 1 - 1e-9);
   }
   EXPECT_EQ(picked, cheapest);
+}
+
+TEST(plan, models_tasks_handed_to_the_least_loaded_thread) {
+  const Graph graph = skewed_graph(2000, 90'000, 205);
+  for (const int threads : {1, 3, 8})
+    for (const char* assignment : {"assignment=dynamic", "assignment=round_robin"})
+      for (const PlanCandidate& c :
+           explain_plan(Context::cpu(threads), graph, usual, parse_policy(assignment)).candidates) {
+        std::vector<double> load(static_cast<std::size_t>(threads), 0.0);
+        for (std::int64_t task = 0; task < c.plan.tasks; ++task)
+          (c.plan.assignment == Assignment::round_robin ? load[static_cast<std::size_t>(task % threads)]
+                                                        : *std::min_element(load.begin(), load.end())) +=
+              static_cast<double>(c.plan.partition->cost(task));
+        const double most = *std::max_element(load.begin(), load.end());
+        EXPECT_EQ(c.imbalance, most * threads / std::accumulate(load.begin(), load.end(), 0.0))
+            << to_string(c.plan) << " " << assignment;
+      }
 }
 
 TEST(plan, shares_a_hub_among_threads_instead_of_serialising_it) {
