@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "support/compare.hpp"
@@ -44,8 +46,29 @@ void expect_same(const Outputs& a, const Outputs& b, const std::string& context)
     EXPECT_TRUE(bitwise_equal(a[i], b[i])) << context << ": output " << i << " differs";
 }
 
-/// The short form `run`, 20 times and with 1 to 5 threads.
-void expect_repeatable(const std::string& text, const std::function<Outputs(Context&)>& run) {
+/// All bits of all outputs as one number; the last word of a tensor is filled up with zeros.
+std::uint64_t hash_of(const Outputs& outputs) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const Tensor& tensor : outputs)
+    for (std::size_t at = 0; at < tensor.bytes(); at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, static_cast<const std::byte*>(tensor.view().data) + at,
+                  std::min<std::size_t>(8, tensor.bytes() - at));
+      hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 32;  // or a word's highest bit would reach no other
+    }
+  return hash;
+}
+
+void expect_equal_runs(int runs, const std::string& text, const std::function<Outputs()>& run) {
+  const std::uint64_t first = hash_of(run());
+  int different = 0;
+  for (int again = 1; again < runs; ++again) different += hash_of(run()) != first ? 1 : 0;
+  EXPECT_EQ(different, 0) << text << ": runs of " << runs << " that differ from the first";
+}
+
+/// The short form `run`, `runs` times and with 1 to 5 threads.
+void expect_repeatable(const std::string& text, const std::function<Outputs(Context&)>& run, int runs = 100) {
   Context one = Context::cpu(1);
   const Outputs first = run(one);
   for (int threads = 2; threads <= 5; ++threads) {
@@ -53,10 +76,11 @@ void expect_repeatable(const std::string& text, const std::function<Outputs(Cont
     expect_same(first, run(context), fmt::format("{} with {} threads", text, threads));
   }
   Context context = Context::cpu(3);
-  for (int again = 0; again < 20; ++again) expect_same(first, run(context), fmt::format("{} run {}", text, again));
+  expect_same(first, run(context), fmt::format("{} with 3 threads again", text));
+  expect_equal_runs(runs, text, [&] { return run(context); });
 }
 
-/// The planned form under every policy.
+/// The planned form under every policy, and 100 times by each schedule.
 void expect_plan_independent(const std::string& text, const OpDesc& desc,
                              const std::function<Outputs(Context&, const Plan&)>& run) {
   Outputs first;
@@ -71,6 +95,12 @@ void expect_plan_independent(const std::string& text, const OpDesc& desc,
       else
         expect_same(first, outputs, fmt::format("{} {} with {} threads", text, policy, threads));
     }
+  }
+  for (const char* schedule : {"schedule=rows", "schedule=edge_split"}) {
+    Context context = Context::cpu(3);
+    const Plan plan = make_plan(context, graph(), desc, parse_policy(schedule));
+    context.reserve(plan.workspace_bytes);
+    expect_equal_runs(100, fmt::format("{} {}", text, schedule), [&] { return run(context, plan); });
   }
 }
 
@@ -101,13 +131,66 @@ TEST_P(determinism, spmm_forward) {
       const std::string text = fmt::format("spmm {} width {}", name(reduce), width);
       const OpDesc desc{OpKind::spmm, dtype, 1, width, reduce, true};
       expect_plan_independent(text, desc, run);
-      expect_repeatable(text, [&](Context& context) {
-        Outputs outputs;
-        outputs.push_back(spmm(context, graph(), x, edge, options));
-        return outputs;
-      });
+      expect_repeatable(
+          text,
+          [&](Context& context) {
+            Outputs outputs;
+            outputs.push_back(spmm(context, graph(), x, edge, options));
+            return outputs;
+          },
+          20);
     }
   }
+}
+
+TEST_P(determinism, spmm_of_every_op) {
+  const Dtype dtype = GetParam();
+  const Tensor x = random_tensor(Shape(graph().num_cols(), 5), dtype, 138);
+  const Tensor edge = random_divisors(Shape(graph().num_edges(), 5), dtype, 139);
+  for (const SpmmOp op :
+       {SpmmOp::copy_u, SpmmOp::copy_e, SpmmOp::u_add_e, SpmmOp::u_sub_e, SpmmOp::u_mul_e, SpmmOp::u_div_e})
+    expect_plan_independent(fmt::format("spmm {}", name(op)), {OpKind::spmm, dtype, 1, 5, Reduce::sum, uses_edge(op)},
+                            [&](Context& context, const Plan& plan) {
+                              SpmmOptions options;
+                              options.op = op;
+                              Outputs outputs;
+                              outputs.push_back(Tensor::empty(Shape(graph().num_rows(), 5), dtype));
+                              spmm(context, plan, graph(), uses_node(op) ? x.view() : ConstTensorView{},
+                                   uses_edge(op) ? edge.view() : ConstTensorView{}, outputs[0], options);
+                              return outputs;
+                            });
+}
+
+TEST_P(determinism, spmv) {
+  const Dtype dtype = GetParam();
+  const Tensor x = random_tensor(Shape(graph().num_cols()), dtype, 231);
+  const Tensor edge = random_tensor(Shape(graph().num_edges()), dtype, 232);
+  expect_plan_independent("spmv", {OpKind::spmv, dtype, 1, 1, Reduce::sum, true},
+                          [&](Context& context, const Plan& plan) {
+                            Outputs outputs;
+                            outputs.push_back(Tensor::empty(Shape(graph().num_rows()), dtype));
+                            spmv(context, plan, graph(), x, edge, outputs[0]);
+                            return outputs;
+                          });
+  expect_repeatable("spmv", [&](Context& context) {
+    Outputs outputs;
+    outputs.push_back(spmv(context, graph(), x, edge));
+    outputs.push_back(spmv(context, graph(), x));
+    return outputs;
+  });
+}
+
+TEST_P(determinism, segment_reduce_forward_and_backward) {
+  const Dtype dtype = GetParam();
+  const std::vector<EdgeId> offsets{0, 5, 2505, 2505, 2600};
+  const Tensor x = random_tensor(Shape(2600, 7), dtype, 233), out_grad = random_tensor(Shape(4, 7), dtype, 234);
+  for (const Reduce reduce : reducers)
+    expect_repeatable(fmt::format("segment_reduce {}", name(reduce)), [&](Context& context) {
+      Outputs outputs;
+      outputs.push_back(segment_reduce(context, offsets, x, reduce));
+      outputs.push_back(segment_reduce_backward(context, offsets, x, out_grad, reduce));
+      return outputs;
+    });
 }
 
 TEST_P(determinism, spmm_backward) {
@@ -150,6 +233,15 @@ TEST_P(determinism, sddmm_forward_and_backward) {
                             sddmm(context, plan, graph(), lhs, rhs, outputs[0]);
                             return outputs;
                           });
+  const ConstTensorView left = columns(lhs.view(), 0, 5), right = columns(rhs.view(), 0, 5);
+  for (const SddmmOp op : {SddmmOp::add, SddmmOp::sub, SddmmOp::mul, SddmmOp::div})
+    expect_plan_independent(fmt::format("sddmm {}", name(op)), {OpKind::sddmm, dtype, 1, 5, Reduce::sum, true},
+                            [&](Context& context, const Plan& plan) {
+                              Outputs outputs;
+                              outputs.push_back(Tensor::empty(Shape(graph().num_edges(), 5), dtype));
+                              sddmm(context, plan, graph(), left, right, outputs[0], {op, Target::u, Target::v});
+                              return outputs;
+                            });
   expect_repeatable("sddmm", [&](Context& context) {
     Outputs outputs;
     outputs.push_back(sddmm(context, graph(), lhs, rhs));
