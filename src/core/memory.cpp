@@ -59,6 +59,8 @@ void* allocate(std::size_t count_wanted, std::size_t element, std::string_view w
   return data;
 }
 
+void fail_out_of_memory(std::string_view what) { fail(ErrorCode::out_of_memory, "out of memory for {}", what); }
+
 void deallocate(void* memory) noexcept {
   if (memory == nullptr) return;
   const Header header = *reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - sizeof(Header));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <string_view>
 
 namespace weft {
@@ -12,6 +13,18 @@ namespace weft {
 /// pages: random gathers over a table of several hundred MB otherwise spend their time on TLB misses.
 void* allocate(std::size_t count, std::size_t element, std::string_view what);
 void deallocate(void* memory) noexcept;
+
+[[noreturn]] void fail_out_of_memory(std::string_view what);
+
+/// f(); where a container of the standard library finds no memory, the caller sees an Error as from allocate.
+template <class F>
+auto or_out_of_memory(std::string_view what, F&& f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    fail_out_of_memory(what);
+  }
+}
 
 /// Test hook: the n-th allocation from now fails (1 = the next); 0 switches it off.
 void fail_allocation(std::size_t nth);

@@ -92,7 +92,9 @@ Graph Graph::transpose() const {
   if (&impl == &pair.reversed) return Graph(std::shared_ptr<const Impl>(impl_, &pair.given));
   const std::lock_guard guard(pair.lock);
   if (!pair.reversed_built) {
-    const auto kept = std::make_shared<const EdgeArrays>(reverse_edges(pair.given.view()));
+    const auto kept = or_out_of_memory("the transpose of a graph", [&] {
+      return std::make_shared<const EdgeArrays>(reverse_edges(pair.given.view()));
+    });
     Impl& half = pair.reversed;
     half.num_rows = pair.given.num_cols;
     half.num_cols = pair.given.num_rows;

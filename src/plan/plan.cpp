@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/memory.hpp"
 #include "core/names.hpp"
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
@@ -87,12 +88,9 @@ PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const 
   return c;
 }
 
-}  // namespace
-
-PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
-                        const Policy& policy) {
-  check(context, desc);
-  check(policy);
+/// Every candidate the policy leaves, and the cheapest of them chosen.
+PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
+                 const Policy& policy) {
   auto long_rows = std::make_shared<const LongRows>(find_long_rows(graph, context.threads()));
   Plan base;
   base.desc = desc;
@@ -134,6 +132,15 @@ PlanReport explain_view(const Context& context, const GraphView& graph, std::uin
       "longer than {} edges and are cut",
       name(best->plan.schedule), best->plan.tasks, best->imbalance, best->plan.long_rows, graph.num_rows, piece_edges);
   return report;
+}
+
+}  // namespace
+
+PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
+                        const Policy& policy) {
+  check(context, desc);
+  check(policy);
+  return or_out_of_memory("a plan", [&] { return weigh(context, graph, identity, desc, policy); });
 }
 
 Plan chosen(PlanReport report) {

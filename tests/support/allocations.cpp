@@ -8,12 +8,20 @@
 
 namespace {
 
-std::atomic<std::size_t> calls{0};
+std::atomic<std::size_t> calls{0}, fail_in{0};
+
+bool told_to_fail() {
+  std::size_t left = fail_in.load(std::memory_order_relaxed);
+  while (left > 0 && !fail_in.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
+  }
+  return left == 1;
+}
 
 void* counted(void* memory) {
   calls.fetch_add(1, std::memory_order_relaxed);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  if (memory != nullptr && !told_to_fail()) return memory;
+  std::free(memory);
+  throw std::bad_alloc();
 }
 
 }  // namespace
@@ -21,6 +29,7 @@ void* counted(void* memory) {
 namespace weft::test {
 
 std::size_t operator_new_calls() { return calls.load(std::memory_order_relaxed); }
+void fail_operator_new(std::size_t nth) { fail_in.store(nth, std::memory_order_relaxed); }
 
 }  // namespace weft::test
 
