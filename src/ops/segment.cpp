@@ -93,10 +93,10 @@ Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets
     parallel_tasks(
         plan.threads, plan.partition->tasks(),
         [&](std::int64_t task, int) {
-          plan.partition->for_each_run(view, task, [&](const Run& run) {
+          for (const Run& run : plan.partition->runs(view, task)) {
             const T* dy = out_grad.as<T>() + run.row * out_grad.ld;
             extremum ? won(run, dy) : shared(run, dy);
-          });
+          }
         },
         task_order(plan));
   });

@@ -144,7 +144,7 @@ TEST(extremum_backward, a_hub_is_shared_by_all_threads) {
     ASSERT_GE(plan.tasks, threads);
     for (std::int64_t task = 0; task < plan.tasks; ++task) {
       std::int64_t edges = 0;
-      plan.partition->for_each_run(star.view(), task, [&](const weft::Run& run) { edges += run.end - run.begin; });
+      for (const weft::Run& run : plan.partition->runs(star.view(), task)) edges += run.end - run.begin;
       EXPECT_LE(edges, 100'000 / threads + 2 * piece_edges) << "task " << task << " of " << plan.tasks;
     }
   }

@@ -49,7 +49,7 @@ class EdgeClock {
 
 std::int64_t edges_of(const Plan& plan, const GraphView& view, std::int64_t task) {
   std::int64_t edges = 0;
-  plan.partition->for_each_run(view, task, [&](const weft::Run& run) { edges += run.end - run.begin; });
+  for (const weft::Run& run : plan.partition->runs(view, task)) edges += run.end - run.begin;
   return edges;
 }
 

@@ -84,7 +84,7 @@ void for_each_run(const GraphView& graph, const Plan& plan, Visit&& visit) {
   parallel_tasks(
       plan.threads, plan.partition->tasks(),
       [&](std::int64_t task, int thread) {
-        plan.partition->for_each_run(graph, task, [&](const Run& run) { visit(run, thread); });
+        for (const Run& run : plan.partition->runs(graph, task)) visit(run, thread);
       },
       task_order(plan));
 }
