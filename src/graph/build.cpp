@@ -75,6 +75,11 @@ void check_node_count(std::int64_t count, std::string_view argument) {
              argument, count, limit);
 }
 
+bool in_sequence(std::span<const EdgeId> edge_ids) {
+  const auto count = static_cast<std::int64_t>(edge_ids.size());
+  return find_first(count, [ids = edge_ids.data()](std::int64_t k) { return ids[k] != k; }) == count;
+}
+
 Graph Graph::from_coo(std::int64_t num_destinations, std::int64_t num_sources, std::span<const NodeId> destinations,
                       std::span<const NodeId> sources) {
   check_node_count(num_destinations, "num_destinations");
@@ -121,8 +126,7 @@ Graph Graph::adopt(std::int64_t num_destinations, std::int64_t num_sources, std:
   if (validation == Validate::full) {
     weft::validate(GraphView{num_destinations, num_sources, static_cast<std::int64_t>(cols.size()), offsets.data(),
                              nullptr, cols.data(), edge_ids.empty() ? nullptr : edge_ids.data()});
-    const auto count = static_cast<std::int64_t>(edge_ids.size());
-    if (find_first(count, [ids = edge_ids.data()](std::int64_t k) { return ids[k] != k; }) == count) edge_ids = {};
+    if (in_sequence(edge_ids)) edge_ids = {};
   }
   return Impl::make(num_destinations, num_sources, offsets, cols, edge_ids, std::move(keeper));
 }

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "graph/graph_impl.hpp"
 #include "graph/naive_graph.hpp"
 #include "support/errors.hpp"
 
@@ -136,6 +139,17 @@ TEST(graph_validate_threads, report_the_same_first_offence) {
   on_every_thread_count("cols[60000] is 1, in row 60000");
   offsets[40'000] = offsets[160'000] = 0;
   on_every_thread_count("offsets[40000] is 0, below offsets[39999] = 39999");
+}
+
+TEST_F(graph_validate, by_mixed_sum_takes_each_permutation_and_refuses_every_other_list) {
+  std::vector<EdgeId> given{0, 0, 0, 0, 0};
+  view.edge_ids = given.data();
+  for (int code = 0; code < 7 * 7 * 7 * 7 * 7; ++code) {  // ids from -1 to 5 at each of the five places
+    int rest = code;
+    for (EdgeId& id : given) id = std::exchange(rest, rest / 7) % 7 - 1;
+    const std::string exact = message();
+    EXPECT_EQ(message_of([&] { validate(view, EdgeIdCheck::mixed_sum); }), exact) << code;
+  }
 }
 
 TEST(graph_validate_battery, accepts_every_graph_and_its_transpose) {

@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "core/parallel.hpp"
+#include "graph/graph_impl.hpp"
 #include "graph/io/byte_order.hpp"
 #include "graph/io/checksum.hpp"
 #include "graph/io/format.hpp"
@@ -40,14 +41,20 @@ class Reader {
     read_sections();
     const auto offsets = array<EdgeId>("offsets", header_.rows + 1);
     const auto cols = array<NodeId>("cols", header_.edges);
-    const auto edge_ids = find("edge_ids") ? array<EdgeId>("edge_ids", header_.edges) : std::span<const EdgeId>{};
+    auto edge_ids = find("edge_ids") ? array<EdgeId>("edge_ids", header_.edges) : std::span<const EdgeId>{};
     // These two hold the arrays together even where the rest is taken on trust.
     WEFT_CHECK(offsets.front() == 0 && offsets.back() == header_.edges, invalid_file,
                "the offsets run from {} to {}: expected 0 to {}, the number of edges", offsets.front(), offsets.back(),
                header_.edges);
     GraphFile file;
     file.values = values();
-    file.graph = Graph::adopt(header_.rows, header_.cols, offsets, cols, edge_ids, source_.keeper, options_.validate);
+    if (options_.validate == Validate::full) {
+      weft::validate({header_.rows, header_.cols, header_.edges, offsets.data(), nullptr, cols.data(),
+                      edge_ids.empty() ? nullptr : edge_ids.data()},
+                     EdgeIdCheck::mixed_sum);
+      if (in_sequence(edge_ids)) edge_ids = {};
+    }
+    file.graph = Graph::adopt(header_.rows, header_.cols, offsets, cols, edge_ids, source_.keeper, Validate::trusted);
     return file;
   }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "graph/io/checksum.hpp"
@@ -166,6 +167,23 @@ TEST_F(weft_files, repeated_edge_ids_are_refused) {
   array<EdgeId>("edge_ids")[8] = array<EdgeId>("edge_ids")[9];
   seal_section("edge_ids");
   expect_sealed_refused(ErrorCode::invalid_file, {"edge_ids["});
+}
+
+TEST_F(weft_files, edge_ids_with_the_sum_of_a_permutation_are_refused_as_well) {
+  const std::span ids(array<EdgeId>("edge_ids"), 200);
+  const auto low = std::ranges::find(ids, 70), high = std::ranges::find(ids, 140);
+  *low += 1;
+  *high -= 1;
+  seal_section("edge_ids");
+  expect_sealed_refused(ErrorCode::invalid_file, {"edge_ids[", "an earlier edge has that id"});
+}
+
+TEST_F(weft_files, an_edge_id_out_of_range_with_a_valid_checksum_is_named) {
+  for (const EdgeId wrong : {EdgeId{-1}, EdgeId{200}}) {
+    array<EdgeId>("edge_ids")[8] = wrong;
+    seal_section("edge_ids");
+    expect_sealed_refused(ErrorCode::invalid_file, {"edge_ids[8]", std::to_string(wrong)});
+  }
 }
 
 TEST_F(weft_files, lying_counts_are_refused_without_allocating) {
