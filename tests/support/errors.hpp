@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <functional>
 #include <string>
@@ -23,10 +24,10 @@ inline bool names(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// One of `arguments` (separated by '|') must be named; the message must be one line.
-inline void expect_refused(const std::function<void()>& call, std::string_view arguments,
-                           ErrorCode code = ErrorCode::invalid_argument, const char* file = __builtin_FILE(),
-                           int line = __builtin_LINE()) {
+/// The call must end in a one-line Error of this code; `look` then sees its message.
+inline void expect_error(const std::function<void()>& call, ErrorCode code,
+                         const std::function<void(const std::string& message)>& look, const std::string& what,
+                         const char* file, int line) {
   const ::testing::ScopedTrace trace(file, line, "refused here");
   try {
     call();
@@ -34,6 +35,20 @@ inline void expect_refused(const std::function<void()>& call, std::string_view a
     const std::string message = error.what();
     EXPECT_EQ(name(error.code()), name(code)) << message;
     EXPECT_EQ(message.find('\n'), message.npos) << message;
+    look(message);
+    return;
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "expected a weft::Error that names " << what << ", got: " << error.what();
+    return;
+  }
+  ADD_FAILURE() << "expected an Error that names " << what << ", but the call went through";
+}
+
+/// One of `arguments` (separated by '|') must be named; the message must be one line.
+inline void expect_refused(const std::function<void()>& call, std::string_view arguments,
+                           ErrorCode code = ErrorCode::invalid_argument, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
+  const auto look = [arguments](const std::string& message) {
     bool named = false;
     for (std::size_t at = 0; at <= arguments.size();) {
       const std::size_t end = std::min(arguments.find('|', at), arguments.size());
@@ -41,12 +56,8 @@ inline void expect_refused(const std::function<void()>& call, std::string_view a
       at = end + 1;
     }
     EXPECT_TRUE(named) << "'" << message << "' does not name " << arguments;
-    return;
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "expected a weft::Error that names " << arguments << ", got: " << error.what();
-    return;
-  }
-  ADD_FAILURE() << "expected an Error that names " << arguments << ", but the call went through";
+  };
+  expect_error(call, code, look, std::string(arguments), file, line);
 }
 
 }  // namespace weft::test

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/dispatch.hpp"
+#include "support/errors.hpp"
 #include "weft/io.hpp"
 
 namespace weft::test {
@@ -62,19 +63,12 @@ inline std::string get(const std::string& path) {
 inline void expect_file_error(const std::function<void()>& call, const std::string& path, ErrorCode code,
                               const std::vector<std::string>& parts, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
-  const ::testing::ScopedTrace trace(file, line, "refused here");
-  try {
-    call();
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    EXPECT_EQ(name(error.code()), name(code)) << message;
-    EXPECT_EQ(message.find('\n'), message.npos) << message;
+  const auto look = [&](const std::string& message) {
     EXPECT_NE(message.find(path), message.npos) << message;
     for (const std::string& part : parts)
       EXPECT_NE(message.find(part), message.npos) << message << "\n lacks: " << part;
-    return;
-  }
-  ADD_FAILURE() << "accepted: " << path;
+  };
+  expect_error(call, code, look, path, file, line);
 }
 
 inline void expect_unreadable(const std::string& path, ErrorCode code, const std::vector<std::string>& parts,
