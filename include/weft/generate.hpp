@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/graph.hpp"
+#include "weft/progress.hpp"
 
 namespace weft {
 
@@ -48,12 +49,13 @@ struct StarSpec {  // every other node points at node 0
   std::int64_t nodes = 100'000;
 };
 
-Graph generate(const RmatSpec& spec);
-Graph generate(const PowerlawSpec& spec);
-Graph generate(const GridSpec& spec);
-Graph generate(const MoleculesSpec& spec);
-Graph generate(const UniformSpec& spec);
-Graph generate(const StarSpec& spec);
+// `progress`, if given, hears how far the work has come.
+Graph generate(const RmatSpec& spec, const Progress& progress = {});
+Graph generate(const PowerlawSpec& spec, const Progress& progress = {});
+Graph generate(const GridSpec& spec, const Progress& progress = {});
+Graph generate(const MoleculesSpec& spec, const Progress& progress = {});
+Graph generate(const UniformSpec& spec, const Progress& progress = {});
+Graph generate(const StarSpec& spec, const Progress& progress = {});
 
 /// One dataset of the papers' tables: its published counts, and the shape of its stand-in.
 struct KnownDataset {
@@ -71,7 +73,7 @@ struct Generated {
 
 /// KIND:key=value,... as on the command line: "rmat:scale=21,edge_factor=16,seed=1", "star:nodes=10",
 /// "like:arxiv". An unknown kind, key or value is an Error that lists what exists.
-Generated generate(std::string_view spec);
+Generated generate(std::string_view spec, const Progress& progress = {});
 /// Whether the text starts with a generator's name and a colon.
 bool is_generator_spec(std::string_view text);
 

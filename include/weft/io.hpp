@@ -2,12 +2,12 @@
 // from the content first and the name second. A write goes to a temporary file and is renamed.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/graph.hpp"
+#include "weft/progress.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft {
@@ -20,9 +20,6 @@ struct GraphFile {
   std::string format;  // "weft", "npz", "mtx", "csr", "generated"
   std::string note;    // what a reader should say to a person: "synthetic stand-in for ..."
 };
-
-/// Told now and then how far long work has come; `total` is 0 where it is not known.
-using Progress = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
 
 struct ReadOptions {
   Progress progress = {};

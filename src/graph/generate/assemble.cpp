@@ -35,7 +35,7 @@ void EdgeBuckets::allocate() {
   edges_ = Buffer<Edge>(total, "drawn edges");
 }
 
-Graph EdgeBuckets::finish() {
+Graph EdgeBuckets::finish(Ticker& ticker) {
   const int threads = default_threads();
   Buffer<EdgeId> offsets = zero_offsets(nodes_);
   Buffer<NodeId> sorted(edges_.size(), "a generated graph's columns");
@@ -55,6 +55,7 @@ Graph EdgeBuckets::finish() {
       std::sort(from, to);
       length[i] = std::unique(from, to) - from;
     }
+    ticker.add(end - begin);
   });
   edges_ = {};
   const EdgeId kept = counts_to_offsets({offsets.data(), offsets.size()});

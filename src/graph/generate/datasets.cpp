@@ -136,14 +136,15 @@ StandIn stand_in(std::string_view name, std::uint64_t seed) {
   return std::visit(ShapeOf{dataset.known, seed}, dataset.shape);
 }
 
-Graph generate_stand_in(const StandIn& shape) {
+Graph generate_stand_in(const StandIn& shape, const Progress& progress) {
   struct Generate {
-    Graph operator()(const LatticeShape& s) const { return generate_lattice(s); }
-    Graph operator()(const MoleculesShape& s) const { return generate_molecules(s); }
-    Graph operator()(const PowerlawSpec& s) const { return generate(s); }
-    Graph operator()(const RmatSpec& s) const { return generate(s); }
+    const Progress& progress;
+    Graph operator()(const LatticeShape& s) const { return generate_lattice(s, progress); }
+    Graph operator()(const MoleculesShape& s) const { return generate_molecules(s, progress); }
+    Graph operator()(const PowerlawSpec& s) const { return generate(s, progress); }
+    Graph operator()(const RmatSpec& s) const { return generate(s, progress); }
   };
-  return std::visit(Generate{}, shape);
+  return std::visit(Generate{progress}, shape);
 }
 
 }  // namespace weft::generator

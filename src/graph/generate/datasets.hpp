@@ -15,6 +15,6 @@ using StandIn = std::variant<PowerlawSpec, RmatSpec, LatticeShape, MoleculesShap
 /// An Error that lists the names where there is no such dataset.
 KnownDataset find_dataset(std::string_view name);
 StandIn stand_in(std::string_view name, std::uint64_t seed);
-Graph generate_stand_in(const StandIn& shape);
+Graph generate_stand_in(const StandIn& shape, const Progress& progress = {});
 
 }  // namespace weft::generator

@@ -13,7 +13,7 @@ namespace weft {
 
 using namespace generator;
 
-Graph generate(const GridSpec& spec) {
+Graph generate(const GridSpec& spec, const Progress& progress) {
   constexpr std::int64_t max_side = 46'340;  // the largest whose square fits a NodeId
   WEFT_CHECK(spec.side >= 1 && spec.side <= max_side, invalid_argument,
              "grid: side={} is out of range: expected 1 to {}", spec.side, max_side);
@@ -31,13 +31,13 @@ Graph generate(const GridSpec& spec) {
     std::array<NodeId, 4> row;
     return neighbours(i, row.data());
   };
-  return graph_from_rows(side * side, length, neighbours);
+  return graph_from_rows(side * side, progress, length, neighbours);
 }
 
-Graph generate(const StarSpec& spec) {
+Graph generate(const StarSpec& spec, const Progress& progress) {
   check_nodes("star", spec.nodes);
   return graph_from_rows(
-      spec.nodes, [&](std::int64_t i) { return i == 0 ? spec.nodes - 1 : 0; },
+      spec.nodes, progress, [&](std::int64_t i) { return i == 0 ? spec.nodes - 1 : 0; },
       [&](std::int64_t i, NodeId* out) {
         if (i == 0) std::iota(out, out + spec.nodes - 1, NodeId{1});
       });
@@ -55,7 +55,7 @@ std::int64_t integer_root(std::int64_t n) {
 
 }  // namespace
 
-Graph generate_lattice(const LatticeShape& shape) {
+Graph generate_lattice(const LatticeShape& shape, const Progress& progress) {
   constexpr int links = 4;
   const std::int64_t nodes = shape.nodes;
   const std::int64_t width = std::max<std::int64_t>(3, integer_root(nodes));      // 3: the four steps stay different
@@ -84,7 +84,7 @@ Graph generate_lattice(const LatticeShape& shape) {
     std::array<NodeId, 2 * links> row;
     return neighbours(i, row.data());
   };
-  return graph_from_rows(nodes, length, neighbours);
+  return graph_from_rows(nodes, progress, length, neighbours);
 }
 
 }  // namespace generator

@@ -79,12 +79,13 @@ std::int64_t count_molecules(const MoleculesShape& shape) {
   return static_cast<std::int64_t>(molecule_starts(shape).size()) - 1;
 }
 
-Graph generate_molecules(const MoleculesShape& shape) {
+Graph generate_molecules(const MoleculesShape& shape, const Progress& progress) {
   const int threads = default_threads();
   const std::vector<NodeId> starts = molecule_starts(shape);
   const auto count = static_cast<std::int64_t>(starts.size()) - 1;
   // Rings are shared out by atoms; cutting off the running total gives away exactly all of them.
   const auto rings_before = [&](std::int64_t m) { return shape.rings * starts[m] / shape.nodes; };
+  Ticker ticker(progress, count, 2);
   const auto each = [&](auto&& visit) {
     parallel_ranges(threads, count, 64, [&](std::int64_t begin, std::int64_t end) {
       Molecule molecule;
@@ -92,6 +93,7 @@ Graph generate_molecules(const MoleculesShape& shape) {
         molecule.build(shape, m, starts[m + 1] - starts[m], rings_before(m + 1) - rings_before(m));
         for (NodeId i = starts[m]; i < starts[m + 1]; ++i) visit(molecule, starts[m], i);
       }
+      ticker.add(end - begin);
     });
   };
   Buffer<EdgeId> offsets = zero_offsets(shape.nodes);
@@ -108,7 +110,7 @@ Graph generate_molecules(const MoleculesShape& shape) {
 
 namespace weft {
 
-Graph generate(const MoleculesSpec& spec) {
+Graph generate(const MoleculesSpec& spec, const Progress& progress) {
   generator::check_nodes("molecules", spec.nodes);
   // Carbon's four bonds, rings of five and six atoms, one for every twelve atoms: about 2.08 edges a node.
   return generator::generate_molecules({.nodes = spec.nodes,
@@ -118,7 +120,8 @@ Graph generate(const MoleculesSpec& spec) {
                                         .max_bonds = 4,
                                         .ring_from = 4,
                                         .ring_to = 5,
-                                        .seed = spec.seed});
+                                        .seed = spec.seed},
+                                       progress);
 }
 
 }  // namespace weft

@@ -182,7 +182,7 @@ PowerlawSpec resolved(const PowerlawSpec& spec) {
 
 }  // namespace generator
 
-Graph generate(const PowerlawSpec& asked) {
+Graph generate(const PowerlawSpec& asked, const Progress& progress) {
   using namespace generator;
   const PowerlawSpec spec = resolved(asked);
   const Buffer<NodeId> degrees =
@@ -198,14 +198,18 @@ Graph generate(const PowerlawSpec& asked) {
   const int threads = default_threads();
   std::vector<Picked> scratch;
   for (int t = 0; t < threads; ++t) scratch.emplace_back(spec.nodes, static_cast<std::int64_t>(spec.max_degree));
+  Ticker ticker(progress, spec.edges);
   constexpr std::int64_t rows = 64;  // a task: hub rows take long, so tasks are small
   parallel_tasks(threads, (spec.nodes + rows - 1) / rows, [&](std::int64_t task, int thread) {
     Picked& picked = scratch[thread];
     const std::int64_t end = std::min(spec.nodes, (task + 1) * rows);
+    std::int64_t edges = 0;
     for (std::int64_t i = task * rows; i < end; ++i) {
       wiring.collect(i, picked);
       picked.drain(cols.data() + offsets[wiring.id(i)]);
+      edges += picked.size();
     }
+    ticker.add(edges);
   });
   return own_graph(std::move(offsets), std::move(cols));
 }

@@ -34,7 +34,7 @@ std::uint64_t threshold(double share) { return static_cast<std::uint64_t>(std::m
 
 }  // namespace
 
-Graph generate(const RmatSpec& spec) {
+Graph generate(const RmatSpec& spec, const Progress& progress) {
   check(spec);
   const std::int64_t nodes = std::int64_t{1} << spec.scale;
   const auto draws = static_cast<std::int64_t>(spec.edge_factor * static_cast<double>(nodes));
@@ -42,7 +42,7 @@ Graph generate(const RmatSpec& spec) {
   const std::uint64_t upper = threshold(spec.a + spec.b);
   const std::uint64_t upper_or_left = threshold(spec.a + spec.b + spec.c);
   const Permutation scramble(nodes, spec.seed, Stream::ids);
-  return graph_from_draws(nodes, draws, [&](std::int64_t k) {
+  return graph_from_draws(nodes, draws, progress, [&](std::int64_t k) {
     const std::uint64_t key = sequence_key(spec.seed, Stream::quadrant, k);
     std::uint64_t row = 0, col = 0, word = 0;
     for (int level = 0; level < spec.scale; ++level) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "weft/graph.hpp"
+#include "weft/progress.hpp"
 
 namespace weft::generator {
 
@@ -27,8 +28,8 @@ struct MoleculesShape {
   std::uint64_t seed;
 };
 
-Graph generate_lattice(const LatticeShape& shape);
-Graph generate_molecules(const MoleculesShape& shape);
+Graph generate_lattice(const LatticeShape& shape, const Progress& progress = {});
+Graph generate_molecules(const MoleculesShape& shape, const Progress& progress = {});
 /// How many of them generate_molecules makes.
 std::int64_t count_molecules(const MoleculesShape& shape);
 

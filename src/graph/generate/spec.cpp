@@ -127,11 +127,11 @@ std::string canonical(std::string_view kind, const Fields& known) {
 }
 
 template <class Spec>
-Generated generate_from(std::string_view kind, std::string_view options) {
+Generated generate_from(std::string_view kind, std::string_view options, const Progress& progress) {
   Spec spec;
   parse_options(kind, options, fields(spec));
   if constexpr (std::is_same_v<Spec, PowerlawSpec>) spec = resolved(spec);
-  return {generate(spec), canonical(kind, fields(spec))};
+  return {generate(spec, progress), canonical(kind, fields(spec))};
 }
 
 // 1234567 as 1,234,567.
@@ -141,7 +141,7 @@ std::string grouped(std::int64_t value) {
   return text;
 }
 
-Generated generate_like(std::string_view, std::string_view text) {
+Generated generate_like(std::string_view, std::string_view text, const Progress& progress) {
   const std::size_t comma = text.find(',');
   const KnownDataset known = find_dataset(text.substr(0, comma));
   LikeOptions options;
@@ -151,7 +151,7 @@ Generated generate_like(std::string_view, std::string_view text) {
     parse_options("like", text.substr(comma + 1), fields(options));
   }
   return {
-      generate_stand_in(stand_in(known.name, options.seed)),
+      generate_stand_in(stand_in(known.name, options.seed), progress),
       fmt::format("synthetic stand-in for {} (published counts: {} nodes, {} edges, {}); degrees and communities are "
                   "made up; like:{},seed={}",
                   known.name, grouped(known.nodes), grouped(known.edges), known.source, known.name, options.seed)};
@@ -159,7 +159,7 @@ Generated generate_like(std::string_view, std::string_view text) {
 
 struct Kind {
   std::string_view name;
-  Generated (*make)(std::string_view kind, std::string_view options);
+  Generated (*make)(std::string_view kind, std::string_view options, const Progress& progress);
 };
 constexpr auto kinds = std::to_array<Kind>({{"rmat", generate_from<RmatSpec>},
                                             {"powerlaw", generate_from<PowerlawSpec>},
@@ -178,7 +178,7 @@ const Kind* find_kind(std::string_view spec) {
 
 }  // namespace
 
-Generated generate(std::string_view spec) {
+Generated generate(std::string_view spec, const Progress& progress) {
   const Kind* kind = find_kind(spec);
   if (kind == nullptr) {
     std::string names;
@@ -186,7 +186,7 @@ Generated generate(std::string_view spec) {
     fail(ErrorCode::invalid_argument, "'{}' names no generator: expected KIND:key=value,... with KIND one of {}", spec,
          names);
   }
-  return kind->make(kind->name, spec.substr(kind->name.size() + 1));
+  return kind->make(kind->name, spec.substr(kind->name.size() + 1), progress);
 }
 
 bool is_generator_spec(std::string_view text) { return find_kind(text) != nullptr; }

@@ -7,13 +7,13 @@
 
 namespace weft {
 
-Graph generate(const UniformSpec& spec) {
+Graph generate(const UniformSpec& spec, const Progress& progress) {
   using namespace generator;
   check_nodes("uniform", spec.nodes);
   check_edges("uniform", spec.edges, spec.nodes);
   const auto others = static_cast<std::uint64_t>(spec.nodes - 1);
   const Permutation slot(static_cast<std::uint64_t>(spec.nodes) * others, spec.seed, Stream::edge_slot);
-  return graph_from_draws(spec.nodes, spec.edges, [&](std::int64_t k) {
+  return graph_from_draws(spec.nodes, spec.edges, progress, [&](std::int64_t k) {
     const std::uint64_t pair = slot(k);
     const std::uint64_t row = pair / others;
     const std::uint64_t other = pair % others;

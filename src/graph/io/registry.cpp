@@ -149,7 +149,7 @@ GraphFile read_graph(const std::string& path, const ReadOptions& options) {
 
 GraphFile open_graph(const std::string& source, const ReadOptions& options) {
   if (is_generator_spec(source)) {
-    Generated generated = generate(std::string_view(source));
+    Generated generated = generate(std::string_view(source), options.progress);
     return {std::move(generated.graph), {}, source, "generated", std::move(generated.description)};
   }
   WEFT_CHECK(io::path_exists(source), io,
