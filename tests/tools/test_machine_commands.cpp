@@ -1,5 +1,6 @@
 // doctor and explain.
 #include "command_runner.hpp"
+#include "options.hpp"
 #include "weft/context.hpp"
 
 namespace weft::test {
@@ -25,6 +26,14 @@ TEST(doctor, json_carries_the_self_test) {
   }
   EXPECT_GT(json["memory"]["bytes"].get<double>(), 0);
   EXPECT_GE(json["formats"].size(), 4u);
+}
+
+TEST(device_line, says_why_a_gpu_was_passed_over) {
+  const CudaDevice gpu{.index = 0, .name = "H100"};
+  EXPECT_EQ(tool::gpu_note(false, {}, "not built", false), "; this build has no CUDA");
+  EXPECT_EQ(tool::gpu_note(false, {}, "not built", true), "; a GPU is present, but this build has no CUDA");
+  EXPECT_EQ(tool::gpu_note(true, {}, "no driver", false), "; no GPU: no driver");
+  EXPECT_EQ(tool::gpu_note(true, {gpu}, "", true), "; a GPU is present (H100), but weft has no CUDA kernels yet");
 }
 
 TEST(explain, chooses_one_candidate_and_says_why) {

@@ -142,6 +142,7 @@ void print(const Findings& found) {
   line("huge pages",
        or_unknown(m.huge_pages) + (m.huge_pages == "never" ? " (madvise would make large gathers faster)" : ""));
   if (found.gpus.empty()) line("cuda", (built_with_cuda() ? "built in, no GPU: " : "none: ") + found.no_gpu);
+  if (!built_with_cuda() && has_gpu_driver()) line("gpu", "present, not used: this build has no CUDA");
   for (const CudaDevice& d : found.gpus)
     line("cuda", fmt::format("cuda:{} {}, sm_{}, {}", d.index, d.name, d.compute_capability,
                              bytes_text(static_cast<double>(d.memory_bytes))));

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -107,6 +108,12 @@ Machine this_machine() {
   utsname name{};
   if (uname(&name) == 0) machine.system = fmt::format("{} {} {}", name.sysname, name.release, name.machine);
   return machine;
+}
+
+bool has_gpu_driver() {
+  std::error_code ignored;
+  return std::filesystem::exists("/dev/nvidia0", ignored) ||
+         std::filesystem::exists("/proc/driver/nvidia/gpus", ignored);
 }
 
 std::string compiler_text() {

@@ -24,6 +24,8 @@ struct Machine {
 };
 
 Machine this_machine();
+/// Whether the system shows an NVIDIA GPU; needs no CUDA in this build.
+bool has_gpu_driver();
 /// "GCC 12.2.0", of this very program.
 std::string compiler_text();
 /// Processes that wanted to run over the last minute; 0 where the system does not say.

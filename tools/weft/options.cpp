@@ -15,6 +15,7 @@
 #include "progress.hpp"
 #include "weft/generate.hpp"
 
+#include "machine.hpp"
 namespace weft::tool {
 namespace {
 
@@ -112,12 +113,16 @@ Context pick_context(const std::string& device, std::int64_t threads) {
 
 std::string device_line(const Context& context) {
   if (context.device().kind != DeviceKind::cpu) return "device: " + to_string(context.device());
-  std::string line = fmt::format("device: cpu ({} thread{}, {})", context.threads(), context.threads() == 1 ? "" : "s",
-                                 cpu::cpu_target());
-  if (!built_with_cuda()) return line + "; this build has no CUDA";
   std::string why;
-  if (cuda_devices(&why).empty()) return line + "; no GPU: " + why;
-  return line;
+  const auto gpus = cuda_devices(&why);
+  return fmt::format("device: cpu ({} thread{}, {}){}", context.threads(), context.threads() == 1 ? "" : "s",
+                     cpu::cpu_target(), gpu_note(built_with_cuda(), gpus, why, has_gpu_driver()));
+}
+
+std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver) {
+  if (!built) return driver ? "; a GPU is present, but this build has no CUDA" : "; this build has no CUDA";
+  if (gpus.empty()) return "; no GPU: " + why;
+  return fmt::format("; a GPU is present ({}), but weft has no CUDA kernels yet", gpus.front().name);
 }
 
 std::string json_text(const nlohmann::json& json) {

@@ -48,6 +48,8 @@ std::string device_line(const Context& context);
 
 /// Indented; bytes that are no UTF-8, as file names may hold, become replacement characters.
 std::string json_text(const nlohmann::json& json);
+/// What device_line adds about GPUs where the CPU was taken; `driver`: the system shows one, whatever weft can use.
+std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver);
 /// To a temporary file beside `path`, then renamed.
 void save_text(const std::string& path, std::string_view text);
 
