@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/names.hpp"
+#include "core/nearest.hpp"
 #include "support/errors.hpp"
 #include "weft/types.hpp"
 #include "weft/version.hpp"
@@ -88,6 +91,27 @@ TEST(version, is_the_one_of_the_header) {
   EXPECT_EQ(version(), std::to_string(WEFT_VERSION_MAJOR) + "." + std::to_string(WEFT_VERSION_MINOR) + "." +
                            std::to_string(WEFT_VERSION_PATCH));
   EXPECT_FALSE(build_commit().empty());
+}
+
+TEST(nearest, finds_what_was_mistyped_and_nothing_far_off) {
+  const std::vector<std::string_view> names{"doctor", "info", "convert", "generate", "explain", "bench"};
+  EXPECT_EQ(nearest("benhc", names), "bench");
+  EXPECT_EQ(nearest("inof", names), "info");
+  EXPECT_EQ(nearest("generator", names), "generate");
+  EXPECT_EQ(nearest("convret", names), "convert");
+  EXPECT_EQ(nearest("nonsense", names), "");
+  EXPECT_EQ(nearest("", names), "");
+  EXPECT_EQ(nearest("x", std::vector<std::string_view>{}), "");
+}
+
+TEST(nearest, counts_changes_insertions_omissions_and_swaps_once) {
+  EXPECT_EQ(typing_distance("rmat", "rmat"), 0u);
+  EXPECT_EQ(typing_distance("rmta", "rmat"), 1u);
+  EXPECT_EQ(typing_distance("rmt", "rmat"), 1u);
+  EXPECT_EQ(typing_distance("rmaat", "rmat"), 1u);
+  EXPECT_EQ(typing_distance("Rmat", "rmat"), 1u);
+  EXPECT_EQ(typing_distance("", "rmat"), 4u);
+  EXPECT_EQ(typing_distance("rmat", ""), 4u);
 }
 
 }  // namespace

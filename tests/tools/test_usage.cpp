@@ -36,10 +36,21 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
   };
   const std::vector<Case> cases{
       {{}, "--help"},
+      {{}, "no command was given: commands are doctor, info, convert, generate, explain, bench"},
       {{"frobnicate"}, "--help"},
+      {{"frobnicate"}, "unknown command 'frobnicate': commands are doctor, info"},
+      {{"benhc", "spmm"}, "unknown command 'benhc': did you mean bench? commands are"},
       {{"--frobnicate"}, "--help"},
+      {{"--versoin"}, "unknown option '--versoin': did you mean --version?"},
       {{"info"}, "weft info --help"},
+      {{"info"}, "GRAPH is missing: a graph file"},
       {{"info", "a", "b"}, "weft info --help"},
+      {{"info", "a", "b"}, "argument 'b' is one too many"},
+      {{"info", "star:nodes=5", "--jsno"}, "unknown option '--jsno': did you mean --json?"},
+      {{"info", "star"}, "GRAPH 'star' is no file: the generator 'star' takes its parameters behind a colon, as in"},
+      {{"info", "cora"}, "did you mean like:cora?"},
+      {{"info", "Rmat:scale=3"}, "did you mean rmat:scale=3?"},
+      {{"info", "like:arxvi"}, "like: dataset 'arxvi' is not known: did you mean arxiv? expected one of aifb"},
       {{"info", "star:nodes=5", "--frobnicate"}, "--frobnicate"},
       {{"info", "rmat:frobnicate=1"}, "frobnicate"},
       {{"info", "star:nodes=abc"}, "abc"},
@@ -47,9 +58,20 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"convert", "star:nodes=5"}, "weft convert --help"},
       {{"convert", "star:nodes=5", "x.frob"}, ".weft"},
       {{"convert", "star:nodes=5", "x.weft", "--self-loops", "maybe"}, "maybe"},
+      {{"convert", "star:nodes=5", "x.weft", "--self-loops", "maybe"}, "expected keep, add or remove"},
+      {{"convert", "star:nodes=5", "x.weft", "--self-loops"}, "--self-loops has no value: what becomes of"},
       {{"generate"}, "SPEC"},
       {{"generate", "star:nodes=5"}, "-o"},
+      {{"generate", "star"},
+       "SPEC 'star' is not valid: the generator 'star' takes its parameters behind a colon, as in star:nodes=100000"},
+      {{"generate", "like", "-o", "x.weft"}, "as in like:cora"},
+      {{"generate", "rmta:scale=3", "-o", "x.weft"}, "did you mean rmat:scale=3?"},
+      {{"generate", "rmat:scale=99", "-o", "x.weft"}, "weft: rmat: scale=99 is out of range: expected 1 to 30"},
+      {{"generate", "rmat:scale=-1", "-o", "x.weft"}, "weft: rmat: scale=-1 is out of range: expected 1 to 30"},
+      {{"generate", "rmat:scale=abc", "-o", "x.weft"}, "weft: rmat: scale='abc' is not valid: expected a whole number"},
+      {{"generate", "star:nodes=5", "x.weft"}, "argument 'x.weft' is one too many"},
       {{"generate", "nothing:nodes=5", "-o", "x.weft"}, "nothing:nodes=5"},
+      {{"generate", "nothing:nodes=5", "-o", "x.weft"}, "weft generate --list"},
       {{"generate", "star:nodes=5", "-o", "x.frob"}, ".weft"},
       {{"explain", "spmm", "star:nodes=5"}, "--width"},
       {{"explain", "spmm", "star:nodes=5", "--width", "16,32"}, "16,32"},
@@ -57,6 +79,14 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"explain", "spmm", "star:nodes=5", "--width", "1048576", "--heads", "2"}, "2097152"},
       {{"explain", "frob", "star:nodes=5", "--width", "8"}, "frob"},
       {{"explain", "spmm", "star:nodes=5", "--width", "8", "--policy", "frob=1"}, "frob"},
+      {{"explain", "spmm", "star:nodes=5", "--width", "8", "--policy", "frob=1"}, "expected schedule, tasks"},
+      {{"explain", "frob"}, "OP: operator 'frob' is not known: expected one of spmm, sddmm"},
+      {{"explain", "spmm"}, "GRAPH is missing: a graph file or a SPEC"},
+      {{"bench", "frob"}, "OP: operator 'frob' is not known: expected one of spmm, sddmm"},
+      {{"bench", "like:cora", "--width", "8"}, "OP: operator 'like:cora' is not known"},
+      {{"bench"}, "OP is missing: spmm, sddmm"},
+      {{"bench", "spmm", "star:nodes=5", "--width"}, "--width has no value: features a node"},
+      {{"bench", "spmm", "star:nodes=5", "--widht", "8"}, "unknown option '--widht': did you mean --width?"},
       {{"bench", "spmm"}, "GRAPH"},
       {{"bench", "spmm", "star:nodes=5"}, "--width"},
       {{"bench", "spmm", "star:nodes=5", "--width", "0"}, "'0'"},
@@ -66,6 +96,7 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"bench", "spmm", "star:nodes=5", "--width", "99999999999999999999"}, "99999999999999999999"},
       {{"bench", "frob", "star:nodes=5", "--width", "8"}, "frob"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "f8"}, "f8"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "f17"}, "'f17': expected f32, f16, bf16 or f64"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "i32"}, "i32"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--device", "tpu"}, "tpu"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--heads", "0"}, "--heads"},
@@ -121,6 +152,15 @@ TEST(usage, outputs_that_cannot_be_written_end_with_one) {
   expect_complaint(
       run_weft({"bench", "spmm", "star:nodes=5", "--width", "4", "--repeat", "1", "--report", nowhere + ".html"}), 1,
       nowhere);
+}
+
+TEST(usage, outputs_are_tried_before_any_work) {
+  const Folder folder;
+  const std::string nowhere = folder / "no/such/folder/out", missing = folder / "missing.mtx";
+  expect_complaint(run_weft({"convert", missing, nowhere + ".weft"}), 1, nowhere);
+  expect_complaint(run_weft({"bench", "spmm", missing, "--width", "4", "--json", nowhere + ".json"}), 1, nowhere);
+  expect_complaint(run_weft({"convert", missing, folder / "out.weft"}), 1, missing);
+  EXPECT_TRUE(std::filesystem::is_empty(folder / ""));
 }
 
 TEST(usage, a_full_standard_output_is_a_failure) {

@@ -138,6 +138,8 @@ void print_notes(std::FILE* file, const Record& record) {
 
 int run(const Options& options, const std::string& command) {
   Request request = read(options);
+  for (const std::string& path : {options.json, options.report})
+    if (!path.empty() && path != "-") check_savable(path);
   Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" ? stderr : stdout;
@@ -214,7 +216,7 @@ Command add_bench(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app =
       root.add_subcommand("bench", "Time an operator, its result checked, beside the gather floor and peers");
-  app->add_option("OP", options->op, "spmm, sddmm, spmv, softmax, attention or segment")->required();
+  add_operator(*app, options->op);
   app->add_option("GRAPH", options->sources, "Graph files or SPECs")->required();
   app->add_option("--width", options->width, "Features a node (a head) has: K or K,K,..");
   app->add_option("--dtype", options->dtype, "Storage types: f32, f16, bf16, f64, or several as T,T,..")

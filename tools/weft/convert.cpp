@@ -46,12 +46,13 @@ class Pipeline {
 };
 
 SelfLoops parse_self_loops(const std::string& text) {
+  if (text == "keep") return SelfLoops::keep;
   if (text == "add") return SelfLoops::add;
   if (text == "remove") return SelfLoops::remove;
-  return SelfLoops::keep;
+  throw UsageError(fmt::format("--self-loops is '{}': expected keep, add or remove", text));
 }
 
-void clean(Pipeline& pipeline, const Options& options) {
+void clean(Pipeline& pipeline, const Options& options, SelfLoops loops) {
   // Parallel edges first, so that symmetrising meets each direction once. Of an edge and its reverse
   // that are both there already, both stay as they are: their values are not added up.
   if (!options.keep_duplicates) {
@@ -62,21 +63,21 @@ void clean(Pipeline& pipeline, const Options& options) {
     const Duplicates how = options.keep_duplicates ? Duplicates::keep : Duplicates::drop;
     pipeline.apply("reverse edges added", symmetrise(pipeline.graph(), how), how);
   }
-  const SelfLoops loops = parse_self_loops(options.self_loops);
   if (loops != SelfLoops::keep)
     pipeline.apply(loops == SelfLoops::add ? "self-loops added" : "self-loops removed",
                    with_self_loops(pipeline.graph(), loops), Duplicates::keep);
 }
 
 int run(const Options& options) {
-  check_writable_name(options.out);
+  const SelfLoops loops = parse_self_loops(options.self_loops);
+  check_output(options.out);
   const Stopwatch watch;
   GraphFile file = open_source(options.in);
   const double read_seconds = watch.seconds();
   const std::string note = file.note, format = file.format;
   const std::int64_t edges_read = file.graph.num_edges();
   Pipeline pipeline(std::move(file));
-  clean(pipeline, options);
+  clean(pipeline, options, loops);
   const double clean_seconds = watch.seconds() - read_seconds;
   {
     ProgressBar bar;
@@ -132,7 +133,6 @@ Command add_convert(CLI::App& root) {
       ->required();
   app->add_flag("--symmetric", options->symmetric, "Give every edge its reverse");
   app->add_option("--self-loops", options->self_loops, "What becomes of self-loops: keep, add (one a node) or remove")
-      ->check(CLI::IsMember({"keep", "add", "remove"}))
       ->capture_default_str();
   app->add_flag("--keep-duplicates", options->keep_duplicates,
                 "Keep parallel edges; without it they become one edge whose value is the sum of theirs");

@@ -122,7 +122,7 @@ int run(const Options& options) {
 Command add_explain(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("explain", "Show how an operator would run on a graph, and why");
-  app->add_option("OP", options->op, "spmm, sddmm, spmv, softmax, attention or segment")->required();
+  add_operator(*app, options->op);
   app->add_option("GRAPH", options->source, "A graph file or a SPEC")->required();
   app->add_option("--width", options->width, "Features a node (a head) has");
   app->add_option("--heads", options->heads, "Heads")->capture_default_str();

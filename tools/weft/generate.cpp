@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "generators.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "text.hpp"
@@ -18,21 +19,6 @@ namespace {
 struct Options {
   std::string spec, out;
   bool list = false, json = false;
-};
-
-struct Generator {
-  std::string_view form, meaning;
-};
-// The specifications' defaults are in include/weft/generate.hpp.
-constexpr Generator generators[] = {
-    {"rmat:scale=16,edge_factor=16,a=0.57,b=0.19,c=0.19,seed=1", "Graph500's recursive matrix, 2^scale nodes"},
-    {"powerlaw:nodes=100000,edges=1000000,exponent=2.3,max_degree=0,communities=0,inside=0.7,shuffled=1,seed=1",
-     "degrees from a power law, planted communities; max_degree=0 is 8 % of the nodes"},
-    {"grid:side=256", "side x side nodes, four neighbours each"},
-    {"molecules:nodes=100000,seed=1", "many small chains and rings"},
-    {"uniform:nodes=100000,edges=1000000,seed=1", "both ends of every edge drawn evenly"},
-    {"star:nodes=100000", "every node points at node 0"},
-    {"like:NAME", "a synthetic stand-in with the node and edge counts of a published dataset"},
 };
 
 int list(bool as_json) {
@@ -65,10 +51,14 @@ int list(bool as_json) {
 int run(const Options& options) {
   if (options.list) return list(options.json);
   if (options.spec.empty()) throw UsageError("SPEC is missing: name a generator, or list them with --list");
-  if (options.out.empty()) throw UsageError("-o OUT is missing: name the file to write");
-  if (!is_generator_spec(options.spec))
-    throw UsageError(fmt::format("SPEC '{}' names no generator: see weft generate --list", options.spec));
-  check_writable_name(options.out);
+  if (!is_generator_spec(options.spec)) {
+    const std::string meant = spec_suggestion(options.spec);
+    throw UsageError(meant.empty()
+                         ? fmt::format("SPEC '{}' names no generator: weft generate --list shows them", options.spec)
+                         : fmt::format("SPEC '{}' is not valid: {}", options.spec, meant));
+  }
+  if (options.out.empty()) throw UsageError("-o OUT is missing: name the file to write, such as graph.weft");
+  check_output(options.out);
   const Stopwatch watch;
   const GraphFile made = open_source(options.spec);
   const double seconds = watch.seconds();

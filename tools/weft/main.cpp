@@ -11,6 +11,7 @@
 #include <string>
 
 #include "command.hpp"
+#include "usage.hpp"
 #include "weft/error.hpp"
 #include "weft/version.hpp"
 
@@ -33,12 +34,6 @@ std::string hint(const CLI::App* command) {
   return command == nullptr ? " (see weft --help)" : " (see weft " + command->get_name() + " --help)";
 }
 
-// The innermost thing the user was asking for, so that the hint points at the right help.
-const CLI::App* asked_for(const CLI::App& root) {
-  const auto chosen = root.get_subcommands();
-  return chosen.empty() ? nullptr : chosen.front();
-}
-
 int run(int argc, char** argv) {
   CLI::App root{"weft: sparse kernels for graph neural networks", "weft"};
   root.set_version_flag("--version", fmt::format("weft {} ({})", weft::version(), weft::build_commit()));
@@ -54,7 +49,7 @@ int run(int argc, char** argv) {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);  // --help, --version
-    return complain(error.what() + hint(asked_for(root)), wrong_usage);
+    return complain(weft::tool::usage_text(root, error) + hint(weft::tool::asked_for(root)), wrong_usage);
   }
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;

@@ -3,19 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/check.hpp"
+#include "generators.hpp"
 #include "graph/io/atomic_writer.hpp"
 #include "kernels/cpu/target.hpp"
+#include "machine.hpp"
 #include "progress.hpp"
 #include "weft/generate.hpp"
 
-#include "machine.hpp"
 namespace weft::tool {
 namespace {
 
@@ -26,7 +29,29 @@ std::int64_t now_ns() {
       .count();
 }
 
+// The writer says why, its caller which file.
+template <class F>
+void naming(const std::string& path, const F& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    fail(error.code(), "cannot write '{}': {}", path, error.what());
+  }
+}
+
 }  // namespace
+
+void add_operator(CLI::App& app, std::string& text) {
+  const auto check = [](const std::string& given) -> std::string {
+    try {
+      parse_op_kind(given);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  app.add_option("OP", text, "spmm, sddmm, spmv, softmax, attention or segment")->required()->check(check);
+}
 
 std::vector<std::string> split_list(std::string_view option, std::string_view text) {
   std::vector<std::string> parts;
@@ -70,9 +95,10 @@ std::vector<std::int64_t> parse_widths(OpKind kind, std::int64_t heads, std::str
 std::vector<Dtype> parse_dtypes(std::string_view text) {
   std::vector<Dtype> dtypes;
   for (const std::string& part : split_list("--dtype", text)) {
-    dtypes.push_back(as_usage("--dtype", [&] { return parse_dtype(part); }));
-    if (!is_floating(dtypes.back()))
-      throw UsageError(fmt::format("--dtype is '{}': expected f32, f16, bf16 or f64", part));
+    constexpr std::array known{Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f64};
+    const auto at = std::ranges::find(known, part, [](Dtype dtype) { return name(dtype); });
+    if (at == known.end()) throw UsageError(fmt::format("--dtype is '{}': expected f32, f16, bf16 or f64", part));
+    dtypes.push_back(*at);
   }
   return dtypes;
 }
@@ -82,19 +108,22 @@ GraphFile open_source(const std::string& source, Validate validate) {
   const ReadOptions options{bar.callback(), validate};
   if (is_generator_spec(source)) {
     bar.announce("generating " + source + " ...");
-    return as_usage("graph", [&] { return open_graph(source, options); });
+    return as_usage("", [&] { return open_graph(source, options); });
   }
+  std::error_code ignored;
+  if (const std::string meant = spec_suggestion(source); !meant.empty() && !std::filesystem::exists(source, ignored))
+    throw UsageError(fmt::format("GRAPH '{}' is no file: {}", source, meant));
   return open_graph(source, options);
 }
 
-void check_writable_name(const std::string& path) {
+void check_output(const std::string& path) {
   std::string known, lower = path;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const GraphFormat& format : graph_formats()) {
     if (!format.writable) continue;
     for (const std::string_view ending : format.endings) {
-      if (lower.size() > ending.size() && lower.ends_with(ending)) return;
+      if (lower.size() > ending.size() && lower.ends_with(ending)) return check_savable(path);
       known += (known.empty() ? "" : ", ") + std::string(ending);
     }
   }
@@ -129,14 +158,16 @@ std::string json_text(const nlohmann::json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+void check_savable(const std::string& path) {
+  naming(path, [&] { io::AtomicWriter file(path); });
+}
+
 void save_text(const std::string& path, std::string_view text) {
-  try {
+  naming(path, [&] {
     io::AtomicWriter file(path);
     file.write(text);
     file.commit();
-  } catch (const Error& error) {  // the writer says why, its caller which file
-    fail(error.code(), "cannot write '{}': {}", path, error.what());
-  }
+  });
 }
 
 Stopwatch::Stopwatch() : begun_ns_(now_ns()) {}

@@ -16,17 +16,20 @@
 
 namespace weft::tool {
 
-/// What the library refuses as an argument is, coming from an option, wrong usage of the command.
+/// What the library refuses as an argument is, coming from an option, wrong usage of the command. `option` may be
+/// empty where the message names what it is about.
 template <class F>
 decltype(auto) as_usage(std::string_view option, F&& parse) {
   try {
     return parse();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
-    throw UsageError(std::string(option) + ": " + error.what());
+    throw UsageError((option.empty() ? "" : std::string(option) + ": ") + error.what());
   }
 }
 
+/// The argument OP, refused before anything else that may be missing.
+void add_operator(CLI::App& app, std::string& text);
 std::vector<std::string> split_list(std::string_view option, std::string_view text);
 /// A whole number in [low, high], all of the text.
 std::int64_t parse_count(std::string_view option, std::string_view text, std::int64_t low, std::int64_t high);
@@ -38,18 +41,20 @@ std::vector<Dtype> parse_dtypes(std::string_view text);
 
 /// A file or a SPEC, with a progress bar; a SPEC that does not parse is wrong usage.
 GraphFile open_source(const std::string& source, Validate validate = Validate::full);
-/// Ends with UsageError, before any work, where no writer exists for the name.
-void check_writable_name(const std::string& path);
+/// Before any work: UsageError where no graph writer exists for the name, Error where the file cannot be made.
+void check_output(const std::string& path);
 
 /// The device asked for, or the best there is where `device` is empty.
 Context pick_context(const std::string& device, std::int64_t threads);
 /// "device: cpu (2 threads, NEON); this build has no CUDA".
 std::string device_line(const Context& context);
+/// What device_line adds about GPUs where the CPU was taken; `driver`: the system shows one, whatever weft can use.
+std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver);
 
 /// Indented; bytes that are no UTF-8, as file names may hold, become replacement characters.
 std::string json_text(const nlohmann::json& json);
-/// What device_line adds about GPUs where the CPU was taken; `driver`: the system shows one, whatever weft can use.
-std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver);
+/// An Error, before any work, where no file can be made there.
+void check_savable(const std::string& path);
 /// To a temporary file beside `path`, then renamed.
 void save_text(const std::string& path, std::string_view text);
 

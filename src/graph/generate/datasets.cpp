@@ -1,10 +1,14 @@
 #include "graph/generate/datasets.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "core/check.hpp"
+#include "core/nearest.hpp"
 
 namespace weft::generator {
 namespace {
@@ -92,9 +96,11 @@ const Dataset& find(std::string_view name) {
   const auto at =
       std::find_if(datasets.begin(), datasets.end(), [&](const Dataset& d) { return d.known.name == name; });
   if (at != datasets.end()) return *at;
-  std::string names;
-  for (const Dataset& d : datasets) names.append(names.empty() ? "" : ", ").append(d.known.name);
-  fail(ErrorCode::invalid_argument, "like: dataset '{}' is not known: expected one of {}", name, names);
+  std::vector<std::string_view> names;
+  for (const Dataset& d : datasets) names.push_back(d.known.name);
+  const std::string_view meant = nearest(name, names);
+  fail(ErrorCode::invalid_argument, "like: dataset '{}' is not known: {}expected one of {}", name,
+       meant.empty() ? "" : fmt::format("did you mean {}? ", meant), fmt::join(names, ", "));
 }
 
 struct ShapeOf {
