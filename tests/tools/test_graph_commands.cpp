@@ -177,6 +177,15 @@ TEST(convert, symmetric_refuses_a_bipartite_graph) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out.weft"));
 }
 
+TEST(convert, speaks_of_changes_only_where_edges_came_or_went) {
+  const Folder folder;
+  write_text(folder / "small.mtx", small_mtx);
+  const std::string once = run_weft({"convert", folder / "small.mtx", folder / "once.weft"}).out;
+  EXPECT_NE(once.find("change   duplicates merged: 4 -> 3 edges"), std::string::npos) << once;
+  const std::string again = run_weft({"convert", folder / "once.weft", folder / "again.weft"}).out;
+  EXPECT_EQ(again.find("change"), std::string::npos) << again;
+}
+
 TEST(convert, may_write_over_the_file_it_reads) {
   const Folder folder;
   ASSERT_EQ(run_weft({"generate", "uniform:nodes=500,edges=4000,seed=1", "-o", folder / "g.weft"}).status, 0);

@@ -19,7 +19,7 @@ struct Options {
   bool symmetric = false, keep_duplicates = false, json = false;
 };
 
-/// The graph and its values, changed one step at a time; each step that changed something leaves a note.
+/// The graph and its values, changed one step at a time; each step leaves a note.
 class Pipeline {
  public:
   explicit Pipeline(GraphFile file) : graph_(std::move(file.graph)), values_(std::move(file.values)) {}
@@ -114,8 +114,9 @@ int run(const Options& options) {
                          grouped(graph.num_cols()), grouped(edges_read), seconds_text(read_seconds)));
   if (!note.empty()) print_line(stdout, "note     " + note);
   for (const auto& step : pipeline.steps())
-    print_line(stdout,
-               fmt::format("change   {}: {} -> {} edges", step.what, grouped(step.before), grouped(step.after)));
+    if (step.before != step.after)
+      print_line(stdout,
+                 fmt::format("change   {}: {} -> {} edges", step.what, grouped(step.before), grouped(step.after)));
   print_line(stdout,
              fmt::format("wrote    {}: {} edges{}, {} in {}", options.out, grouped(graph.num_edges()),
                          pipeline.values() ? fmt::format(" with {} values", name(pipeline.values().dtype())) : "",
