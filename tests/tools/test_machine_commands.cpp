@@ -32,7 +32,7 @@ TEST(device_line, says_why_a_gpu_was_passed_over) {
   const CudaDevice gpu{.index = 0, .name = "H100"};
   EXPECT_EQ(tool::gpu_note(false, {}, "not built", false), "; this build has no CUDA");
   EXPECT_EQ(tool::gpu_note(false, {}, "not built", true), "; a GPU is present, but this build has no CUDA");
-  EXPECT_EQ(tool::gpu_note(true, {}, "no driver", false), "; no GPU: no driver");
+  EXPECT_EQ(tool::gpu_note(true, {}, "this machine has no usable GPU", false), "; this machine has no usable GPU");
   EXPECT_EQ(tool::gpu_note(true, {gpu}, "", true), "; a GPU is present (H100), but weft has no CUDA kernels yet");
 }
 

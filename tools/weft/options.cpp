@@ -150,7 +150,7 @@ std::string device_line(const Context& context) {
 
 std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver) {
   if (!built) return driver ? "; a GPU is present, but this build has no CUDA" : "; this build has no CUDA";
-  if (gpus.empty()) return "; no GPU: " + why;
+  if (gpus.empty()) return "; " + why;
   return fmt::format("; a GPU is present ({}), but weft has no CUDA kernels yet", gpus.front().name);
 }
 
