@@ -63,6 +63,7 @@ Graph graph_from_rows(std::int64_t nodes, const Progress& progress, Length&& len
     for (std::int64_t i = begin; i < end; ++i) fill(i, cols.data() + offsets[i]);
     ticker.add(end - begin);
   });
+  ticker.end();
   return own_graph(std::move(offsets), std::move(cols));
 }
 
@@ -91,7 +92,9 @@ Graph graph_from_draws(std::int64_t nodes, std::int64_t draws, const Progress& p
   each([&](std::int64_t piece, Edge edge) { ++buckets.count(piece, edge.row); });
   buckets.allocate();
   each([&](std::int64_t piece, Edge edge) { buckets.put(piece, edge); });
-  return buckets.finish(ticker);
+  Graph graph = buckets.finish(ticker);
+  ticker.end();
+  return graph;
 }
 
 }  // namespace weft::generator

@@ -103,6 +103,7 @@ Graph generate_molecules(const MoleculesShape& shape, const Progress& progress) 
   each([&](const Molecule& molecule, NodeId base, NodeId i) {
     molecule.write(i - base, base, cols.data() + offsets[i]);
   });
+  ticker.end();
   return own_graph(std::move(offsets), std::move(cols));
 }
 

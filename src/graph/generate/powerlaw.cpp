@@ -211,6 +211,7 @@ Graph generate(const PowerlawSpec& asked, const Progress& progress) {
     }
     ticker.add(edges);
   });
+  ticker.end();
   return own_graph(std::move(offsets), std::move(cols));
 }
 

@@ -23,6 +23,10 @@ class Ticker {
     next_ = done + step_;
     progress_("generating", done / passes_, total_);
   }
+  /// The whole is done: told even where the other threads did it all.
+  void end() const {
+    if (progress_) progress_("generating", total_, total_);
+  }
 
  private:
   const Progress& progress_;
