@@ -15,7 +15,8 @@
 namespace weft {
 
 /// Edges a kernel sums in order before it unites partial sums pairwise: with 16 the error stays under
-/// (ceil(log2 degree) + 4) * 2^-23 of the absolute sum for any input.
+/// (ceil(log2 degree) + 4) * 2^-23 of the absolute sum for any input. Rows of a single feature have larger leaves of
+/// as many roundings (kernels/cpu/narrow-inl.hpp).
 inline constexpr std::int64_t block_edges = 16;
 /// A power of two times block_edges, so that a piece is a whole subtree of its row's summation tree.
 inline constexpr std::int64_t piece_edges = 1024;
@@ -130,6 +131,14 @@ struct Partition {
     return to.edge - from.edge + to.row - from.row;
   }
 };
+
+/// Calls body(runs, thread) for every task of the plan, on the plan's threads and in its order.
+template <class Body>
+void for_each_task(const Plan& plan, const GraphView& graph, Body&& body) {
+  parallel_tasks(
+      plan.threads, plan.partition->tasks(),
+      [&](std::int64_t task, int thread) { body(plan.partition->runs(graph, task), thread); }, task_order(plan));
+}
 
 Partition make_partition(const GraphView& graph, ScheduleKind schedule, std::int64_t tasks,
                          std::shared_ptr<const LongRows> long_rows);

@@ -102,7 +102,11 @@ PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t i
   base.pieces = long_rows->slots;
   base.graph = identity;
   const std::int64_t row_bytes = desc.heads * desc.width * static_cast<std::int64_t>(size_of(desc.dtype));
-  base.prefetch_edges = policy.prefetch_edges >= 0 ? policy.prefetch_edges : tuning::prefetch_edges(row_bytes);
+  // The loop over rows of one feature has none: its loads do not wait for one another.
+  const bool narrow = (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) && desc.heads * desc.width == 1;
+  base.prefetch_edges = narrow                       ? 0
+                        : policy.prefetch_edges >= 0 ? policy.prefetch_edges
+                                                     : tuning::prefetch_edges(row_bytes);
 
   const std::int64_t work = graph.num_edges + graph.num_rows;
   const std::int64_t smallest =
@@ -128,9 +132,11 @@ PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t i
                                      [](const auto& a, const auto& b) { return a.total_us < b.total_us; });
   best->chosen = true;
   report.reason = fmt::format(
-      "{} with {} tasks: lowest modelled time; the slowest thread has {:.2f} times the average work, {} of {} rows are "
+      "{} with {} task{}: lowest modelled time; the slowest thread has {:.2f} times the average work, {} of {} rows "
+      "are "
       "longer than {} edges and are cut",
-      name(best->plan.schedule), best->plan.tasks, best->imbalance, best->plan.long_rows, graph.num_rows, piece_edges);
+      name(best->plan.schedule), best->plan.tasks, best->plan.tasks == 1 ? "" : "s", best->imbalance,
+      best->plan.long_rows, graph.num_rows, piece_edges);
   return report;
 }
 

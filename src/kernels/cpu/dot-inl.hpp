@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
 
-/// Up to 16 * 4 vectors: four chains of at most 16 products, then a tree.
+/// Up to 64 vectors in four chains, the last few vectors on the first two: at most 18 products a chain. Then a tree.
 template <class D, class Term>
 HWY_INLINE hn::TFromD<D> reduce_chunk(D d, std::int64_t begin, std::int64_t end, Term&& term) {
   using Acc = hn::TFromD<D>;

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
 
-/// Up to block_edges edges of one row, for one head: everything a message may read.
+/// Some edges of one row, for one head: everything a message may read.
 template <class Storage, class Acc>
 struct Block {
   const NodeId* cols = nullptr;

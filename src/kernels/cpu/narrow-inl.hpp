@@ -53,13 +53,12 @@ HWY_INLINE Acc sum_narrow_run(const Stager<Storage, Acc>& stager, Block<Storage,
 
 /// All rows of one task.
 template <class Message, bool Ready, class Storage, class Acc>
-HWY_NOINLINE void sum_narrow_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish,
-                                  const Partition& partition, std::int64_t task, const RowScratch<Acc>& scratch,
-                                  Acc* staged) {
+HWY_NOINLINE void sum_narrow_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Runs& runs,
+                                  const RowScratch<Acc>& scratch, Acc* staged) {
   const bool direct = finish.is_copy();
   auto block = stager.start(staged);
   if constexpr (Ready) stager.template load<true>(block, 0, 0, 0, staged, nullptr);
-  for (const Run& run : partition.runs(stager.graph, task)) {
+  for (const Run& run : runs) {
     const Acc sum = sum_narrow_run<Message, Ready>(stager, block, run);
     if (run.slot >= 0) {
       *scratch.slot(run.slot) = sum;

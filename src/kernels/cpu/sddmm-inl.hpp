@@ -66,31 +66,52 @@ HWY_INLINE Acc dot_of(const Storage* a, bool a_vector, const Storage* b, bool b_
   });
 }
 
+/// Asks for the sources of edges further on.
+template <class Storage>
+struct SourcesAhead {
+  const NodeId* cols = nullptr;
+  EdgeId last = 0;
+  const Storage* data = nullptr;
+  std::int64_t stride = 0, bytes = 0;  // of a source; 0 bytes: nothing is asked for
+  int edges = 0;
+
+  SourcesAhead(const SddmmArgs& args, const Operand* source, const Plan& plan) {
+    if (source == nullptr || plan.prefetch_edges == 0) return;
+    cols = args.graph.cols;
+    last = args.graph.num_edges - 1;
+    data = static_cast<const Storage*>(source->data);
+    stride = source->row_stride;
+    bytes = ((args.heads - 1) * source->head_stride + (source->feature_stride != 0 ? args.width : 1)) *
+            static_cast<std::int64_t>(sizeof(Storage));
+    edges = plan.prefetch_edges;
+  }
+  HWY_INLINE void prefetch(EdgeId k) const {
+    if (bytes == 0) return;
+    const EdgeId ahead = k + edges < last ? k + edges : last;
+    prefetch_row(data + std::int64_t{cols[ahead]} * stride, bytes);
+  }
+};
+
 /// Dot products of a row's own vector with its sources', for the widths whose vectors all fit registers.
 template <int Count, class Storage, class Out>
 void dot_rows(const SddmmArgs& args, const Operand& at_row, const Operand& at_source, const Plan& plan) {
   const GraphView& g = args.graph;
   const FullTag<AccumulatorOf<Storage>> d;
+  const auto* rows = static_cast<const Storage*>(at_row.data);
   const auto* sources = static_cast<const Storage*>(at_source.data);
-  const std::int64_t bytes = args.width * static_cast<std::int64_t>(sizeof(Storage));
+  const SourcesAhead<Storage> further(args, &at_source, plan);
   Out* out = static_cast<Out*>(args.out.data);
-  parallel_tasks(
-      plan.threads, plan.partition->tasks(),
-      [&](std::int64_t task, int) HWY_ATTR {
-        for (const Run& run : plan.partition->runs(g, task)) {
-          if (run.begin == run.end) continue;
-          const DotWith<Count, decltype(d)> dot(d,
-                                                static_cast<const Storage*>(at_row.data) + run.row * at_row.row_stride);
-          const EdgeId last = g.num_edges - 1;
-          for (EdgeId k = run.begin; k < run.end; ++k) {
-            const EdgeId ahead = k + plan.prefetch_edges < last ? k + plan.prefetch_edges : last;
-            prefetch_row(sources + std::int64_t{g.cols[ahead]} * at_source.row_stride, bytes);
-            out[g.edge_id(k) * args.out.row_stride] =
-                convert<Out>(dot(sources + std::int64_t{g.cols[k]} * at_source.row_stride));
-          }
-        }
-      },
-      task_order(plan));
+  for_each_task(plan, g, [&](const Runs& runs, int) HWY_ATTR {
+    for (const Run& run : runs) {
+      if (run.begin == run.end) continue;
+      const DotWith<Count, decltype(d)> dot(d, rows + run.row * at_row.row_stride);
+      for (EdgeId k = run.begin; k < run.end; ++k) {
+        further.prefetch(k);
+        out[g.edge_id(k) * args.out.row_stride] =
+            convert<Out>(dot(sources + std::int64_t{g.cols[k]} * at_source.row_stride));
+      }
+    }
+  });
 }
 
 /// Whether dot_rows did it: one head, a vector at either end, a width of 1, 2, 4 or 8 whole vectors.
@@ -114,29 +135,18 @@ bool dot_rows_of(const SddmmArgs& args, const Plan& plan) {
 template <class Storage, class Visit>
 void for_each_edge(const SddmmArgs& args, const Plan& plan, Visit&& visit) {
   const GraphView& g = args.graph;
-  const Partition& partition = *plan.partition;
-  const Operand* gathered = args.op != SddmmOp::copy_rhs && args.lhs_target == Target::u   ? &args.lhs
-                            : args.op != SddmmOp::copy_lhs && args.rhs_target == Target::u ? &args.rhs
-                                                                                           : nullptr;
-  const std::int64_t bytes =
-      gathered == nullptr
-          ? 0
-          : ((args.heads - 1) * gathered->head_stride + (gathered->feature_stride != 0 ? args.width : 1)) *
-                static_cast<std::int64_t>(sizeof(Storage));
-  parallel_tasks(
-      plan.threads, partition.tasks(),
-      [&](std::int64_t task, int) HWY_ATTR {
-        for (const Run& run : partition.runs(g, task)) {
-          for (EdgeId k = run.begin; k < run.end; ++k) {
-            if (gathered != nullptr && k + plan.prefetch_edges < g.num_edges)
-              prefetch_row(static_cast<const Storage*>(gathered->data) +
-                               std::int64_t{g.cols[k + plan.prefetch_edges]} * gathered->row_stride,
-                           bytes);
-            visit(std::int64_t{g.cols[k]}, run.row, g.edge_id(k));
-          }
-        }
-      },
-      task_order(plan));
+  const SourcesAhead<Storage> further(args,
+                                      args.op != SddmmOp::copy_rhs && args.lhs_target == Target::u   ? &args.lhs
+                                      : args.op != SddmmOp::copy_lhs && args.rhs_target == Target::u ? &args.rhs
+                                                                                                     : nullptr,
+                                      plan);
+  for_each_task(plan, g, [&](const Runs& runs, int) HWY_ATTR {
+    for (const Run& run : runs)
+      for (EdgeId k = run.begin; k < run.end; ++k) {
+        further.prefetch(k);
+        visit(std::int64_t{g.cols[k]}, run.row, g.edge_id(k));
+      }
+  });
 }
 
 template <class Storage, class Out>

@@ -89,25 +89,17 @@ HWY_INLINE void unite_sums(const SoftmaxScratch<Acc>& scratch, const LongRows& l
 /// unites their pieces; then their pieces again. Each gets (run or index, thread).
 template <class First, class Unite, class Again>
 void row_passes(const GraphView& graph, const Plan& plan, First&& first, Unite&& unite, Again&& again) {
-  const Partition& partition = *plan.partition;
-  const TaskOrder order = task_order(plan);
-  parallel_tasks(
-      plan.threads, partition.tasks(),
-      [&](std::int64_t task, int thread) HWY_ATTR {
-        for (const Run& run : partition.runs(graph, task)) first(run, thread);
-      },
-      order);
-  const auto long_rows = static_cast<std::int64_t>(partition.long_rows->rows.size());
+  for_each_task(plan, graph, [&](const Runs& runs, int thread) HWY_ATTR {
+    for (const Run& run : runs) first(run, thread);
+  });
+  const auto long_rows = static_cast<std::int64_t>(plan.partition->long_rows->rows.size());
   if (long_rows == 0) return;
   parallel_tasks(plan.threads, long_rows,
                  [&](std::int64_t i, int thread) HWY_ATTR { unite(static_cast<std::size_t>(i), thread); });
-  parallel_tasks(
-      plan.threads, partition.tasks(),
-      [&](std::int64_t task, int thread) HWY_ATTR {
-        for (const Run& run : partition.runs(graph, task))
-          if (run.slot >= 0) again(run, thread);
-      },
-      order);
+  for_each_task(plan, graph, [&](const Runs& runs, int thread) HWY_ATTR {
+    for (const Run& run : runs)
+      if (run.slot >= 0) again(run, thread);
+  });
 }
 
 /// A scalar result of any floating dtype.

@@ -33,27 +33,23 @@ HWY_NOINLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finis
 template <class Storage, class Acc>
 void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, const Finish<Acc>& finish,
                    const Plan& plan, const RowScratch<Acc>& scratch) {
-  const Partition& partition = *plan.partition;
   const bool smallest = args.reduce == Reduce::min;
-  parallel_tasks(
-      plan.threads, partition.tasks(),
-      [&](std::int64_t task, int thread) HWY_ATTR {
-        std::int32_t* arg = scratch.arg(thread);
-        auto block = stager.start(scratch.stage(thread));
-        with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
-          for (const Run& run : partition.runs(stager.graph, task)) {
-            Acc* best = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
-            extremum_run(d, stager, block, run, smallest, scratch.stage(thread), best, arg);
-            if (run.slot >= 0) {
-              for (std::int64_t i = 0; i < scratch.row; ++i) scratch.slot_arg(run.slot)[i] = run.begin + arg[i];
-            } else {
-              finish_extremum(args, finish, run.row, best, [&](std::int64_t i) { return run.begin + arg[i]; });
-            }
-          }
-        });
-      },
-      task_order(plan));
-  const LongRows& long_rows = *partition.long_rows;
+  for_each_task(plan, stager.graph, [&](const Runs& runs, int thread) HWY_ATTR {
+    std::int32_t* arg = scratch.arg(thread);
+    auto block = stager.start(scratch.stage(thread));
+    with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
+      for (const Run& run : runs) {
+        Acc* best = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
+        extremum_run(d, stager, block, run, smallest, scratch.stage(thread), best, arg);
+        if (run.slot >= 0) {
+          for (std::int64_t i = 0; i < scratch.row; ++i) scratch.slot_arg(run.slot)[i] = run.begin + arg[i];
+        } else {
+          finish_extremum(args, finish, run.row, best, [&](std::int64_t i) { return run.begin + arg[i]; });
+        }
+      }
+    });
+  });
+  const LongRows& long_rows = *plan.partition->long_rows;
   parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int) HWY_ATTR {
     const auto [row, first] = long_rows.rows[static_cast<std::size_t>(i)];
     Acc* best = scratch.slot(first);

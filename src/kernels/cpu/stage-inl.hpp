@@ -55,8 +55,9 @@ struct Stager {
     return b;
   }
 
-  /// Moves on to edges [begin, begin + count), count <= block_edges, of `row_index`; `run_weight` are the
-  /// weights of these edges where they come with the run. The block is for head 0; `to_head` gives the others.
+  /// Moves on to edges [begin, begin + count) of `row_index`, at most block_edges of them, or with one head as many as
+  /// `staged` has room for weights; `run_weight` are the weights of these edges where they come with the run. The block
+  /// is for head 0; `to_head` gives the others.
   template <bool Hot>
   HWY_INLINE void load(Block<Storage, Acc>& b, std::int64_t row_index, EdgeId begin, int count, Acc* staged,
                        const Acc* run_weight) const {

@@ -18,32 +18,27 @@ namespace weft::cpu::HWY_NAMESPACE {
 template <class Message, class Storage, class Acc>
 void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Plan& plan,
               const RowScratch<Acc>& scratch) {
-  const Partition& partition = *plan.partition;
   const GraphView& graph = stager.graph;
   const int spare = scratch.levels_per_thread - 1;
   const bool direct = finish.is_copy();
-  parallel_tasks(
-      plan.threads, partition.tasks(),
-      [&](std::int64_t task, int thread) HWY_ATTR {
-        const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
-        Acc* staged = scratch.stage(thread);
-        if constexpr (!std::is_same_v<Message, Written>) {
-          if (scratch.row == 1)
-            return stager.weights_stand_ready()
-                       ? sum_narrow_rows<Message, true>(stager, finish, partition, task, scratch, staged)
-                       : sum_narrow_rows<Message, false>(stager, finish, partition, task, scratch, staged);
-        }
-        auto block = stager.start(staged);
-        with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
-          for (const Run& run : partition.runs(graph, task)) {
-            Acc* dest = run.slot >= 0 ? scratch.slot(run.slot) : direct ? finish.direct(run.row) : levels.at(spare);
-            sum_run<Message>(d, stager, block, run, levels, staged, static_cast<const Acc*>(nullptr), dest);
-            if (run.slot < 0 && !direct) finish(run.row, run.end - run.begin, dest);
-          }
-        });
-      },
-      task_order(plan));
-  const LongRows& long_rows = *partition.long_rows;
+  for_each_task(plan, graph, [&](const Runs& runs, int thread) HWY_ATTR {
+    const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
+    Acc* staged = scratch.stage(thread);
+    if constexpr (!std::is_same_v<Message, Written>) {
+      if (scratch.row == 1)
+        return stager.weights_stand_ready() ? sum_narrow_rows<Message, true>(stager, finish, runs, scratch, staged)
+                                            : sum_narrow_rows<Message, false>(stager, finish, runs, scratch, staged);
+    }
+    auto block = stager.start(staged);
+    with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
+      for (const Run& run : runs) {
+        Acc* dest = run.slot >= 0 ? scratch.slot(run.slot) : direct ? finish.direct(run.row) : levels.at(spare);
+        sum_run<Message>(d, stager, block, run, levels, staged, static_cast<const Acc*>(nullptr), dest);
+        if (run.slot < 0 && !direct) finish(run.row, run.end - run.begin, dest);
+      }
+    });
+  });
+  const LongRows& long_rows = *plan.partition->long_rows;
   parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()),
                  [&](std::int64_t i, int thread) HWY_ATTR {
                    const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};

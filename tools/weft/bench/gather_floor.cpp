@@ -162,7 +162,7 @@ int GatherFloor::best_ahead() {
   int best = 0;
   double fastest = std::numeric_limits<double>::infinity();
   run(0);
-  for (const int ahead : {0, 4, 16, 48}) {
+  for (const int ahead : {0, 4, 8, 16, 32, 64}) {
     for (int pass = 0; pass < 3; ++pass) {
       const auto begun = Clock::now();
       run(ahead);
