@@ -47,9 +47,9 @@ struct Graph::Impl::Pair {
 /// A graph over arrays built inside weft, taken to be right.
 Graph own(std::int64_t num_rows, std::int64_t num_cols, EdgeArrays arrays);
 
-/// How sure a check is that edge ids are 0 to E - 1, each once. A mixed sum misses one error in 2^64, in a
-/// quarter of the time: enough for arrays whose checksum was right, where a wrong id is a writer's mistake.
-/// Either way every id is in range, and an error names the first id that is wrong.
+/// How sure a check is that edge ids are 0 to E - 1, each once. A mixed sum misses one error in 2^64, whether it
+/// came about by mistake or on purpose (the mixing has a key that differs from process to process), in a quarter
+/// of the time. Either way every id is in range, and an error names the first id that is wrong.
 enum class EdgeIdCheck { exact, mixed_sum };
 void validate(const GraphView& graph, EdgeIdCheck ids);
 

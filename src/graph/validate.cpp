@@ -1,8 +1,10 @@
 #include <atomic>
+#include <chrono>
+#include <random>
 
 #include "core/check.hpp"
 #include "core/memory.hpp"
-#include "graph/generate/random.hpp"
+#include "core/mix.hpp"
 #include "graph/graph_impl.hpp"
 #include "graph/scan.hpp"
 
@@ -83,9 +85,24 @@ void check_edge_ids(const GraphView& graph) {
   }
 }
 
+// Drawn once a process: the mixed sums of a file cannot be known when it is made.
+std::uint64_t secret_key() {
+  static const std::uint64_t key = [] {
+    try {
+      std::random_device device;
+      return std::uint64_t{device()} << 32 | device();
+    } catch (const std::exception&) {  // a machine without a source of randomness
+      return mix(static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
+    }
+  }();
+  return key;
+}
+
 // Whether all ids are in range and their mixed sum is that of 0 to E - 1: one pass that streams, where the
-// bitmap above is met in random order. Ids that are no permutation have that sum by chance once in 2^64.
+// bitmap above is met in random order. Ids that are no permutation have that sum by chance once in 2^64, and
+// the key keeps anyone from choosing such ids: which ones they are differs from process to process.
 bool edge_ids_add_up(const GraphView& graph) {
+  const std::uint64_t key = secret_key();
   std::atomic<bool> outside{false};
   std::atomic<std::uint64_t> surplus{0};
   const auto count = static_cast<std::uint64_t>(graph.num_edges);
@@ -95,7 +112,7 @@ bool edge_ids_add_up(const GraphView& graph) {
     for (std::int64_t k = begin; k < end; ++k) {
       const auto id = static_cast<std::uint64_t>(graph.edge_ids[k]);
       any |= id >= count;
-      sum += generator::mix(id) - generator::mix(static_cast<std::uint64_t>(k));
+      sum += mix(id ^ key) - mix(static_cast<std::uint64_t>(k) ^ key);
     }
     surplus.fetch_add(sum, std::memory_order_relaxed);
     if (any) outside.store(true, std::memory_order_relaxed);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/dispatch.hpp"
+#include "core/mix.hpp"
 #include "core/parallel.hpp"
 
 namespace weft::tool {
@@ -15,11 +16,6 @@ namespace {
 struct EdgeHash {
   std::uint64_t low = 0, high = 0;
 
-  static std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
   void add(NodeId from, NodeId to) {
     const std::uint64_t key =
         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) | static_cast<std::uint32_t>(to);

@@ -6,20 +6,12 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/mix.hpp"
+
 namespace weft::generator {
 
 /// One sequence for each thing that is drawn, so that adding one never shifts another.
 enum class Stream : std::uint64_t { degree = 1, sources, ids, quadrant, edge_slot, molecule_size, molecule, bond };
-
-/// A bijection of 64-bit words in which every output bit depends on every input bit: two odd
-/// multiplications between xor-shifts (constants of Evensen's "moremur").
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x ^= x >> 27;
-  x *= 0x3c79ac492ba7b653;
-  x ^= x >> 33;
-  x *= 0x1c69b3f74ac4ae35;
-  return x ^ (x >> 27);
-}
 
 /// Names the sequence (seed, stream, index).
 constexpr std::uint64_t sequence_key(std::uint64_t seed, Stream stream, std::uint64_t index = 0) {
