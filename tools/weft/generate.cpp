@@ -25,14 +25,14 @@ int list(bool as_json) {
   const auto datasets = known_datasets();
   if (as_json) {
     nlohmann::json json = {{"generators", nlohmann::json::array()}, {"like", nlohmann::json::array()}};
-    for (const auto& [form, meaning] : generators) json["generators"].push_back({{"spec", form}, {"meaning", meaning}});
+    for (const Generator& g : generators()) json["generators"].push_back({{"spec", g.form}, {"meaning", g.meaning}});
     for (const KnownDataset& d : datasets)
       json["like"].push_back({{"name", d.name}, {"nodes", d.nodes}, {"edges", d.edges}, {"source", d.source}});
     print_line(stdout, json_text(json));
     return 0;
   }
   print_line(stdout, "generators (what is left out takes the value shown)");
-  for (const auto& [form, meaning] : generators) print_line(stdout, fmt::format("  {}\n      {}", form, meaning));
+  for (const Generator& g : generators()) print_line(stdout, fmt::format("  {}\n      {}", g.form, g.meaning));
   print_line(stdout, "like:NAME, synthetic stand-ins with published counts");
   std::size_t widest = 4, source = 6;
   for (const KnownDataset& d : datasets) {

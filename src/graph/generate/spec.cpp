@@ -11,6 +11,7 @@
 #include "core/check.hpp"
 #include "graph/generate/datasets.hpp"
 #include "graph/generate/powerlaw.hpp"
+#include "graph/generate/spec.hpp"
 #include "weft/generate.hpp"
 
 namespace weft {
@@ -134,6 +135,12 @@ Generated generate_from(std::string_view kind, std::string_view options, const P
   return {generate(spec, progress), canonical(kind, fields(spec))};
 }
 
+template <class Spec>
+std::string default_form(std::string_view kind) {
+  Spec spec;
+  return canonical(kind, fields(spec));
+}
+
 // 1234567 as 1,234,567.
 std::string grouped(std::int64_t value) {
   std::string text = std::to_string(value);
@@ -160,14 +167,20 @@ Generated generate_like(std::string_view, std::string_view text, const Progress&
 struct Kind {
   std::string_view name;
   Generated (*make)(std::string_view kind, std::string_view options, const Progress& progress);
+  std::string (*form)(std::string_view kind);
 };
-constexpr auto kinds = std::to_array<Kind>({{"rmat", generate_from<RmatSpec>},
-                                            {"powerlaw", generate_from<PowerlawSpec>},
-                                            {"grid", generate_from<GridSpec>},
-                                            {"molecules", generate_from<MoleculesSpec>},
-                                            {"uniform", generate_from<UniformSpec>},
-                                            {"star", generate_from<StarSpec>},
-                                            {"like", generate_like}});
+template <class Spec>
+constexpr Kind kind_of(std::string_view name) {
+  return {name, generate_from<Spec>, default_form<Spec>};
+}
+constexpr auto kinds =
+    std::to_array<Kind>({kind_of<RmatSpec>("rmat"),
+                         kind_of<PowerlawSpec>("powerlaw"),
+                         kind_of<GridSpec>("grid"),
+                         kind_of<MoleculesSpec>("molecules"),
+                         kind_of<UniformSpec>("uniform"),
+                         kind_of<StarSpec>("star"),
+                         {"like", generate_like, [](std::string_view kind) { return std::string(kind) + ":NAME"; }}});
 
 const Kind* find_kind(std::string_view spec) {
   const std::size_t colon = spec.find(':');
@@ -177,6 +190,12 @@ const Kind* find_kind(std::string_view spec) {
 }
 
 }  // namespace
+
+std::vector<generator::KindForm> generator::kind_forms() {
+  std::vector<KindForm> forms;
+  for (const Kind& kind : kinds) forms.push_back({kind.name, kind.form(kind.name)});
+  return forms;
+}
 
 Generated generate(std::string_view spec, const Progress& progress) {
   const Kind* kind = find_kind(spec);
