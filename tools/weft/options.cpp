@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -39,6 +40,16 @@ void naming(const std::string& path, const F& write) {
   }
 }
 
+// "spmm, sddmm, ... or segment": every enumerator that has a name.
+std::string operator_names() {
+  std::vector<std::string_view> names;
+  for (std::uint8_t i = 0; name(static_cast<OpKind>(i)) != "unknown"; ++i)
+    names.push_back(name(static_cast<OpKind>(i)));
+  const std::string_view last = names.back();
+  names.pop_back();
+  return fmt::format("{} or {}", fmt::join(names, ", "), last);
+}
+
 }  // namespace
 
 void add_operator(CLI::App& app, std::string& text) {
@@ -50,7 +61,7 @@ void add_operator(CLI::App& app, std::string& text) {
       return error.what();
     }
   };
-  app.add_option("OP", text, "spmm, sddmm, spmv, softmax, attention or segment")->required()->check(check);
+  app.add_option("OP", text, operator_names())->required()->check(check);
 }
 
 std::vector<std::string> split_list(std::string_view option, std::string_view text) {
