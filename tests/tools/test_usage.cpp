@@ -29,6 +29,15 @@ TEST(usage, every_command_answers_help_with_an_example) {
   }
 }
 
+TEST(usage, help_may_be_asked_for_with_a_word) {
+  EXPECT_EQ(run_weft({"help"}).out, run_weft({"--help"}).out);
+  EXPECT_EQ(run_weft({"help"}).status, 0);
+  for (const std::string& name : subcommands) {
+    EXPECT_EQ(run_weft({"help", name}).out, run_weft({name, "--help"}).out);
+    EXPECT_EQ(run_weft({"help", name}).status, 0);
+  }
+}
+
 TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
   struct Case {
     std::vector<std::string> arguments;
@@ -42,7 +51,18 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"benhc", "spmm"}, "unknown command 'benhc': did you mean bench? commands are"},
       {{"--frobnicate"}, "--help"},
       {{"--versoin"}, "unknown option '--versoin': did you mean --version?"},
+      {{"help", "benhc"}, "unknown command 'benhc': did you mean bench?"},
+      {{"--json", "info", "star:nodes=5"}, "option '--json' stands in front of the command it belongs to: put it"},
+      {{"--json", "info", "star:nodes=5"}, "behind, as in weft info ... --json (see weft info --help)"},
+      {{"--width=8", "bench", "spmm", "star:nodes=5"}, "option '--width=8' stands in front of the command"},
+      {{"-o", "x.weft", "generate", "star:nodes=5"}, "option '-o' stands in front of the command"},
+      {{"--jsno", "info", "star:nodes=5"}, "unknown option '--jsno': did you mean --json?"},
       {{"info"}, "weft info --help"},
+      {{"info", ""}, "weft: the graph's path is empty: expected a graph file or something like rmat:"},
+      {{"convert", "", "x.weft"}, "weft: the graph's path is empty"},
+      {{"info", "RMAT:scale=4"}, "did you mean rmat:scale=4?"},
+      {{"info", "Cora"}, "did you mean like:cora?"},
+      {{"info", "STAR"}, "the generator 'star' takes its parameters behind a colon"},
       {{"info"}, "GRAPH is missing: a graph file"},
       {{"info", "a", "b"}, "weft info --help"},
       {{"info", "a", "b"}, "argument 'b' is one too many"},

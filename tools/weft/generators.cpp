@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "core/nearest.hpp"
@@ -37,9 +38,12 @@ std::vector<Generator> generators() {
   return all;
 }
 
-std::string spec_suggestion(std::string_view text) {
+// Compared and answered in lower case, as everything in a SPEC is.
+std::string spec_suggestion(std::string_view given) {
+  std::string text(given);
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const std::size_t colon = text.find(':');
-  const std::string_view word = text.substr(0, colon);
+  const std::string word = text.substr(0, colon);
   std::vector<std::string_view> kinds;
   for (const Generator& generator : generators()) {
     if (colon == text.npos && generator.kind == word)

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "command.hpp"
 #include "usage.hpp"
@@ -46,7 +48,9 @@ int run(int argc, char** argv) {
                             weft::tool::add_convert(root), weft::tool::add_generate(root),
                             weft::tool::add_explain(root), weft::tool::add_bench(root)};
   try {
-    root.parse(argc, argv);
+    std::vector<std::string> words = weft::tool::without_help_word(root, {argv + std::min(argc, 1), argv + argc});
+    std::ranges::reverse(words);  // the order CLI11 takes them in
+    root.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);  // --help, --version
     return complain(weft::tool::usage_text(root, error) + hint(weft::tool::asked_for(root)), wrong_usage);

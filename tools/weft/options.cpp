@@ -117,6 +117,7 @@ std::vector<Dtype> parse_dtypes(std::string_view text) {
 GraphFile open_source(const std::string& source, Validate validate) {
   ProgressBar bar;
   const ReadOptions options{bar.callback(), validate};
+  if (source.empty()) return as_usage("", [&] { return open_graph(source, options); });
   if (is_generator_spec(source)) {
     bar.announce("generating " + source + " ...");
     return as_usage("", [&] { return open_graph(source, options); });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,14 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
   return fmt::format("unknown option '{}'{}", word, meant.empty() ? "" : fmt::format(": did you mean {}?", meant));
 }
 
+// A word in front of the command, where only weft's own options stand.
+std::string option_too_early(const CLI::App& command, const std::string& word) {
+  const CLI::Option* option = command.get_option_no_throw(word.substr(0, word.find('=')));
+  if (option == nullptr) return unknown_option(command, word);
+  return fmt::format("option '{}' stands in front of the command it belongs to: put it behind, as in weft {} ... {}",
+                     word, command.get_name(), word);
+}
+
 std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CLI::App* command : root.get_subcommands(nullptr)) names.push_back(command->get_name());
@@ -68,10 +77,23 @@ std::string usage_text(const CLI::App& root, const CLI::ParseError& error) {
     if (const CLI::Option* option = find_option(*command, text.substr(0, text.find(':'))))
       if (option->results().empty())
         return fmt::format("{} has no value: {}", option->get_name(), description_of(*option));
-  if (is_a<CLI::ExtrasError>(error) && !unexpected.empty())
-    return unexpected.front().starts_with('-') ? unknown_option(*command, unexpected.front())
-                                               : fmt::format("argument '{}' is one too many", unexpected.front());
+  if (is_a<CLI::ExtrasError>(error) && !unexpected.empty()) {
+    const std::string& word = unexpected.front();
+    if (!word.starts_with('-')) return fmt::format("argument '{}' is one too many", word);
+    return root.remaining(false).empty() ? unknown_option(*command, word) : option_too_early(*command, word);
+  }
   return text;
+}
+
+std::vector<std::string> without_help_word(const CLI::App& root, std::vector<std::string> words) {
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  const auto commands = root.get_subcommands(nullptr);
+  const bool known = !words.empty() && std::ranges::any_of(commands, [&](const CLI::App* command) {
+    return command->get_name() == words.front();
+  });
+  if (words.empty() || known) words.insert(words.begin() + (known ? 1 : 0), "--help");
+  return words;
 }
 
 }  // namespace weft::tool

@@ -144,6 +144,7 @@ void check_nodes_against_size(std::int64_t rows, std::int64_t cols, std::size_t 
 }  // namespace io
 
 GraphFile read_graph(const std::string& path, const ReadOptions& options) {
+  WEFT_CHECK(!path.empty(), invalid_argument, "the graph's path is empty: expected the name of a graph file");
   return io::naming_file(path, true, [&] { return io::read(path, options); });
 }
 
@@ -152,6 +153,8 @@ GraphFile open_graph(const std::string& source, const ReadOptions& options) {
     Generated generated = generate(std::string_view(source), options.progress);
     return {std::move(generated.graph), {}, source, "generated", std::move(generated.description)};
   }
+  WEFT_CHECK(!source.empty(), invalid_argument,
+             "the graph's path is empty: expected a graph file or something like rmat:scale=16,edge_factor=16");
   WEFT_CHECK(io::path_exists(source), io,
              "{}: no such file, and not a generator's SPEC: expected a graph file or something like "
              "rmat:scale=16,edge_factor=16",

@@ -50,6 +50,11 @@ TEST(graph_recognition, a_missing_file_is_named) {
   expect_unreadable(folder / "no-folder/none.weft", ErrorCode::io, {"No such file"});
 }
 
+TEST(graph_recognition, an_empty_path_is_called_one) {
+  for (const auto open : {&read_graph, &open_graph})
+    expect_file_error([&] { open("", {}); }, "path is empty", ErrorCode::invalid_argument, {"expected"});
+}
+
 TEST(graph_recognition, a_folder_is_refused) {
   const TempFolder folder;
   std::filesystem::create_directory(folder / "g.weft");
