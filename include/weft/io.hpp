@@ -18,7 +18,7 @@ struct GraphFile {
   Tensor values;       // one value an edge by id, or none
   std::string name;    // the file's name without folder and endings, or the generator's SPEC
   std::string format;  // "weft", "npz", "mtx", "csr", "generated"
-  std::string note;    // what a reader should say to a person: "synthetic stand-in for ..."
+  std::string note;    // what a reader should say to a person: "synthetic stand-in for ..."; one printable line
 };
 
 struct ReadOptions {
@@ -31,9 +31,10 @@ struct ReadOptions {
 GraphFile read_graph(const std::string& path, const ReadOptions& options = {});
 /// A file, or a generator's SPEC: what the command line takes as GRAPH.
 GraphFile open_graph(const std::string& source, const ReadOptions& options = {});
-/// The format is taken from the name: .weft, .npz, .mtx, .mtx.gz.
+/// The format is taken from the name: .weft, .npz, .mtx, .mtx.gz. The note is written too, cut to 1000 bytes of
+/// printable UTF-8 in one line.
 void write_graph(const std::string& path, const Graph& graph, ConstTensorView values = {},
-                 const Progress& progress = {});
+                 const Progress& progress = {}, std::string_view note = {});
 
 struct GraphFormat {
   std::string_view name;

@@ -62,6 +62,23 @@ TEST(info, a_stand_in_says_that_it_is_one) {
   EXPECT_NE(outcome.out.find("synthetic stand-in"), std::string::npos) << outcome.out;
 }
 
+TEST(info, a_stand_in_says_so_from_every_file_as_well) {
+  const Folder folder;
+  std::string from = "like:cora";
+  const std::string note = info_of(from)["note"];
+  for (const std::string name : {"a.weft", "b.npz", "c.mtx", "d.mtx.gz"}) {
+    SCOPED_TRACE(name);
+    const Outcome made = name == "a.weft" ? run_weft({"generate", from, "-o", folder / name})
+                                          : run_weft({"convert", from, folder / name});
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(info_of(folder / name)["note"], note);
+    EXPECT_NE(run_weft({"info", folder / name}).out.find("synthetic stand-in for cora"), std::string::npos);
+    from = folder / name;
+  }
+  ASSERT_EQ(run_weft({"convert", from, folder / "e.weft", "--self-loops", "add"}).status, 0);
+  EXPECT_EQ(info_of(folder / "e.weft")["note"], note + "; then self-loops added");
+}
+
 TEST(info, fast_tells_the_same_about_a_good_file) {
   const Folder folder;
   ASSERT_EQ(run_weft({"generate", "rmat:scale=8,edge_factor=8,seed=5", "-o", folder / "g.weft"}).status, 0);

@@ -38,6 +38,13 @@ class Pipeline {
     std::int64_t before, after;
   };
   const std::vector<Step>& steps() const { return steps_; }
+  /// "; then self-loops added": what a note must add so that it still describes the graph.
+  std::string changes() const {
+    std::string text;
+    for (const Step& step : steps_)
+      if (step.before != step.after) text += (text.empty() ? "; then " : ", ") + step.what;
+    return text;
+  }
 
  private:
   Graph graph_;
@@ -74,15 +81,17 @@ int run(const Options& options) {
   const Stopwatch watch;
   GraphFile file = open_source(options.in);
   const double read_seconds = watch.seconds();
-  const std::string note = file.note, format = file.format;
+  std::string note = file.note;
+  const std::string format = file.format;
   const std::int64_t edges_read = file.graph.num_edges();
   Pipeline pipeline(std::move(file));
   clean(pipeline, options, loops);
+  if (!note.empty()) note += pipeline.changes();
   const double clean_seconds = watch.seconds() - read_seconds;
   {
     ProgressBar bar;
     write_graph(options.out, pipeline.graph(),
-                pipeline.values() ? ConstTensorView(pipeline.values()) : ConstTensorView{}, bar.callback());
+                pipeline.values() ? ConstTensorView(pipeline.values()) : ConstTensorView{}, bar.callback(), note);
   }
   const double write_seconds = watch.seconds() - read_seconds - clean_seconds;
   std::error_code ignored;

@@ -64,8 +64,8 @@ int run(const Options& options) {
   const double seconds = watch.seconds();
   {
     ProgressBar bar;
-    write_graph(options.out, made.graph, made.values ? ConstTensorView(made.values) : ConstTensorView{},
-                bar.callback());
+    write_graph(options.out, made.graph, made.values ? ConstTensorView(made.values) : ConstTensorView{}, bar.callback(),
+                made.note);
   }
   const double write_seconds = watch.seconds() - seconds;
   std::error_code ignored;

@@ -29,10 +29,11 @@ struct Format {
   std::string_view description;
   /// Whether the content is this format's; cheap, and never an Error.
   bool (*sniff)(const Source& source);
-  /// Fills graph and values.
+  /// Fills graph, values and note.
   GraphFile (*read)(const Source& source, const ReadOptions& options);
-  /// Null where the format is only read.
-  void (*write)(AtomicWriter& out, const Graph& graph, ConstTensorView values, const Progress& progress);
+  /// Null where the format is only read. The note is clean, and empty for none.
+  void (*write)(AtomicWriter& out, const Graph& graph, ConstTensorView values, std::string_view note,
+                const Progress& progress);
 };
 
 const Format& weft_format();

@@ -9,6 +9,7 @@
 #include "core/names.hpp"
 #include "core/parallel.hpp"
 #include "graph/io/mtx_format.hpp"
+#include "graph/io/note.hpp"
 #include "graph/io/text_scan.hpp"
 #include "graph/io/values.hpp"
 
@@ -57,6 +58,7 @@ class Reader {
     destinations_ = Buffer<NodeId>(static_cast<std::size_t>(most), "destination of every edge");
     sources_ = Buffer<NodeId>(static_cast<std::size_t>(most), "source of every edge");
     GraphFile file;
+    file.note = std::move(note_);
     switch (field_) {
       case Field::pattern: edges_ = parse<Field::pattern, char>(nullptr); break;
       case Field::integer: file.values = with_values<Field::integer, std::int64_t>(most); break;
@@ -129,8 +131,15 @@ class Reader {
       fail_at(start, fmt::format("a {} matrix of {} x {}: expected a square one", name_in(symmetry_names, symmetry_),
                                  rows_, cols_));
     sizes_at_ = start;
+    read_note(body_.substr(0, static_cast<std::size_t>(start - body_.data())));
     cursor.next_line();
     body_ = text_.substr(static_cast<std::size_t>(cursor.position() - text_.data()));
+  }
+
+  void read_note(std::string_view comments) {
+    std::size_t at = comments.find(mtx_note);
+    while (at != std::string_view::npos && at != 0 && comments[at - 1] != '\n') at = comments.find(mtx_note, at + 1);
+    if (at != std::string_view::npos) note_ = clean_note(rest_of_line(comments.data() + at + mtx_note.size()));
   }
 
   std::string_view rest_of_line(const char* at) const {
@@ -253,6 +262,7 @@ class Reader {
   Symmetry symmetry_ = Symmetry::general;
   std::int64_t rows_ = 0, cols_ = 0, entries_ = 0, edges_ = 0;
   const char* sizes_at_ = nullptr;
+  std::string note_;
   std::vector<Chunk> chunks_;
   Buffer<NodeId> destinations_, sources_;
 };

@@ -65,14 +65,16 @@ std::string lines(const Ends& ends, EdgeId begin, EdgeId end, PutValue&& put_val
 
 }  // namespace
 
-void write_mtx(AtomicWriter& out, const Graph& graph, ConstTensorView values, const Progress& progress) {
+void write_mtx(AtomicWriter& out, const Graph& graph, ConstTensorView values, std::string_view note,
+               const Progress& progress) {
   check_scalar_values(values, ".mtx");
   const bool packed = out.path().ends_with(".gz") || out.path().ends_with(".GZ");
   const std::string_view field = !values ? "pattern" : is_floating(values.dtype) ? "real" : "integer";
   const EdgeId edges = graph.num_edges();
-  const std::string head =
-      fmt::format("{} matrix coordinate {} general\n% row = destination, column = source; written by weft\n{} {} {}\n",
-                  mtx_banner, field, graph.num_rows(), graph.num_cols(), edges);
+  const std::string head = fmt::format(
+      "{} matrix coordinate {} general\n% row = destination, column = source; written by weft\n{}{} {} {}\n",
+      mtx_banner, field, note.empty() ? "" : fmt::format("{}{}\n", mtx_note, note), graph.num_rows(), graph.num_cols(),
+      edges);
   out.write(packed ? gzip_member(head) : head);
   const Ends ends = ends_by_id(graph.view());
 

@@ -7,6 +7,7 @@
 #include "core/dispatch.hpp"
 #include "graph/io/byte_order.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/note.hpp"
 #include "graph/io/values.hpp"
 
 namespace weft::io {
@@ -177,7 +178,10 @@ std::string NpzArrays::string(const std::string& key) const {
                                     : header.swapped ? load_swapped<std::uint32_t>(&raw[i])
                                                      : load<std::uint32_t>(&raw[i]);
     if (character == 0) break;
-    result += character < 0x80 ? static_cast<char>(character) : '?';
+    if (text)
+      append_utf8(result, character);
+    else
+      result += static_cast<char>(character);
   }
   return result;
 }

@@ -7,11 +7,14 @@
 #include "core/dispatch.hpp"
 #include "core/parallel.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/note.hpp"
 #include "graph/io/npz_arrays.hpp"
 #include "graph/io/values.hpp"
 
 namespace weft::io {
 namespace {
+
+constexpr const char* note_key = "weft_note";  // scipy reads only the arrays it knows
 
 struct Compressed {
   Buffer<EdgeId> offsets;
@@ -79,6 +82,7 @@ GraphFile read_npz(const Source& source, const ReadOptions& options) {
     file.graph = from_coo(arrays, shape[0], shape[1], source.bytes.size());
   else
     fail(ErrorCode::unsupported, "the matrix is in the format {}: weft reads csr, csc and coo", quoted(format));
+  if (arrays.has(note_key)) file.note = clean_note(arrays.string(note_key));
   if (!arrays.has("data")) return file;
   file.values = arrays.values("data");
   WEFT_CHECK(file.values.shape().rows == file.graph.num_edges(), invalid_file,
@@ -119,7 +123,8 @@ std::string_view numpy_name(Dtype dtype) {
   }
 }
 
-void write_npz(AtomicWriter& out, const Graph& graph, ConstTensorView values, const Progress& progress) {
+void write_npz(AtomicWriter& out, const Graph& graph, ConstTensorView values, std::string_view note,
+               const Progress& progress) {
   check_scalar_values(values, ".npz");
   const Tensor data = stored_values(graph, values);
   const std::int64_t shape[2] = {graph.num_rows(), graph.num_cols()};
@@ -131,6 +136,9 @@ void write_npz(AtomicWriter& out, const Graph& graph, ConstTensorView values, co
   zip.add("shape.npy", make_npy_header("<i8", {2}), std::as_bytes(std::span(shape)));
   zip.add("data.npy", make_npy_header(numpy_name(data.dtype()), {graph.num_edges()}),
           {static_cast<const std::byte*>(data.view().data), data.bytes()});
+  if (!note.empty())
+    zip.add(fmt::format("{}.npy", note_key), make_npy_header(fmt::format("|S{}", note.size()), {}),
+            std::as_bytes(std::span(note)));
   zip.finish(progress);
 }
 

@@ -8,6 +8,7 @@
 #include "graph/io/format.hpp"
 #include "graph/io/gzip.hpp"
 #include "graph/io/mapped_file.hpp"
+#include "graph/io/note.hpp"
 #include "weft/generate.hpp"
 
 namespace weft {
@@ -162,7 +163,8 @@ GraphFile open_graph(const std::string& source, const ReadOptions& options) {
   return read_graph(source, options);
 }
 
-void write_graph(const std::string& path, const Graph& graph, ConstTensorView values, const Progress& progress) {
+void write_graph(const std::string& path, const Graph& graph, ConstTensorView values, const Progress& progress,
+                 std::string_view note) {
   io::naming_file(path, false, [&] {
     const io::Format* format = io::format_of_name(path);
     WEFT_CHECK(format != nullptr, invalid_argument, "the name does not say which format to write: expected one of {}",
@@ -171,7 +173,7 @@ void write_graph(const std::string& path, const Graph& graph, ConstTensorView va
                format->name, io::known_formats(true));
     io::check_values(graph, values);
     io::AtomicWriter out(path);
-    format->write(out, graph, values, progress);
+    format->write(out, graph, values, io::clean_note(note), progress);
     out.commit();
   });
 }

@@ -10,6 +10,7 @@
 #include "graph/io/byte_order.hpp"
 #include "graph/io/checksum.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/note.hpp"
 #include "graph/io/weft_layout.hpp"
 
 namespace weft::io {
@@ -48,6 +49,7 @@ class Reader {
                header_.edges);
     GraphFile file;
     file.values = values();
+    file.note = note();
     if (options_.validate == Validate::full) {
       weft::validate({header_.rows, header_.cols, header_.edges, offsets.data(), nullptr, cols.data(),
                       edge_ids.empty() ? nullptr : edge_ids.data()},
@@ -170,7 +172,16 @@ class Reader {
     return tensor;
   }
 
-  static constexpr std::string_view known_sections[] = {"offsets", "cols", "edge_ids", "values"};
+  std::string note() {
+    const auto section = find("note");
+    if (!section) return {};
+    WEFT_CHECK(section->type == weft_text, invalid_file, "section 'note' has the type {}: expected {}, text",
+               section->type, weft_text);
+    const auto bytes = content(*section);
+    return clean_note({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+
+  static constexpr std::string_view known_sections[] = {"offsets", "cols", "edge_ids", "values", "note"};
 
   const Source& source_;
   const ReadOptions& options_;
@@ -186,12 +197,12 @@ struct Part {
   std::span<const std::byte> bytes;
 };
 
-Part part_of(std::string_view title, std::span<const std::byte> bytes, Dtype dtype, std::uint32_t flags) {
+Part part_of(std::string_view title, std::span<const std::byte> bytes, std::uint32_t type, std::uint32_t flags) {
   Part part{};
   std::copy(title.begin(), title.end(), part.section.name.begin());
   part.section.bytes = bytes.size();
   part.section.heads = part.section.width = part.section.rank = 1;
-  part.section.type = code_of(dtype);
+  part.section.type = type;
   part.section.crc = checksum(bytes);
   part.section.flags = flags;
   part.bytes = bytes;
@@ -211,12 +222,13 @@ Tensor packed(const ConstTensorView& values) {
   return copy;
 }
 
-void write_weft(AtomicWriter& out, const Graph& graph, ConstTensorView values, const Progress& progress) {
+void write_weft(AtomicWriter& out, const Graph& graph, ConstTensorView values, std::string_view note,
+                const Progress& progress) {
   std::vector<Part> parts;
-  parts.push_back(part_of("offsets", std::as_bytes(graph.offsets()), Dtype::i64, WeftSection::required));
-  parts.push_back(part_of("cols", std::as_bytes(graph.cols()), Dtype::i32, WeftSection::required));
+  parts.push_back(part_of("offsets", std::as_bytes(graph.offsets()), code_of(Dtype::i64), WeftSection::required));
+  parts.push_back(part_of("cols", std::as_bytes(graph.cols()), code_of(Dtype::i32), WeftSection::required));
   if (graph.has_edge_ids())
-    parts.push_back(part_of("edge_ids", std::as_bytes(graph.edge_ids()), Dtype::i64, WeftSection::required));
+    parts.push_back(part_of("edge_ids", std::as_bytes(graph.edge_ids()), code_of(Dtype::i64), WeftSection::required));
   Tensor copy;
   if (values) {
     if (values.ld != values.shape.row_size()) {
@@ -224,12 +236,13 @@ void write_weft(AtomicWriter& out, const Graph& graph, ConstTensorView values, c
       values = copy;
     }
     const std::size_t size = static_cast<std::size_t>(values.shape.size()) * size_of(values.dtype);
-    Part part = part_of("values", {static_cast<const std::byte*>(values.data), size}, values.dtype, 0);
+    Part part = part_of("values", {static_cast<const std::byte*>(values.data), size}, code_of(values.dtype), 0);
     part.section.heads = values.shape.heads;
     part.section.width = values.shape.width;
     part.section.rank = static_cast<std::uint32_t>(values.shape.rank);
     parts.push_back(part);
   }
+  if (!note.empty()) parts.push_back(part_of("note", std::as_bytes(std::span(note)), weft_text, 0));
 
   WeftHeader header{};
   header.magic = weft_magic;

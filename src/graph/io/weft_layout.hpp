@@ -15,6 +15,7 @@ inline constexpr std::uint32_t weft_version = 1;
 inline constexpr std::uint32_t weft_byte_order = 0x01020304, weft_byte_order_swapped = 0x04030201;
 inline constexpr std::int64_t weft_alignment = 64;
 inline constexpr std::uint32_t weft_most_sections = 1024;
+inline constexpr std::uint32_t weft_text = 7;  // a section's type: UTF-8
 
 struct WeftHeader {
   std::array<unsigned char, 8> magic;
@@ -35,7 +36,7 @@ struct WeftSection {
   std::array<char, 16> name;  // padded with zeros
   std::uint64_t offset, bytes;
   std::int64_t heads, width;  // an element is [heads, width]; 1, 1 for a scalar
-  std::uint32_t type;         // 1: f32, 2: f16, 3: bf16, 4: f64, 5: i32, 6: i64
+  std::uint32_t type;         // 1: f32, 2: f16, 3: bf16, 4: f64, 5: i32, 6: i64, 7: text
   std::uint32_t rank;         // 1: [n], 2: [n, width], 3: [n, heads, width]
   std::uint32_t crc;          // of the section's bytes
   std::uint32_t flags;

@@ -15,7 +15,7 @@ std::vector<Sample> samples() {
   const Graph graph = battery::random_graph(4, 5, 9, 1);
   std::vector<Sample> all;
   for (const char* name : {"g.weft", "g.npz", "g.mtx", "g.mtx.gz"}) {
-    write_graph(folder / name, graph, edge_values(9));
+    write_graph(folder / name, graph, edge_values(9), {}, "a note");
     all.push_back({name, get(folder / name)});
   }
   put_npz(folder / "deflated.npz", csr_members(), ZIP_CM_DEFLATE);

@@ -225,6 +225,16 @@ TEST_F(mtx_files, written_files_are_plain_matrix_market) {
   EXPECT_TRUE(text.ends_with("\n2 3 2\n2 1 0.5\n1 3 -3\n")) << text;
 }
 
+TEST_F(mtx_files, a_note_is_a_comment_line_in_front_of_the_sizes) {
+  const std::string banner = "%%MatrixMarket matrix coordinate pattern general\n";
+  EXPECT_EQ(read(banner + "% weft note: made up\r\n1 1 0\n").note, "made up");
+  EXPECT_EQ(read(banner + "% see: % weft note: a\n%\n\n% weft note: b\n% weft note: c\n1 1 0\n").note, "b");
+  EXPECT_EQ(read(banner + "% weft note: \x1b[31m" + std::string(2000, 'x') + "\n1 1 0\n").note,
+            "?[31m" + std::string(992, 'x') + "...");
+  EXPECT_EQ(read(banner + "% note: someone else's\n1 1 0\n").note, "");
+  EXPECT_EQ(read(banner + "1 1 1\n% weft note: too late\n1 1\n").note, "");
+}
+
 TEST_F(mtx_files, extreme_integers_come_back) {
   const std::vector<std::int64_t> numbers{std::numeric_limits<std::int64_t>::min(),
                                           std::numeric_limits<std::int64_t>::max(), 0};

@@ -251,6 +251,23 @@ TEST_F(npz_files, damaged_content_is_found_by_the_archives_checksum) {
   expect_unreadable(file_, ErrorCode::invalid_file, {"'data'", "CRC"});
 }
 
+TEST_F(npz_files, a_note_may_be_bytes_or_text) {
+  Members members = csr_members();
+  members["weft_note"] = io::make_npy_header("|S9", {}) + "gr\xc3\xbc\xc3\x9f\x1b!!";
+  EXPECT_EQ(read(members).note, "gr\xc3\xbc\xc3\x9f?!!");
+  members["weft_note"] = io::make_npy_header("<U2", {}) + raw<std::uint32_t>({0xfc, 0xdf});
+  EXPECT_EQ(read(members).note, "\xc3\xbc\xc3\x9f");
+}
+
+TEST_F(npz_files, a_note_that_is_no_short_string_is_refused) {
+  Members members = csr_members();
+  members["weft_note"] = npy<std::int32_t>("<i4", {1});
+  expect_refused_members(members, {"'weft_note'", "expected one string"});
+  members["weft_note"] = io::make_npy_header("|S50000000", {}) + std::string(50'000'000, 'x');
+  put_npz(file_, members, ZIP_CM_DEFLATE);
+  expect_unreadable(file_, ErrorCode::invalid_file, {"'weft_note'", "|S50000000"});
+}
+
 TEST_F(npz_files, a_zip_file_of_something_else_lists_what_it_holds) {
   put_npz(file_, {{"adj_data", npy<float>("<f4", {1})}});
   expect_unreadable(file_, ErrorCode::invalid_file, {"'shape'", "'adj_data'"});

@@ -113,6 +113,26 @@ TEST_P(graph_files, values_of_the_wrong_length_are_refused_before_anything_is_wr
   EXPECT_TRUE(folder_.names().empty());
 }
 
+TEST_P(graph_files, the_note_comes_back) {
+  const Graph graph = battery::grid_graph(3);
+  for (const std::string note :
+       {"synthetic stand-in for arxiv (1,234 nodes); 100 % made up", "gr\xc3\xbc\xc3\x9f \xf0\x9f\x95\xb8"}) {
+    write_graph(file_, graph, {}, {}, note);
+    const GraphFile back = read_graph(file_);
+    EXPECT_EQ(back.note, note);
+    EXPECT_EQ(list(back.graph.cols()), list(graph.cols()));
+  }
+  write_graph(file_, graph);
+  EXPECT_EQ(read_graph(file_).note, "");
+}
+
+TEST_P(graph_files, a_bad_note_is_cleaned_before_it_is_written) {
+  write_graph(file_, battery::grid_graph(3), {}, {}, "two\nlines\x1b[31m \xff and % more");
+  EXPECT_EQ(read_graph(file_).note, "two lines?[31m ? and % more");
+  write_graph(file_, battery::grid_graph(3), {}, {}, std::string(5000, 'x'));
+  EXPECT_EQ(read_graph(file_).note, std::string(997, 'x') + "...");
+}
+
 INSTANTIATE_TEST_SUITE_P(formats, graph_files, ::testing::Values(".weft", ".npz", ".mtx", ".mtx.gz"),
                          [](const auto& instance) {
                            std::string name = instance.param + 1;

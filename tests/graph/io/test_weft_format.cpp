@@ -119,6 +119,37 @@ TEST_F(weft_files, unknown_optional_sections_are_skipped_and_required_ones_refus
   expect_sealed_refused(ErrorCode::unsupported, {"'feat'", "newer weft"});
 }
 
+TEST_F(weft_files, a_note_is_an_optional_section_of_text) {
+  write_graph(file_, graph_, {}, {}, "made up");
+  bytes_ = get(file_);
+  EXPECT_EQ(header().version, 1u);
+  EXPECT_EQ(section("note").flags, 0u);  // those who do not know it skip it
+  EXPECT_EQ(section("note").type, 7u);
+  EXPECT_EQ(section("note").bytes, 7u);
+  section("note").type = 5;
+  expect_sealed_refused(ErrorCode::invalid_file, {"'note'", "type 5"});
+}
+
+TEST_F(weft_files, a_note_that_was_damaged_is_found_and_a_bad_one_is_harmless) {
+  write_graph(file_, graph_, {}, {}, "made up");
+  bytes_ = get(file_);
+  array<char>("note")[4] = '\x1b';
+  put(file_, bytes_);
+  expect_unreadable(file_, ErrorCode::invalid_file, {"'note'", "checksum"});
+  ReadOptions trusted;
+  trusted.validate = Validate::trusted;
+  EXPECT_EQ(read_graph(file_, trusted).note, "made?up");
+  seal_section("note");
+  seal();
+  EXPECT_EQ(read_graph(file_).note, "made?up");
+  bytes_.resize(section("note").offset);
+  bytes_.append(100'000, 'x');
+  section("note").bytes = 100'000;
+  seal_section("note");
+  seal();
+  EXPECT_EQ(read_graph(file_).note, std::string(997, 'x') + "...");
+}
+
 TEST_F(weft_files, a_damaged_header_is_found_by_its_checksum_in_both_modes) {
   header().cols += 1;
   put(file_, bytes_);
