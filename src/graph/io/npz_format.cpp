@@ -65,23 +65,38 @@ Graph from_coo(const NpzArrays& arrays, std::int64_t rows, std::int64_t cols, st
   return Graph::from_coo(rows, cols, {destinations.data(), destinations.size()}, {sources.data(), sources.size()});
 }
 
+// What a matrix cannot be without; other files that numpy wrote are refused here.
+void check_arrays(const NpzArrays& arrays, const std::string& format) {
+  const bool coo = format == "coo";
+  for (const std::string key : {"shape", coo ? "row" : "indptr", coo ? "col" : "indices"})
+    WEFT_CHECK(arrays.has(key), invalid_file,
+               "it lacks the array '{}': found {}; expected a scipy {} matrix with {}, as scipy.sparse.save_npz writes "
+               "it",
+               key, arrays.keys(),
+               coo               ? "COO"
+               : format == "csc" ? "CSC"
+                                 : "CSR",
+               coo ? "data, row, col and shape" : "data, indices, indptr and shape");
+}
+
 GraphFile read_npz(const Source& source, const ReadOptions& options) {
   const NpzArrays arrays(source.bytes, options.progress);
+  // Without a format they are rows: so do GraphSAINT's files.
+  const std::string format = arrays.has("format") ? arrays.string("format") : "csr";
+  WEFT_CHECK(format == "csr" || format == "csc" || format == "coo", unsupported,
+             "the matrix is in the format {}: weft reads csr, csc and coo", quoted(format));
+  check_arrays(arrays, format);
   const Buffer<std::int64_t> shape = arrays.integers("shape");
   WEFT_CHECK(shape.size() == 2, invalid_file, "array 'shape' has {} elements: expected 2, rows and columns",
              shape.size());
   check_counts(shape[0], shape[1], 0);
-  // Without a format they are rows: so do GraphSAINT's files.
-  const std::string format = arrays.has("format") ? arrays.string("format") : "csr";
   GraphFile file;
   if (format == "csr")
     file.graph = from_csr(arrays, shape[0], shape[1]);
   else if (format == "csc")
     file.graph = from_csc(arrays, shape[0], shape[1]);
-  else if (format == "coo")
-    file.graph = from_coo(arrays, shape[0], shape[1], source.bytes.size());
   else
-    fail(ErrorCode::unsupported, "the matrix is in the format {}: weft reads csr, csc and coo", quoted(format));
+    file.graph = from_coo(arrays, shape[0], shape[1], source.bytes.size());
   if (arrays.has(note_key)) file.note = clean_note(arrays.string(note_key));
   if (!arrays.has("data")) return file;
   file.values = arrays.values("data");

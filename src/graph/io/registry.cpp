@@ -9,6 +9,7 @@
 #include "graph/io/gzip.hpp"
 #include "graph/io/mapped_file.hpp"
 #include "graph/io/note.hpp"
+#include "graph/io/text_scan.hpp"
 #include "weft/generate.hpp"
 
 namespace weft {
@@ -73,6 +74,22 @@ auto naming_file(const std::string& path, bool reading, F&& f) {
   }
 }
 
+// Whether the first line that is no comment holds two node ids, and perhaps a weight or a time: what SNAP and
+// OGB offer for download.
+bool looks_like_edge_list(std::string_view text) {
+  std::string start(text.substr(0, 1 << 16));
+  std::ranges::replace(start, ',', ' ');
+  TextCursor cursor(start);
+  while (cursor.to_content('#') && cursor.peek() == '%') cursor.next_line();
+  std::int64_t id = 0;
+  if (!cursor.read_integer(id) || !cursor.read_integer(id)) return false;
+  double extra = 0;
+  for (int i = 0; i < 2 && !cursor.at_line_end(); ++i)
+    if (!cursor.read_real(extra)) break;
+  cursor.skip_blanks();
+  return cursor.at_line_end();
+}
+
 GraphFile read(const std::string& path, const ReadOptions& options) {
   auto file = MappedFile::open(path);
   WEFT_CHECK(!file->bytes().empty(), invalid_file, "the file is empty: expected a graph in one of the formats {}",
@@ -87,6 +104,11 @@ GraphFile read(const std::string& path, const ReadOptions& options) {
     format = format_of_content(source);
   }
   if (format == nullptr) format = format_of_name(path);  // its reader knows best what is missing
+  WEFT_CHECK(
+      format != nullptr || !looks_like_edge_list(source.text()), invalid_file,
+      "it is a plain list of edges, which says neither how many nodes there are nor where ids start: make it "
+      "Matrix Market with the command in docs/formats.md (two lines in front, "
+      "'%%MatrixMarket matrix coordinate pattern general' and 'NODES NODES EDGES', then 'TARGET SOURCE' from 1)");
   WEFT_CHECK(format != nullptr, invalid_file, "not a graph file weft knows: it starts with {}; known formats: {}",
              quoted(source.text().substr(0, 16)), known_formats(false));
   GraphFile result = format->read(source, options);

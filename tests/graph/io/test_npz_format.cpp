@@ -270,7 +270,13 @@ TEST_F(npz_files, a_note_that_is_no_short_string_is_refused) {
 
 TEST_F(npz_files, a_zip_file_of_something_else_lists_what_it_holds) {
   put_npz(file_, {{"adj_data", npy<float>("<f4", {1})}});
-  expect_unreadable(file_, ErrorCode::invalid_file, {"'shape'", "'adj_data'"});
+  expect_unreadable(file_, ErrorCode::invalid_file,
+                    {"'shape'", "'adj_data'", "a scipy CSR matrix with data, indices, indptr and shape"});
+  Members members = csr_members();
+  members.erase("indptr");
+  expect_refused_members(members, {"'indptr'", "a scipy CSR matrix"});
+  members["format"] = io::make_npy_header("|S3", {}) + "coo";
+  expect_refused_members(members, {"'row'", "a scipy COO matrix with data, row, col and shape"});
 }
 
 }  // namespace

@@ -77,13 +77,31 @@ TEST(graph_recognition, an_empty_file_is_refused) {
 
 TEST(graph_recognition, an_unknown_format_lists_the_known_ones) {
   const TempFolder folder;
-  put(folder / "edges.txt", "# FromNodeId ToNodeId\n0 1\n");
-  expect_unreadable(folder / "edges.txt", ErrorCode::invalid_file,
+  put(folder / "words.txt", "# FromNodeId ToNodeId\nwords\n");
+  expect_unreadable(folder / "words.txt", ErrorCode::invalid_file,
                     {"'# FromNodeId ToN'", ".weft", ".npz", ".mtx", ".mtx.gz", ".csr"});
   put(folder / "packed.gz", io::gzip_member("hello"));
   expect_unreadable(folder / "packed.gz", ErrorCode::invalid_file, {"'hello'", ".weft"});
   put(folder / "nothing.gz", io::gzip_member(""));
   expect_unreadable(folder / "nothing.gz", ErrorCode::invalid_file, {"unpacks to nothing"});
+}
+
+TEST(graph_recognition, a_plain_list_of_edges_is_called_one) {
+  const TempFolder folder;
+  for (const std::string text : {"0 1\n1 2\n", "# Directed graph\n# FromNodeId\tToNodeId\r\n0\t1\r\n",
+                                 "% bip unweighted\n\n#\n%\n 10 20", "3,4\n", "0 1 0.5\n", "0 1 1 1082040961\n"}) {
+    SCOPED_TRACE(text);
+    put(folder / "edges.txt", text);
+    expect_unreadable(folder / "edges.txt", ErrorCode::invalid_file, {"list of edges", "docs/formats.md", "NODES"});
+    put(folder / "edges.txt.gz", io::gzip_member(text));
+    expect_unreadable(folder / "edges.txt.gz", ErrorCode::invalid_file, {"list of edges"});
+  }
+  for (const std::string text :
+       {"# only a comment\n", "12\n13\n", "a b\n", "0 x\n", "1.5 2\n", "0 1 and words\n", "1 2 3 4 5\n", "% 0 1"}) {
+    SCOPED_TRACE(text);
+    put(folder / "edges.txt", text);
+    expect_unreadable(folder / "edges.txt", ErrorCode::invalid_file, {"not a graph file weft knows"});
+  }
 }
 
 TEST(graph_recognition, control_characters_of_a_file_do_not_reach_the_terminal) {
