@@ -72,9 +72,8 @@ bool operator==(const Plan& a, const Plan& b) {
 
 std::string to_string(const Plan& plan) {
   return fmt::format(
-      "{} {} {}x{} {} on {} ({} threads): {}, {} tasks {}, pieces of {} edges ({} long rows, {} pieces), prefetch {} "
-      "edges, "
-      "workspace {} bytes",
+      "{} {} {}x{} {} on {} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch "
+      "{} edges, workspace {} bytes",
       name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
       to_string(plan.device), plan.threads, name(plan.schedule), plan.tasks, name(plan.assignment), plan.piece_edges,
       plan.long_rows, plan.pieces, plan.prefetch_edges, plan.workspace_bytes);
