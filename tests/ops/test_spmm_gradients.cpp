@@ -114,6 +114,32 @@ TEST(spmm_backward, agrees_with_differences_where_rows_are_cut_both_ways) {
   }
 }
 
+// The output has no elements, so nothing depends on the side that was broadcast to it: its gradient is 0, not missing.
+TEST(spmm_backward, is_zero_where_the_other_side_has_no_features) {
+  const Graph graph = tangled_graph();
+  const std::int64_t n = graph.num_cols(), e = graph.num_edges();
+  const std::pair<Shape, Shape> shapes[] = {{Shape(n, 0), Shape(e)},          {Shape(n, 0), Shape(e, 1)},
+                                            {Shape(n), Shape(e, 0)},          {Shape(n, 1), Shape(e, 0)},
+                                            {Shape(n, 2, 0), Shape(e, 2, 1)}, {Shape(n, 2, 1), Shape(e, 2, 0)},
+                                            {Shape(n, 2, 0), Shape(e)},       {Shape(n, 1), Shape(e, 2, 0)}};
+  for (const SpmmOp op : {SpmmOp::u_add_e, SpmmOp::u_sub_e, SpmmOp::u_mul_e, SpmmOp::u_div_e})
+    for (const Reduce reduce : reducers)
+      for (const auto& [x_shape, e_shape] : shapes) {
+        SCOPED_TRACE(fmt::format("{} {} x {} edge {}", name(op), name(reduce), to_string(x_shape), to_string(e_shape)));
+        Context context = Context::cpu(2);
+        const Tensor x = random_tensor(x_shape, Dtype::f32, 46), edge = random_divisors(e_shape, Dtype::f32, 47);
+        SpmmOptions options;
+        options.op = op;
+        options.reduce = reduce;
+        const Forward forward(context, graph, x, edge, options);
+        const SpmmGradients gradients = spmm_backward(context, graph, x, edge, forward.out, forward.options);
+        EXPECT_EQ(to_string(gradients.x.shape()), to_string(x_shape));
+        EXPECT_EQ(to_string(gradients.edge.shape()), to_string(e_shape));
+        for (const Tensor* gradient : {&gradients.x, &gradients.edge})
+          for (const float value : gradient->span<float>()) ASSERT_EQ(value, 0);
+      }
+}
+
 TEST(spmm_backward, leaves_out_what_is_not_wanted) {
   const Graph graph = tangled_graph();
   Context context = Context::cpu(1);

@@ -1,6 +1,7 @@
 #include "kernels/cpu/extremum_backward.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "core/dispatch.hpp"
@@ -78,6 +79,16 @@ void with_types(const ExtremumBackwardArgs& args, F&& f) {
   });
 }
 
+/// The gradient where the output has no features and so passes nothing on: an input that was broadcast still has some.
+void write_zeros(const ExtremumBackwardArgs& args, std::int64_t rows) {
+  const auto element = static_cast<std::int64_t>(size_of(args.out.dtype));
+  const std::int64_t bytes = args.out_heads * args.out_width * element;
+  if (bytes == 0) return;
+  for (std::int64_t row = 0; row < rows; ++row)
+    std::memset(static_cast<std::byte*>(args.out.data) + row * args.out.row_stride * element, 0,
+                static_cast<std::size_t>(bytes));
+}
+
 /// Calls visit(run, thread) for every run of the plan.
 template <class Visit>
 void for_each_run(const GraphView& graph, const Plan& plan, Visit&& visit) {
@@ -94,7 +105,7 @@ void for_each_run(const GraphView& graph, const Plan& plan, Visit&& visit) {
 void extremum_x_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Arena arena) {
   const GraphView& g = args.graph;
   const auto scratch = RowScratch<double>::take(arena, plan);
-  if (scratch.row == 0) return;
+  if (scratch.row == 0) return write_zeros(args, g.num_rows);
   with_types(args, [&](const auto& backward, auto node, auto) {
     using T = typename decltype(node)::type;
     const std::int64_t size = backward.out_size();
@@ -118,7 +129,7 @@ void extremum_x_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Are
 void extremum_edge_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Arena arena) {
   const GraphView& g = args.graph;
   const auto scratch = RowScratch<double>::take(arena, plan);
-  if (scratch.row == 0) return;
+  if (scratch.row == 0) return write_zeros(args, g.num_edges);
   with_types(args, [&](const auto& backward, auto, auto edge) {
     using T = typename decltype(edge)::type;
     for_each_run(g, plan, [&](const Run& run, int thread) {
