@@ -1,16 +1,9 @@
-#include "ops/operands.hpp"
+#include "ops/spmm_inputs.hpp"
 
 namespace weft {
-namespace {
 
-struct Resolved {
-  OpDesc desc;
-  Features features;
-};
-
-// Everything but the output and the plan.
-Resolved resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
-                 const SpmmOptions& options, OpKind kind) {
+SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                  const SpmmOptions& options, OpKind kind) {
   check_enum(options.op, SpmmOp::u_div_e, "op");
   check_enum(options.reduce, Reduce::min, "reduce");
   const bool node = uses_node(options.op), on_edge = uses_edge(options.op);
@@ -24,7 +17,7 @@ Resolved resolve(const Context& context, const Graph& graph, ConstTensorView x, 
                name(options.op));
     check_tensor(context, edge, "edge", graph.num_edges(), "edge");
   }
-  Resolved r;
+  SpmmShape r;
   r.features = !node ? Features::of(edge.shape) : !on_edge ? Features::of(x.shape) : broadcast(x, "x", edge, "edge");
   const Dtype dtype = node ? x.dtype : edge.dtype;
   if (node && on_edge) {
@@ -60,9 +53,11 @@ Resolved resolve(const Context& context, const Graph& graph, ConstTensorView x, 
   return r;
 }
 
+namespace {
+
 void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
          TensorView out, const SpmmOptions& options, OpKind kind) {
-  const Resolved r = resolve(context, graph, x, edge, options, kind);
+  const SpmmShape r = resolve(context, graph, x, edge, options, kind);
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_rows(), "destination", r.features);
   check_out_dtype(out, r.desc.dtype);
@@ -94,7 +89,7 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
 
 Tensor planned(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                const SpmmOptions& options, OpKind kind) {
-  const Resolved r = resolve(context, graph, x, edge, options, kind);
+  const SpmmShape r = resolve(context, graph, x, edge, options, kind);
   const Plan plan = make_plan(context, graph, r.desc);
   context.reserve(plan.workspace_bytes);
   Tensor out = Tensor::empty(r.features.with_rows(graph.num_rows()), r.desc.dtype, "the output of spmm");

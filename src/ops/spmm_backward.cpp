@@ -2,6 +2,7 @@
 // the one rounding. With respect to edge values: one result an edge from both its ends.
 #include "kernels/cpu/extremum_backward.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/spmm_inputs.hpp"
 
 namespace weft {
 namespace {
@@ -14,27 +15,17 @@ struct Problem {
   Dtype dtype;
 };
 
-Problem resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
-                ConstTensorView out_grad, const SpmmOptions& options) {
-  check_enum(options.op, SpmmOp::u_div_e, "op");
-  check_enum(options.reduce, Reduce::min, "reduce");
-  const bool node = uses_node(options.op), on_edge = uses_edge(options.op);
-  if (node) check_tensor(context, x, "x", graph.num_cols(), "source node");
-  if (on_edge) check_tensor(context, edge, "edge", graph.num_edges(), "edge");
-  const Features features = !node      ? Features::of(edge.shape)
-                            : !on_edge ? Features::of(x.shape)
-                                       : broadcast(x, "x", edge, "edge");
-  const Dtype dtype = node ? x.dtype : edge.dtype;
+Problem resolve_backward(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                         ConstTensorView out_grad, const SpmmOptions& options) {
+  const auto [desc, features] = resolve(context, graph, x, edge, options);
   check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination", features);
-  check_dtype(out_grad, "out_grad", dtype, "as the output of spmm has");
-  check_scale(context, options.epilogue.row_scale, "row_scale", graph.num_rows(), "destination", accumulator(dtype));
-  check_scale(context, options.epilogue.col_scale, "col_scale", graph.num_cols(), "source", accumulator(dtype));
+  check_dtype(out_grad, "out_grad", desc.dtype, "as the output of spmm has");
   WEFT_CHECK(
       !options.epilogue.bias.given, invalid_argument,
       "bias is given: spmm_backward covers the aggregation; the gradient of a bias is the column sum of out_grad");
   WEFT_CHECK(!options.epilogue.relu, invalid_argument,
              "relu is set: pass the gradient in front of the ReLU as out_grad, and relu = false");
-  return {graph, x, edge, out_grad, options, features, dtype};
+  return {graph, x, edge, out_grad, options, features, desc.dtype};
 }
 
 /// What the gradient of destination v is multiplied by: row_scale[v], over the degree for a mean. Empty: 1.
@@ -154,14 +145,13 @@ Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& desti
 
 SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                             ConstTensorView out_grad, const SpmmOptions& options, WantGradients want) {
-  const Problem p = resolve(context, graph, x, edge, out_grad, options);
+  const Problem p = resolve_backward(context, graph, x, edge, out_grad, options);
   const bool wants_x = want.x && uses_node(options.op), wants_edge = want.edge && uses_edge(options.op);
   const Tensor destinations = destination_scale(p);
   SpmmGradients gradients;
   if (options.reduce == Reduce::max || options.reduce == Reduce::min) {
     WEFT_CHECK(options.arg_e.given, invalid_argument,
                "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
-    check_winners(context, options.arg_e, "arg_e", Dtype::i64, graph.num_rows(), p.features);
     if (wants_x)
       gradients.x = extremum_gradient(context, p, destinations, graph.transpose(), x, &cpu::extremum_x_gradient);
     if (wants_edge)

@@ -96,6 +96,57 @@ TEST_F(refusals_spmm_backward, scales_that_do_not_fit) {
   }
 }
 
+// Forward and backward take the same operands: what one refuses the other does, in the same words.
+TEST_F(refusals_spmm_backward, refuses_what_its_forward_refuses) {
+  const auto message = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no refusal";
+  };
+  const auto same = [&](ConstTensorView any_x, ConstTensorView any_edge, std::string_view says,
+                        int line = __builtin_LINE()) {
+    const ::testing::ScopedTrace trace(__FILE__, line, "refused here");
+    const std::string forward = message([&] { spmm(context, graph, any_x, any_edge, options); });
+    EXPECT_NE(forward.find(says), forward.npos) << forward;
+    EXPECT_EQ(message([&] { spmm_backward(context, graph, any_x, any_edge, out_grad, options); }), forward);
+    options = {};
+  };
+  for (const Reduce reduce : {Reduce::sum, Reduce::max}) {
+    SCOPED_TRACE(name(reduce));
+    const auto with = [&](SpmmOp op) {
+      options.op = op;
+      options.reduce = reduce;
+      if (reduce == Reduce::max) options.arg_e = arg_e;
+    };
+    with(SpmmOp::copy_u);
+    same(x, edge, "edge is given");
+    with(SpmmOp::copy_e);
+    same(x, edge, "x is given");
+    with(SpmmOp::u_mul_e);
+    same(x, {}, "edge is missing");
+    with(SpmmOp::u_add_e);
+    same(x, random_tensor(Shape(14, 4), Dtype::f64, 1), "edge has dtype f64");
+    with(SpmmOp::u_mul_e);
+    same(x, random_tensor(Shape(14), Dtype::f64, 1), "edge has dtype f64");
+    with(static_cast<SpmmOp>(17));
+    same(x, edge, "op");
+    with(SpmmOp::u_mul_e);
+    options.epilogue.bias = rows;
+    same(x, edge, "bias has shape [6]");
+    with(SpmmOp::u_mul_e);
+    options.arg_u = as_dtype(arg_u.view(), Dtype::f32);
+    same(x, edge, "arg_u");
+  }
+  options.arg_e = arg_e;
+  same(x, edge, "arg_e is given, but only max and min have a winner");
+  options.arg_u = arg_u;
+  options.reduce = Reduce::mean;
+  same(x, edge, "arg_u is given, but only max and min have a winner");
+}
+
 TEST_F(refusals_spmm_backward, epilogues_it_has_no_gradient_for) {
   options.epilogue.relu = true;
   bad(x, edge, out_grad, "relu");
