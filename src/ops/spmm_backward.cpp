@@ -119,10 +119,11 @@ Tensor edge_gradient(Context& context, const Problem& p, const Tensor& destinati
 
 /// The gradient of `input`, x or edge, of a max or min; `over` is the graph whose rows `kernel` gathers.
 Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& destinations, const Graph& over,
-                         ConstTensorView input, void (*kernel)(const ExtremumBackwardArgs&, const Plan&, Arena)) {
+                         ConstTensorView input, std::string_view what,
+                         void (*kernel)(const ExtremumBackwardArgs&, const Plan&, Arena)) {
   const Plan plan = make_plan(context, over, extremum_backward_desc(p.features.heads, p.features.width));
   context.reserve(plan.workspace_bytes);
-  Tensor gradient = Tensor::empty(input.shape, input.dtype, "a gradient of spmm");
+  Tensor gradient = Tensor::empty(input.shape, input.dtype, what);
   ExtremumBackwardArgs args;
   args.graph = over.view();
   args.op = p.options.op;
@@ -153,9 +154,11 @@ SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorVie
     WEFT_CHECK(options.arg_e.given, invalid_argument,
                "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
     if (wants_x)
-      gradients.x = extremum_gradient(context, p, destinations, graph.transpose(), x, &cpu::extremum_x_gradient);
+      gradients.x = extremum_gradient(context, p, destinations, graph.transpose(), x, "the gradient of x",
+                                      &cpu::extremum_x_gradient);
     if (wants_edge)
-      gradients.edge = extremum_gradient(context, p, destinations, graph, edge, &cpu::extremum_edge_gradient);
+      gradients.edge = extremum_gradient(context, p, destinations, graph, edge, "the gradient of edge",
+                                         &cpu::extremum_edge_gradient);
     return gradients;
   }
   if (wants_x) gradients.x = x_gradient(context, p, destinations);

@@ -191,6 +191,30 @@ TEST(failing_allocations, of_tensors_and_workspaces_are_errors_after_which_every
   expect_every_failure_survived(fail_allocation, 1);
 }
 
+TEST(failing_allocations, say_which_gradient_of_a_max_found_no_memory) {
+  const Graph graph = tangled_graph();
+  const Tensor x = random_tensor(Shape(5, 4), Dtype::f32, 341), edge = random_tensor(Shape(14), Dtype::f32, 342);
+  const Tensor out_grad = random_tensor(Shape(6, 4), Dtype::f32, 343);
+  Tensor args = Tensor::zeros(out_grad.shape(), Dtype::i64);
+  SpmmOptions options;
+  options.reduce = Reduce::max;
+  options.arg_e = args;
+  graph.transpose();  // or most of what fails would be its building
+  std::string messages;
+  for (std::size_t nth = 1; nth < 10; ++nth) {  // more than the call makes: both gradients are among them
+    Context context = Context::cpu(1);
+    fail_allocation(nth);
+    try {
+      spmm_backward(context, graph, x, edge, out_grad, options);
+    } catch (const Error& error) {
+      messages += fmt::format("{}\n", error.what());
+    }
+    fail_allocation(0);
+  }
+  for (const char* gradient : {"asked for the gradient of x\n", "asked for the gradient of edge\n"})
+    EXPECT_NE(messages.find(gradient), messages.npos) << messages;
+}
+
 TEST(failing_allocations, of_plans_and_transposes_are_errors_after_which_everything_works) {
   expect_every_failure_survived(fail_operator_new, 5);
 }
