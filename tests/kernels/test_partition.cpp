@@ -2,6 +2,7 @@
 
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "core/parallel.hpp"
 #include "plan/partition.hpp"
@@ -81,6 +82,34 @@ TEST(partition, gives_slots_to_pieces_in_the_order_of_their_row) {
       before = place;
     }
   }
+}
+
+// However many tasks there are, theirs are the same runs in the same order: what the results of long rows rest on.
+TEST(partition, cuts_adjacent_long_rows_into_the_same_runs_for_any_number_of_tasks) {
+  using PlainRun = std::tuple<std::int64_t, EdgeId, EdgeId, std::int64_t>;  // row, begin, end, slot
+  const std::vector<std::int64_t> degrees{1025, 2048, 2049, 3000, 1024, 0, 1025, 5000, 1024, 1024, 1026, 0};
+  std::vector<PlainRun> expected;
+  std::int64_t slots = 0;
+  EdgeId edge = 0;
+  for (std::size_t row = 0; row < degrees.size(); ++row) {
+    const EdgeId end = edge + degrees[row];
+    if (degrees[row] <= 1024) expected.emplace_back(row, edge, end, -1);
+    for (EdgeId piece = edge; degrees[row] > 1024 && piece < end; piece += 1024)
+      expected.emplace_back(row, piece, std::min<EdgeId>(piece + 1024, end), slots++);
+    edge = end;
+  }
+  ASSERT_EQ(slots, 2 + 2 + 3 + 3 + 2 + 5 + 2);
+  const Graph graph = battery::graph_of_degrees(degrees, 6, 114);
+  for (const ScheduleKind schedule : schedules)
+    for (const std::int64_t tasks : {1, 2, 3, 4, 5, 7, 8, 12, 13, 17, 19, 24, 64, 1000}) {
+      const Partition partition = partition_of(graph, schedule, tasks);
+      EXPECT_EQ(partition.long_rows->slots, slots);
+      std::vector<PlainRun> runs;
+      for (std::int64_t task = 0; task < tasks; ++task)
+        for (const weft::Run& run : partition.runs(graph.view(), task))
+          runs.emplace_back(run.row, run.begin, run.end, run.slot);
+      EXPECT_EQ(runs, expected) << name(schedule) << " tasks=" << tasks;
+    }
 }
 
 TEST(partition, finds_the_same_long_rows_for_any_number_of_threads) {

@@ -200,6 +200,9 @@ inline std::vector<BatteryGraph> battery_graphs() {
   add("grid", grid_graph(24));
   add("molecules", molecule_graph(120));
   add("degrees_0_1_2_31_32_33_1000", from_degrees({0, 1, 2, 31, 32, 33, 1000, 0, 33, 32, 31, 2, 1, 0}, 1100, 25));
+  // Rows of more than 1024 edges are cut into pieces. Next to each other, and with so few sources that the rows of the
+  // transpose are as long.
+  add("many_long_rows", from_degrees({1025, 1024, 2049, 0, 3000, 1025}, 6, 26));
   return all;
 }
 
