@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/task_observer.hpp"
 #include "weft/context.hpp"
 
 namespace weft {
@@ -43,6 +44,7 @@ struct Job {
 };
 
 std::atomic<int> chosen_threads{0};
+std::atomic<TaskObserver*> task_observer{nullptr};
 
 // Processors a control group grants, rounded up; 0 where there is no limit. Version 2, then 1.
 int quota_threads() {
@@ -61,6 +63,7 @@ int quota_threads() {
 
 void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder order) {
   if (tasks <= 0) return;
+  if (TaskObserver* observer = task_observer.load(std::memory_order_acquire)) observer->handed_out(threads, tasks);
   const int used = static_cast<int>(std::clamp<std::int64_t>(tasks, 1, std::max(threads, 1)));
   Job job{tasks, body, order, {}, {}, {}, {}};
   if (used == 1) {
@@ -79,6 +82,8 @@ void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder or
   }
   if (job.error) std::rethrow_exception(job.error);
 }
+
+void observe_tasks(TaskObserver* observer) { task_observer.store(observer, std::memory_order_release); }
 
 int available_threads() {
   static const int threads = [] {

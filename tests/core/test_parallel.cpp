@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "support/hand_outs.hpp"
 #include "weft/context.hpp"
 
 namespace weft {
@@ -97,6 +98,21 @@ TEST(parallel_tasks, may_be_nested) {
   std::atomic<int> count{0};
   parallel_tasks(2, 4, [&](std::int64_t, int) { parallel_tasks(2, 4, [&](std::int64_t, int) { ++count; }); });
   EXPECT_EQ(count, 16);
+}
+
+TEST(parallel_tasks, tells_an_observer_what_it_hands_out_while_there_is_one) {
+  const auto nothing = [](std::int64_t, int) {};
+  parallel_tasks(2, 7, nothing);
+  {
+    test::HandOuts seen;
+    parallel_tasks(3, 5, [&](std::int64_t, int) { parallel_tasks(1, 2, nothing); });
+    parallel_tasks(3, 0, nothing);
+    EXPECT_EQ(seen.of(3, 5), 1);
+    EXPECT_EQ(seen.of(1, 2), 5);
+    EXPECT_EQ(seen.of(2, 7), 0);
+    EXPECT_EQ(seen.of(3, 0), 0);
+  }
+  parallel_tasks(2, 7, nothing);  // nobody looks any more
 }
 
 TEST(parallel_ranges, cover_everything_once_in_pieces_of_the_grain) {

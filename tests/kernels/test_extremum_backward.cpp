@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/partition.hpp"
+#include "support/hand_outs.hpp"
 #include "support/oracle.hpp"
 #include "support/small_graphs.hpp"
 
@@ -141,17 +142,40 @@ TEST(extremum_backward, equals_plain_loops_for_every_op_shape_dtype_plan_and_num
     }
 }
 
+/// The plan cuts the hub evenly, and the kernel hands out the plan's tasks: not one a row, of which there are three.
 TEST(extremum_backward, a_hub_is_shared_by_all_threads) {
-  const Graph star = hub_graph(100'000);
-  for (const int threads : {2, 4, 8}) {
-    const Plan plan = make_plan(Context::cpu(threads), star, extremum_backward_desc(1, 16));
-    ASSERT_GE(plan.tasks, threads);
-    for (std::int64_t task = 0; task < plan.tasks; ++task) {
-      std::int64_t edges = 0;
-      for (const weft::Run& run : plan.partition->runs(star.view(), task)) edges += run.end - run.begin;
-      EXPECT_LE(edges, 100'000 / threads + 2 * piece_edges) << "task " << task << " of " << plan.tasks;
+  constexpr std::int64_t leaves = 100'000, width = 16;
+  const Graph star = hub_graph(leaves);
+  const Tensor by_row = powers_of_two(Shape(3, width), Dtype::f32, 308);
+  const Tensor by_leaf = powers_of_two(Shape(leaves, width), Dtype::f32, 309);
+  const std::vector<EdgeId> winners(static_cast<std::size_t>(leaves * width), 7);
+  for (const bool of_edge : {false, true})
+    for (const int threads : {2, 4, 8}) {
+      SCOPED_TRACE(fmt::format("{}, {} threads", of_edge ? "edge" : "x", threads));
+      Context context = Context::cpu(threads);
+      const Plan plan = make_plan(context, star, extremum_backward_desc(1, width));
+      context.reserve(plan.workspace_bytes);
+      ASSERT_GE(plan.tasks, threads);
+      ASSERT_GT(plan.tasks, star.num_rows());
+      for (std::int64_t task = 0; task < plan.tasks; ++task) {
+        std::int64_t edges = 0;
+        for (const weft::Run& run : plan.partition->runs(star.view(), task)) edges += run.end - run.begin;
+        EXPECT_LE(edges, leaves / threads + 2 * piece_edges) << "task " << task << " of " << plan.tasks;
+      }
+      // The hub is the destination of every edge, or in the transpose the source.
+      Tensor gradient = Tensor::empty((of_edge ? by_leaf : by_row).shape(), Dtype::f32);
+      ExtremumBackwardArgs args;
+      args.graph = star.view();
+      args.op = of_edge ? SpmmOp::copy_e : SpmmOp::copy_u;
+      args.width = args.out_width = width;
+      (of_edge ? args.edge : args.x) = operand(std::as_const(of_edge ? by_leaf : by_row));
+      args.out_grad = operand(std::as_const(of_edge ? by_row : by_leaf));
+      args.arg_e = winners.data();
+      args.out = {gradient.view().mutable_data(), gradient.dtype(), width};
+      HandOuts seen;
+      (of_edge ? cpu::extremum_edge_gradient : cpu::extremum_x_gradient)(args, plan, context.arena());
+      EXPECT_EQ(seen.of(threads, plan.tasks), 1);
     }
-  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
 #include "support/gradients.hpp"
+#include "support/hand_outs.hpp"
 #include "support/oracle.hpp"
 #include "support/small_graphs.hpp"
 
@@ -136,18 +137,34 @@ TEST(segment_reduce_backward, equals_plain_loops_for_any_number_of_threads) {
       }
 }
 
+/// The plan cuts the segment evenly, and the call hands out the plan's tasks: not one a segment, of which there are
+/// three. Max and min run the forward first, which hands them out as well.
 TEST(segment_reduce_backward, a_segment_of_everything_is_shared_by_all_threads) {
-  const Graph star = hub_graph(100'000);
-  for (const int threads : {2, 4, 8}) {
-    const OpDesc desc{OpKind::segment, Dtype::f32, 1, 16, Reduce::max, true};
-    const Plan plan = chosen(explain_view(Context::cpu(threads), star.view(), 0, desc));
-    ASSERT_GE(plan.tasks, threads);
-    for (std::int64_t task = 0; task < plan.tasks; ++task) {
-      std::int64_t entries = 0;
-      for (const weft::Run& run : plan.partition->runs(star.view(), task)) entries += run.end - run.begin;
-      EXPECT_LE(entries, 100'000 / threads + 2 * piece_edges) << "task " << task << " of " << plan.tasks;
+  constexpr std::int64_t entries = 100'000, width = 16;
+  const Graph star = hub_graph(entries);
+  const Tensor x = random_tensor(Shape(entries, width), Dtype::f32, 183);
+  const Tensor out_grad = random_tensor(Shape(3, width), Dtype::f32, 184);
+  for (const Reduce reduce : reducers)
+    for (const int threads : {2, 4, 8}) {
+      SCOPED_TRACE(fmt::format("{}, {} threads", name(reduce), threads));
+      Context context = Context::cpu(threads);
+      const OpDesc desc{OpKind::segment, Dtype::f32, 1, width, reduce, true};
+      const Plan plan = chosen(explain_view(context, star.view(), 0, desc));
+      ASSERT_GE(plan.tasks, threads);
+      ASSERT_GT(plan.tasks, star.num_rows());
+      for (std::int64_t task = 0; task < plan.tasks; ++task) {
+        std::int64_t share = 0;
+        for (const weft::Run& run : plan.partition->runs(star.view(), task)) share += run.end - run.begin;
+        EXPECT_LE(share, entries / threads + 2 * piece_edges) << "task " << task << " of " << plan.tasks;
+      }
+      HandOuts seen;
+      segment_reduce(context, star.offsets(), x, reduce);
+      const std::int64_t forward = seen.of(threads, plan.tasks);
+      EXPECT_GE(forward, 1);
+      segment_reduce_backward(context, star.offsets(), x, out_grad, reduce);
+      const bool extremum = reduce == Reduce::max || reduce == Reduce::min;
+      EXPECT_EQ(seen.of(threads, plan.tasks) - forward, extremum ? forward + 1 : 1);
     }
-  }
 }
 
 TEST(spmv, sums_edge_times_x_or_x_alone) {
