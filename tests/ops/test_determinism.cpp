@@ -38,6 +38,12 @@ const Graph& graph() {
   return built;
 }
 
+/// The same graph with its edges numbered in stored order, which kernels read without a table of ids.
+const Graph& graph_without_ids() {
+  static const Graph built = Graph::from_csr(graph().num_rows(), graph().num_cols(), graph().offsets(), graph().cols());
+  return built;
+}
+
 using Outputs = std::vector<Tensor>;
 
 void expect_same(const Outputs& a, const Outputs& b, const std::string& context) {
@@ -80,14 +86,15 @@ void expect_repeatable(const std::string& text, const std::function<Outputs(Cont
   expect_equal_runs(runs, text, [&] { return run(context); });
 }
 
-/// The planned form under every policy, and 100 times by each schedule.
+/// The planned form under every policy, and `runs` times by each schedule.
 void expect_plan_independent(const std::string& text, const OpDesc& desc,
-                             const std::function<Outputs(Context&, const Plan&)>& run) {
+                             const std::function<Outputs(Context&, const Plan&)>& run, int runs = 100,
+                             const Graph& over = graph()) {
   Outputs first;
   for (const char* policy : policies) {
     for (const int threads : {1, 3}) {
       Context context = Context::cpu(threads);
-      const Plan plan = make_plan(context, graph(), desc, parse_policy(policy));
+      const Plan plan = make_plan(context, over, desc, parse_policy(policy));
       context.reserve(plan.workspace_bytes);
       Outputs outputs = run(context, plan);
       if (first.empty())
@@ -98,9 +105,9 @@ void expect_plan_independent(const std::string& text, const OpDesc& desc,
   }
   for (const char* schedule : {"schedule=rows", "schedule=edge_split"}) {
     Context context = Context::cpu(3);
-    const Plan plan = make_plan(context, graph(), desc, parse_policy(schedule));
+    const Plan plan = make_plan(context, over, desc, parse_policy(schedule));
     context.reserve(plan.workspace_bytes);
-    expect_equal_runs(100, fmt::format("{} {}", text, schedule), [&] { return run(context, plan); });
+    expect_equal_runs(runs, fmt::format("{} {}", text, schedule), [&] { return run(context, plan); });
   }
 }
 
@@ -165,19 +172,26 @@ TEST_P(determinism, spmv) {
   const Dtype dtype = GetParam();
   const Tensor x = random_tensor(Shape(graph().num_cols()), dtype, 231);
   const Tensor edge = random_tensor(Shape(graph().num_edges()), dtype, 232);
-  expect_plan_independent("spmv", {OpKind::spmv, dtype, 1, 1, Reduce::sum, true},
-                          [&](Context& context, const Plan& plan) {
-                            Outputs outputs;
-                            outputs.push_back(Tensor::empty(Shape(graph().num_rows()), dtype));
-                            spmv(context, plan, graph(), x, edge, outputs[0]);
-                            return outputs;
-                          });
-  expect_repeatable("spmv", [&](Context& context) {
-    Outputs outputs;
-    outputs.push_back(spmv(context, graph(), x, edge));
-    outputs.push_back(spmv(context, graph(), x));
-    return outputs;
-  });
+  ASSERT_TRUE(graph().has_edge_ids());
+  ASSERT_FALSE(graph_without_ids().has_edge_ids());
+  for (const Graph* over : {&graph(), &graph_without_ids()}) {
+    const std::string text = over->has_edge_ids() ? "spmv" : "spmv without edge ids";
+    expect_plan_independent(
+        text, {OpKind::spmv, dtype, 1, 1, Reduce::sum, true},
+        [&](Context& context, const Plan& plan) {
+          Outputs outputs;
+          outputs.push_back(Tensor::empty(Shape(over->num_rows()), dtype));
+          spmv(context, plan, *over, x, edge, outputs[0]);
+          return outputs;
+        },
+        100, *over);
+    expect_repeatable(text, [&](Context& context) {
+      Outputs outputs;
+      outputs.push_back(spmv(context, *over, x, edge));
+      outputs.push_back(spmv(context, *over, x));
+      return outputs;
+    });
+  }
 }
 
 TEST_P(determinism, segment_reduce_forward_and_backward) {
@@ -250,6 +264,34 @@ TEST_P(determinism, sddmm_forward_and_backward) {
     outputs.push_back(std::move(gradients.rhs));
     return outputs;
   });
+}
+
+// Widths of 1, 2, 4 or 8 whole vectors stay in registers; which of these that are, the machine decides.
+TEST_P(determinism, sddmm_dot_of_whole_vectors) {
+  const Dtype dtype = GetParam();
+  for (const std::int64_t width : {4, 8, 16, 32, 64, 128}) {
+    const Tensor lhs = random_tensor(Shape(graph().num_cols(), width), dtype, 235);
+    const Tensor rhs = random_tensor(Shape(graph().num_rows(), width), dtype, 236);
+    const std::string text = fmt::format("sddmm dot width {}", width);
+    expect_plan_independent(
+        text, {OpKind::sddmm, dtype, 1, width, Reduce::sum, true},
+        [&](Context& context, const Plan& plan) {
+          Outputs outputs;
+          outputs.push_back(Tensor::empty(Shape(graph().num_edges()), dtype));
+          sddmm(context, plan, graph(), lhs, rhs, outputs[0]);
+          return outputs;
+        },
+        5);
+    expect_repeatable(
+        text,
+        [&](Context& context) {
+          Outputs outputs;
+          outputs.push_back(sddmm(context, graph(), lhs, rhs));
+          outputs.push_back(sddmm(context, graph(), rhs, lhs, {SddmmOp::dot, Target::v, Target::u}));
+          return outputs;
+        },
+        5);
+  }
 }
 
 TEST_P(determinism, edge_softmax_forward_and_backward) {
