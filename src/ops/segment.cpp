@@ -90,15 +90,12 @@ Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets
       for (std::int64_t i = 0; i < row; ++i) first[i] = convert<T>(convert<Acc>(dy[i]) / entries);
       for (EdgeId k = run.begin + 1; k < run.end; ++k) std::copy_n(first, row, dx + k * row);
     };
-    parallel_tasks(
-        plan.threads, plan.partition->tasks(),
-        [&](std::int64_t task, int) {
-          for (const Run& run : plan.partition->runs(view, task)) {
-            const T* dy = out_grad.as<T>() + run.row * out_grad.ld;
-            extremum ? won(run, dy) : shared(run, dy);
-          }
-        },
-        task_order(plan));
+    for_each_task(plan, view, [&](const Runs& runs, int) {
+      for (const Run& run : runs) {
+        const T* dy = out_grad.as<T>() + run.row * out_grad.ld;
+        extremum ? won(run, dy) : shared(run, dy);
+      }
+    });
   });
   return grad;
 }

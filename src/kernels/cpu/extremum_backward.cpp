@@ -89,17 +89,6 @@ void write_zeros(const ExtremumBackwardArgs& args, std::int64_t rows) {
                 static_cast<std::size_t>(bytes));
 }
 
-/// Calls visit(run, thread) for every run of the plan.
-template <class Visit>
-void for_each_run(const GraphView& graph, const Plan& plan, Visit&& visit) {
-  parallel_tasks(
-      plan.threads, plan.partition->tasks(),
-      [&](std::int64_t task, int thread) {
-        for (const Run& run : plan.partition->runs(graph, task)) visit(run, thread);
-      },
-      task_order(plan));
-}
-
 }  // namespace
 
 void extremum_x_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Arena arena) {
@@ -109,11 +98,13 @@ void extremum_x_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Are
   with_types(args, [&](const auto& backward, auto node, auto) {
     using T = typename decltype(node)::type;
     const std::int64_t size = backward.out_size();
-    for_each_run(g, plan, [&](const Run& run, int thread) {
-      double* sum = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
-      std::fill_n(sum, size, 0.0);
-      for (EdgeId k = run.begin; k < run.end; ++k) backward.add_to_x(run.row, g.cols[k], g.edge_id(k), sum);
-      if (run.slot < 0) backward.template write<T>(run.row, sum);
+    for_each_task(plan, g, [&](const Runs& runs, int thread) {
+      for (const Run& run : runs) {
+        double* sum = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
+        std::fill_n(sum, size, 0.0);
+        for (EdgeId k = run.begin; k < run.end; ++k) backward.add_to_x(run.row, g.cols[k], g.edge_id(k), sum);
+        if (run.slot < 0) backward.template write<T>(run.row, sum);
+      }
     });
     const LongRows& long_rows = *plan.partition->long_rows;
     parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int) {
@@ -132,13 +123,14 @@ void extremum_edge_gradient(const ExtremumBackwardArgs& args, const Plan& plan, 
   if (scratch.row == 0) return write_zeros(args, g.num_edges);
   with_types(args, [&](const auto& backward, auto, auto edge) {
     using T = typename decltype(edge)::type;
-    for_each_run(g, plan, [&](const Run& run, int thread) {
+    for_each_task(plan, g, [&](const Runs& runs, int thread) {
       double* sum = scratch.level(thread, 0);
-      for (EdgeId k = run.begin; k < run.end; ++k) {
-        std::fill_n(sum, backward.out_size(), 0.0);
-        backward.add_to_edge(g.cols[k], run.row, g.edge_id(k), sum);
-        backward.template write<T>(g.edge_id(k), sum);
-      }
+      for (const Run& run : runs)
+        for (EdgeId k = run.begin; k < run.end; ++k) {
+          std::fill_n(sum, backward.out_size(), 0.0);
+          backward.add_to_edge(g.cols[k], run.row, g.edge_id(k), sum);
+          backward.template write<T>(g.edge_id(k), sum);
+        }
     });
   });
 }
