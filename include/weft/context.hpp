@@ -48,7 +48,7 @@ class Context {
   static Context cpu(int threads = 0);
   /// An Error with code `unsupported` where this build or machine has no CUDA.
   static Context cuda(int index = 0, CUstream_st* stream = nullptr);
-  /// The fastest device with kernels in this version: the CPU, until CUDA's arrive.
+  /// The fastest device that has every operator in this version: the CPU, until CUDA has them all.
   static Context best();
   static Context on(Device device);
 
@@ -61,6 +61,8 @@ class Context {
   Device device() const;
   int threads() const;
   CUstream_st* stream() const;
+  /// Waits for everything the context was asked to run. An Error where something of it failed on the device.
+  void synchronise() const;
 
   /// Makes the workspace at least this large. Call it once for the largest plan; run paths only
   /// carve from it and report an Error when it is too small.
@@ -75,13 +77,14 @@ class Context {
   std::unique_ptr<State> state_;
 };
 
-/// What weft itself has allocated on the host since the program began.
+/// What weft itself has allocated since the program began.
 struct MemoryStats {
   std::size_t live_bytes = 0;
   std::size_t peak_bytes = 0;
   std::size_t allocations = 0;
 };
-MemoryStats memory_stats();
+MemoryStats memory_stats();  // on the host
+MemoryStats memory_stats(Device device);
 /// Starts a new peak at what is live now.
 void reset_memory_peak();
 

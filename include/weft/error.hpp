@@ -14,6 +14,7 @@ enum class ErrorCode {
   invalid_file,      // a file's content is not what its format promises
   io,                // the operating system refused: missing file, full disk, no permission
   out_of_memory,     // an allocation failed; the message says how much was asked for and what for
+  device,            // the GPU or its driver reported a failure; the message holds its own words
   unsupported,       // valid, but this build or machine cannot do it
   internal,          // a broken promise inside weft: please report it
 };

@@ -54,6 +54,11 @@ class Graph {
                      std::span<const NodeId> cols, std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper,
                      Validate validate = Validate::full);
 
+  /// A copy whose arrays (rows included, and the transpose's where it has been built) are on another device. What
+  /// reads the arrays on the host refuses such a graph.
+  Graph to(Device device, CUstream_st* stream = nullptr) const;
+  Device device() const;
+
   std::int64_t num_rows() const;
   std::int64_t num_cols() const;
   std::int64_t num_edges() const;
@@ -74,6 +79,8 @@ class Graph {
   DegreeStats degree_stats() const;
 
   GraphView view() const;
+  /// The same for code that reads the arrays: an Error where the host cannot.
+  GraphView host_view() const;
   /// The same with `rows` filled in.
   GraphView view_with_rows() const;
   /// Bytes held by the arrays, the cached rows and transpose included.

@@ -10,6 +10,8 @@
 #include "weft/error.hpp"
 #include "weft/types.hpp"
 
+struct CUstream_st;  // a CUDA stream, without CUDA's headers
+
 namespace weft {
 
 /// Sizes of a tensor. `rank` says how many of the dimensions the caller spelled, which decides how
@@ -93,9 +95,12 @@ TensorView per_head(TensorView view);
 class Tensor {
  public:
   Tensor() = default;
-  /// Uninitialised. `what` names the tensor in the error if the memory cannot be had.
-  static Tensor empty(Shape shape, Dtype dtype, std::string_view what = "tensor", Device device = {});
-  static Tensor zeros(Shape shape, Dtype dtype, std::string_view what = "tensor", Device device = {});
+  /// Uninitialised. `what` names the tensor in the error if the memory cannot be had. Memory on a GPU is had and given
+  /// back in the order of `stream`: other streams that use it must be ordered with that one.
+  static Tensor empty(Shape shape, Dtype dtype, std::string_view what = "tensor", Device device = {},
+                      CUstream_st* stream = nullptr);
+  static Tensor zeros(Shape shape, Dtype dtype, std::string_view what = "tensor", Device device = {},
+                      CUstream_st* stream = nullptr);
   /// A copy of `values`, converted to `dtype` with one rounding.
   static Tensor from(std::span<const float> values, Shape shape, Dtype dtype = Dtype::f32);
   static Tensor from(std::span<const double> values, Shape shape, Dtype dtype = Dtype::f64);
@@ -107,8 +112,11 @@ class Tensor {
   ~Tensor();
 
   Tensor clone() const;
-  /// A copy in another storage type, rounded once.
+  /// A copy in another storage type, rounded once. On the cpu.
   Tensor to(Dtype dtype) const;
+  /// A copy on another device (or this one). The work it waits for stands in `stream`; where the host takes part, the
+  /// copy is done on return.
+  Tensor to(Device device, CUstream_st* stream = nullptr) const;
 
   const Shape& shape() const { return view_.shape; }
   Dtype dtype() const { return view_.dtype; }
@@ -120,17 +128,23 @@ class Tensor {
   ConstTensorView view() const { return view_; }
   operator TensorView() { return view_; }
   operator ConstTensorView() const { return view_; }
+  /// The elements, for a tensor the host can read.
   template <class T>
   std::span<T> span() {
+    check_host();
     return {view_.as<T>(), static_cast<std::size_t>(shape().size())};
   }
   template <class T>
   std::span<const T> span() const {
+    check_host();
     return {view_.as<T>(), static_cast<std::size_t>(shape().size())};
   }
 
  private:
+  void check_host() const;
+
   TensorView view_;
+  CUstream_st* stream_ = nullptr;
 };
 
 }  // namespace weft

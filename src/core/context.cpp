@@ -3,7 +3,8 @@
 #include <limits>
 
 #include "core/check.hpp"
-#include "core/memory.hpp"
+#include "core/cuda/runtime.hpp"
+#include "core/device.hpp"
 #include "core/parallel.hpp"
 
 namespace weft {
@@ -28,7 +29,7 @@ struct Context::State {
   Device device;
   int threads = 1;
   CUstream_st* stream = nullptr;
-  Buffer<std::byte> workspace;
+  DeviceBuffer workspace;
   std::byte* base = nullptr;  // aligned to Arena::alignment
   std::size_t capacity = 0;
 };
@@ -46,25 +47,27 @@ Context Context::cpu(int threads) {
   return Context(std::move(state));
 }
 
-Context Context::cuda(int index, CUstream_st*) {
+Context Context::cuda(int index, CUstream_st* stream) {
   std::string why;
   const auto devices = cuda_devices(&why);
   WEFT_CHECK(!devices.empty(), unsupported, "device cuda:{} is not available: {}; use the cpu device", index, why);
   WEFT_CHECK(index >= 0 && static_cast<std::size_t>(index) < devices.size(), invalid_argument,
              "device cuda:{} does not exist: this machine has {} (cuda:0 to cuda:{})", index, devices.size(),
              devices.size() - 1);
-  fail(ErrorCode::unsupported,
-       "device cuda:{} ({}) was found, but this version of weft has no CUDA kernels yet; use the cpu device", index,
-       devices[static_cast<std::size_t>(index)].name);
+  auto state = std::make_unique<State>();
+  state->device = {DeviceKind::cuda, index};
+  state->stream = stream;
+  return Context(std::move(state));
 }
 
-Context Context::best() { return cpu(); }  // CUDA joins here with its first kernels
+Context Context::best() { return cpu(); }  // CUDA joins here when it has every operator
 
 Context Context::on(Device device) { return device.kind == DeviceKind::cpu ? cpu() : cuda(device.index); }
 
 Device Context::device() const { return state_->device; }
 int Context::threads() const { return state_->threads; }
 CUstream_st* Context::stream() const { return state_->stream; }
+void Context::synchronise() const { weft::synchronise(state_->device, state_->stream); }
 
 void Context::reserve(std::size_t bytes) {
   if (bytes <= state_->capacity) return;
@@ -73,7 +76,8 @@ void Context::reserve(std::size_t bytes) {
   state_->workspace = {};  // give the old block back before asking for the larger one
   state_->capacity = 0;
   state_->base = nullptr;
-  state_->workspace = Buffer<std::byte>(bytes + Arena::alignment, "the workspace of a context");
+  state_->workspace =
+      DeviceBuffer(state_->device, state_->stream, bytes + Arena::alignment, "the workspace of a context");
   const auto address = reinterpret_cast<std::uintptr_t>(state_->workspace.data());
   state_->base = state_->workspace.data() + (Arena::alignment - address % Arena::alignment) % Arena::alignment;
   state_->capacity = bytes;

@@ -7,11 +7,12 @@
 namespace weft {
 namespace {
 
-constexpr NameTable<ErrorCode, 7> error_names{{{ErrorCode::invalid_argument, "invalid_argument"},
+constexpr NameTable<ErrorCode, 8> error_names{{{ErrorCode::invalid_argument, "invalid_argument"},
                                                {ErrorCode::invalid_graph, "invalid_graph"},
                                                {ErrorCode::invalid_file, "invalid_file"},
                                                {ErrorCode::io, "io"},
                                                {ErrorCode::out_of_memory, "out_of_memory"},
+                                               {ErrorCode::device, "device"},
                                                {ErrorCode::unsupported, "unsupported"},
                                                {ErrorCode::internal, "internal"}}};
 constexpr NameTable<Dtype, 6> dtype_names{{{Dtype::f32, "f32"},

@@ -1,9 +1,9 @@
 #include "weft/tensor.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "core/dispatch.hpp"
+#include "core/device.hpp"
 #include "core/memory.hpp"
 
 namespace weft {
@@ -18,6 +18,13 @@ void check_shape(const Shape& shape, std::string_view what) {
              "{} has shape {}: no dimension may be negative", what, to_string(shape));
   WEFT_CHECK(fits(shape.heads, shape.width) && fits(shape.rows, shape.heads * shape.width), invalid_argument,
              "{} has shape {}: the number of elements passes 2^63", what, to_string(shape));
+}
+
+std::size_t checked_bytes(const Shape& shape, Dtype dtype, std::string_view what) {
+  std::int64_t bytes;
+  WEFT_CHECK(!__builtin_mul_overflow(shape.size(), static_cast<std::int64_t>(size_of(dtype)), &bytes), out_of_memory,
+             "cannot allocate {} of shape {}: more than the address space holds", what, to_string(shape));
+  return static_cast<std::size_t>(bytes);
 }
 
 template <class T>
@@ -74,45 +81,56 @@ TensorView per_head(TensorView view) {
   return view;
 }
 
-Tensor Tensor::empty(Shape shape, Dtype dtype, std::string_view what, Device device) {
+void Tensor::check_host() const {
+  WEFT_CHECK(device().kind == DeviceKind::cpu, invalid_argument,
+             "tensor {} is on {}, where the host cannot read it: copy it with to(Device{{}}) first", to_string(shape()),
+             to_string(device()));
+}
+
+Tensor Tensor::empty(Shape shape, Dtype dtype, std::string_view what, Device device, CUstream_st* stream) {
   check_shape(shape, what);
-  WEFT_CHECK(device.kind == DeviceKind::cpu, unsupported, "{} asked for on {}: this build allocates on the cpu only",
-             what, to_string(device));
   Tensor tensor;
-  void* memory = allocate(static_cast<std::size_t>(shape.size()), size_of(dtype), what);
+  void* memory = device.kind == DeviceKind::cpu
+                     ? allocate(static_cast<std::size_t>(shape.size()), size_of(dtype), what)
+                     : allocate_on(device, stream, checked_bytes(shape, dtype, what), what);
   tensor.view_ = TensorView(memory, dtype, shape, device);
+  tensor.stream_ = stream;
   return tensor;
 }
 
-Tensor Tensor::zeros(Shape shape, Dtype dtype, std::string_view what, Device device) {
-  Tensor tensor = empty(shape, dtype, what, device);
-  std::memset(tensor.view_.mutable_data(), 0, tensor.bytes());
+Tensor Tensor::zeros(Shape shape, Dtype dtype, std::string_view what, Device device, CUstream_st* stream) {
+  Tensor tensor = empty(shape, dtype, what, device, stream);
+  zero_bytes(device, tensor.view_.mutable_data(), tensor.bytes(), stream);
   return tensor;
 }
 
 Tensor Tensor::from(std::span<const float> values, Shape shape, Dtype dtype) { return copied(values, shape, dtype); }
 Tensor Tensor::from(std::span<const double> values, Shape shape, Dtype dtype) { return copied(values, shape, dtype); }
 
-Tensor::Tensor(Tensor&& other) noexcept : view_(std::exchange(other.view_, {})) {}
+Tensor::Tensor(Tensor&& other) noexcept : view_(std::exchange(other.view_, {})), stream_(other.stream_) {}
 
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
   if (this != &other) {
-    deallocate(view_.mutable_data());
+    deallocate_on(device(), stream_, view_.mutable_data());
     view_ = std::exchange(other.view_, {});
+    stream_ = other.stream_;
   }
   return *this;
 }
 
-Tensor::~Tensor() { deallocate(view_.mutable_data()); }
+Tensor::~Tensor() { deallocate_on(device(), stream_, view_.mutable_data()); }
 
-Tensor Tensor::clone() const {
+Tensor Tensor::clone() const { return to(device(), stream_); }
+
+Tensor Tensor::to(Device where, CUstream_st* stream) const {
   if (!*this) return {};
-  Tensor copy = empty(shape(), dtype(), "a copy of a tensor");
-  if (bytes() > 0) std::memcpy(copy.view_.mutable_data(), view_.data, bytes());
+  Tensor copy = empty(shape(), dtype(), "a copy of a tensor", where, stream);
+  copy_bytes(where, copy.view_.mutable_data(), device(), view_.data, bytes(), stream);
   return copy;
 }
 
 Tensor Tensor::to(Dtype wanted) const {
+  check_host();
   if (wanted == dtype()) return clone();
   Tensor result = empty(shape(), wanted, "a converted tensor");
   const std::int64_t count = shape().size();

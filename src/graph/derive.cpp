@@ -35,7 +35,7 @@ bool rows_are_ordered(const GraphView& view) {
 
 // The same graph with the same ids, every row by column, then id. Graphs from COO are that already.
 Graph ordered(const Graph& graph) {
-  const GraphView view = graph.view();
+  const GraphView view = graph.host_view();
   if (rows_are_ordered(view)) return graph;
   const auto count = static_cast<std::size_t>(view.num_edges);
   Buffer<NodeId> destinations(count, "destinations by edge id"), sources(count, "sources by edge id");
@@ -130,7 +130,7 @@ Derived derive(std::int64_t nodes, std::int64_t num_cols, const EdgeId* load, Du
 }  // namespace
 
 Derived in_stored_order(const Graph& graph) {
-  Tensor ids = ids_in_stored_order(graph.view());
+  Tensor ids = ids_in_stored_order(graph.host_view());
   if (!graph.has_edge_ids()) return {graph, EdgeOrigin(std::move(ids))};
   return {Graph::adopt(graph.num_rows(), graph.num_cols(), graph.offsets(), graph.cols(), {},
                        std::make_shared<const Graph>(graph), Validate::trusted),
@@ -141,7 +141,7 @@ Derived simplify(const Graph& graph, Duplicates duplicates) {
   check_enum(duplicates, Duplicates::merge, "duplicates");
   const Graph base = ordered(graph);
   if (duplicates == Duplicates::keep) return in_stored_order(base);
-  const GraphView view = base.view();
+  const GraphView view = base.host_view();
   return derive(view.num_rows, view.num_cols, view.offsets, duplicates, [&view] {
     return [&view](std::int64_t row, auto& visit) {
       for (EdgeId k = view.offsets[row]; k < view.offsets[row + 1]; ++k) visit(view.cols[k], view.edge_id(k));
@@ -155,7 +155,7 @@ Derived with_self_loops(const Graph& graph, SelfLoops self_loops) {
   const Graph base = ordered(graph);
   if (self_loops == SelfLoops::keep) return in_stored_order(base);
   const bool add = self_loops == SelfLoops::add;
-  const GraphView view = base.view();
+  const GraphView view = base.host_view();
   return derive(view.num_rows, view.num_cols, view.offsets, Duplicates::keep, [&view, add] {
     return [&view, add](std::int64_t row, auto& visit) {
       bool missing = add;
@@ -176,7 +176,7 @@ Derived symmetrise(const Graph& graph, Duplicates duplicates) {
   check_enum(duplicates, Duplicates::merge, "duplicates");
   check_square(graph, "symmetrise");
   const Graph base = ordered(graph);
-  const GraphView view = base.view();
+  const GraphView view = base.host_view();
   const EdgeArrays reversed = reverse_edges(view);  // not graph.transpose(): that would stay with the caller's graph
   Buffer<EdgeId> load(static_cast<std::size_t>(view.num_rows) + 1, "edges a row before a graph is made symmetric");
   for (std::size_t row = 0; row < load.size(); ++row) load[row] = view.offsets[row] + reversed.offsets[row];
@@ -205,7 +205,7 @@ Derived symmetrise(const Graph& graph, Duplicates duplicates) {
 
 Derived induced_subgraph(const Graph& graph, std::span<const NodeId> nodes) {
   check_square(graph, "induced_subgraph");
-  const GraphView view = graph.view();
+  const GraphView view = graph.host_view();
   const auto count = static_cast<std::int64_t>(nodes.size());
   const std::int64_t outside = find_first(count, [&](std::int64_t i) {
     return nodes[static_cast<std::size_t>(i)] < 0 || nodes[static_cast<std::size_t>(i)] >= view.num_rows;

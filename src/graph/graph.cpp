@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "core/check.hpp"
 #include "graph/graph_impl.hpp"
 #include "graph/scan.hpp"
 
@@ -13,8 +14,14 @@ constexpr EdgeId no_offsets[1] = {0};
 }  // namespace
 
 GraphView Graph::Impl::view() const {
-  return {num_rows, num_cols,    static_cast<std::int64_t>(cols.size()),      offsets.data(),
-          nullptr,  cols.data(), edge_ids.empty() ? nullptr : edge_ids.data()};
+  return {num_rows,    num_cols,    static_cast<std::int64_t>(cols.size()),      offsets.data(),
+          device_rows, cols.data(), edge_ids.empty() ? nullptr : edge_ids.data()};
+}
+
+const Graph::Impl& Graph::Impl::on_host() const {
+  WEFT_CHECK(device.kind == DeviceKind::cpu, invalid_argument,
+             "the graph is on {}, where the host cannot read it: copy it with to(Device{{}}) first", to_string(device));
+  return *this;
 }
 
 std::size_t Graph::Impl::bytes() const {
@@ -54,11 +61,14 @@ Graph::Graph(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 std::int64_t Graph::num_rows() const { return Impl::of(*this).num_rows; }
 std::int64_t Graph::num_cols() const { return Impl::of(*this).num_cols; }
 std::int64_t Graph::num_edges() const { return static_cast<std::int64_t>(Impl::of(*this).cols.size()); }
-std::span<const EdgeId> Graph::offsets() const { return Impl::of(*this).offsets; }
-std::span<const NodeId> Graph::cols() const { return Impl::of(*this).cols; }
-std::span<const EdgeId> Graph::edge_ids() const { return Impl::of(*this).edge_ids; }
+Device Graph::device() const { return Impl::of(*this).device; }
+std::span<const EdgeId> Graph::offsets() const { return Impl::of(*this).on_host().offsets; }
+std::span<const NodeId> Graph::cols() const { return Impl::of(*this).on_host().cols; }
+std::span<const EdgeId> Graph::edge_ids() const { return Impl::of(*this).on_host().edge_ids; }
 GraphView Graph::view() const { return Impl::of(*this).view(); }
 std::uint64_t Graph::identity() const { return Impl::of(*this).identity; }
+
+GraphView Graph::host_view() const { return Impl::of(*this).on_host().view(); }
 
 std::uint64_t Graph::Impl::next_identity() {
   static std::atomic<std::uint64_t> last{0};
@@ -66,7 +76,7 @@ std::uint64_t Graph::Impl::next_identity() {
 }
 
 std::span<const NodeId> Graph::rows() const {
-  const Impl& impl = Impl::of(*this);
+  const Impl& impl = Impl::of(*this).on_host();
   const std::lock_guard guard(impl.pair->lock);
   Impl& half = &impl == &impl.pair->given ? impl.pair->given : impl.pair->reversed;
   if (!half.rows_built) {
@@ -82,7 +92,7 @@ std::span<const NodeId> Graph::rows() const {
 
 GraphView Graph::view_with_rows() const {
   GraphView result = view();
-  result.rows = rows().data();
+  if (result.rows == nullptr) result.rows = rows().data();
   return result;
 }
 
@@ -93,7 +103,7 @@ Graph Graph::transpose() const {
   const std::lock_guard guard(pair.lock);
   if (!pair.reversed_built) {
     const auto kept = or_out_of_memory("the transpose of a graph", [&] {
-      return std::make_shared<const EdgeArrays>(reverse_edges(pair.given.view()));
+      return std::make_shared<const EdgeArrays>(reverse_edges(pair.given.on_host().view()));
     });
     Impl& half = pair.reversed;
     half.num_rows = pair.given.num_cols;

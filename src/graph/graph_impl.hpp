@@ -20,17 +20,24 @@ struct Graph::Impl {
   std::span<const EdgeId> offsets;
   std::span<const NodeId> cols;
   std::span<const EdgeId> edge_ids;
-  std::shared_ptr<const void> keeper;  // of the three arrays
-  Buffer<NodeId> rows;                 // built on demand
+  std::shared_ptr<const void> keeper;   // of the three arrays
+  Device device;                        // where they are
+  Buffer<NodeId> rows;                  // built on demand
+  const NodeId* device_rows = nullptr;  // of a graph on a device: always there
   bool rows_built = false;
   Pair* pair = nullptr;
   std::uint64_t identity = next_identity();
 
   GraphView view() const;
   std::size_t bytes() const;
+  /// This half; an Error where its arrays are not the host's to read.
+  const Impl& on_host() const;
 
   /// Never the same twice, where an address would come back with the next graph.
   static std::uint64_t next_identity();
+
+  /// Fills `to` with copies of the arrays of `from` on a device.
+  static void copy_half(Impl& to, const Impl& from, std::span<const NodeId> rows, Device device, CUstream_st* stream);
 
   /// The half `graph` shows; one without nodes for a Graph that was moved from.
   static const Impl& of(const Graph& graph);

@@ -71,7 +71,7 @@ void check_weight_dtype(Dtype dtype) {
 
 Tensor gcn_weights(const Graph& graph, ConstTensorView values, Dtype dtype) {
   check_weight_dtype(dtype);
-  const GraphView view = graph.view();
+  const GraphView view = graph.host_view();
   if (!values) {
     const Buffer<EdgeId> out = column_counts(view);
     return edge_weights(view, dtype, [&](NodeId row, NodeId col, EdgeId) {
@@ -93,7 +93,7 @@ Tensor gcn_weights(const Graph& graph, ConstTensorView values, Dtype dtype) {
            convert<double>(weights[wrong * ld]));
     const Graph transpose = graph.transpose();  // a scatter would add in an order that depends on the threads
     const Buffer<double> in = row_sums(view, weights, ld);
-    const Buffer<double> out = row_sums(transpose.view(), weights, ld);
+    const Buffer<double> out = row_sums(transpose.host_view(), weights, ld);
     return edge_weights(view, dtype, [&](NodeId row, NodeId col, EdgeId id) {
       return share(convert<double>(weights[id * ld]), in[static_cast<std::size_t>(row)],
                    out[static_cast<std::size_t>(col)]);
@@ -103,7 +103,7 @@ Tensor gcn_weights(const Graph& graph, ConstTensorView values, Dtype dtype) {
 
 Tensor mean_weights(const Graph& graph, Dtype dtype) {
   check_weight_dtype(dtype);
-  const GraphView view = graph.view();
+  const GraphView view = graph.host_view();
   return edge_weights(view, dtype, [&](NodeId row, NodeId, EdgeId) {
     return 1.0 / static_cast<double>(view.offsets[row + 1] - view.offsets[row]);
   });
