@@ -45,11 +45,16 @@ struct Policy {
   std::optional<ScheduleKind> schedule;
   Assignment assignment = Assignment::dynamic;
   int prefetch_edges = -1;  // -1: the tuning table's
+  // On a GPU:
+  std::int64_t edges_a_task = 0;  // 0: the planner's
+  std::optional<bool> ordered;    // tasks in the order of their first column
 };
-/// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin"; an unknown key is an Error listing them.
+/// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU, "edges=128,order=columns" (or none) on a GPU;
+/// an unknown key is an Error listing them.
 Policy parse_policy(std::string_view text);
 
-struct Partition;  // src/plan: task borders and the pieces of long rows
+struct Partition;   // src/plan: task borders and the pieces of long rows
+class DeviceTasks;  // src/plan: the order of tasks, on the device
 
 struct Plan {
   OpDesc desc;
@@ -64,6 +69,15 @@ struct Plan {
   int prefetch_edges = 0;           // how far ahead source rows are asked for
   std::size_t workspace_bytes = 0;  // exact
   double modelled_us = 0;
+
+  // On a GPU, where threads are the device's own and a task is a fixed number of edges:
+  std::int64_t edges_a_task = 0;
+  bool ordered = false;  // tasks run in the order of their first column
+  int vector = 0;        // elements a load
+  int lanes = 0;         // threads that cover a row of features
+  int steps = 0;         // loads a thread makes for one row
+  int loads = 0;         // rows in flight
+  std::shared_ptr<const DeviceTasks> device_tasks;
 
   std::uint64_t graph = 0;  // identity of the graph it was made for
   std::shared_ptr<const Partition> partition;

@@ -115,6 +115,14 @@ void attention_edges(const AttentionEdgeArgs& args, const Plan& plan, Arena aren
 
 }  // namespace cpu
 
+namespace cuda {
+
+// The kernels of a GPU, put into the context's stream; nothing here allocates or waits. Arguments without a kernel are
+// an Error that names what is missing.
+void spmm(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+
+}  // namespace cuda
+
 namespace reference {
 
 // The oracle: plain loops, float64 accumulation, any output dtype. `absolute`, if given, receives

@@ -79,6 +79,7 @@ Tensor sum_over_rows(Context& context, const Tensor& x, Dtype dtype) {
 
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
                                       const AttentionResult& given, ConstTensorView out_grad) {
+  check_cpu(context, "attention_backward");
   const AttentionShape shape = resolve(context, graph, in);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
   check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination node", shape.value);

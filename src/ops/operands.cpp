@@ -118,7 +118,8 @@ Operand operand(ConstTensorView tensor) {
 Result result(TensorView tensor) { return {tensor.mutable_data(), tensor.dtype, tensor.ld}; }
 
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
-  WEFT_CHECK(plan.partition != nullptr, invalid_argument, "plan is empty: make one with make_plan");
+  WEFT_CHECK(plan.partition != nullptr || plan.edges_a_task > 0, invalid_argument,
+             "plan is empty: make one with make_plan");
   WEFT_CHECK(plan.graph == graph, invalid_argument,
              "plan was made for another graph: make one for this graph with make_plan");
   WEFT_CHECK(plan.device == context.device() && plan.threads == context.threads(), invalid_argument,
@@ -131,6 +132,12 @@ void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, c
              invalid_argument, "plan is for {} {} {}x{} {}, but {} {} {}x{} {} was called: make a plan for it",
              name(p.kind), name(p.dtype), p.heads, p.width, name(p.reduce), name(desc.kind), name(desc.dtype),
              desc.heads, desc.width, name(desc.reduce));
+}
+
+void check_cpu(const Context& context, std::string_view op) {
+  WEFT_CHECK(context.device().kind == DeviceKind::cpu, unsupported,
+             "{} has no CUDA kernels yet, and the context runs on {}: use a cpu context", op,
+             to_string(context.device()));
 }
 
 void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,

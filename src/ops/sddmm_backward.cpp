@@ -94,6 +94,7 @@ Tensor gradient(Problem& p) {
 
 SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
                               ConstTensorView out_grad, const SddmmOptions& options) {
+  check_cpu(context, "sddmm_backward");
   const SddmmShape shape = resolve(context, graph, lhs, rhs, options);
   check_tensor(context, out_grad, "out_grad", graph.num_edges(), "edge", shape.out);
   check_dtype(out_grad, "out_grad", shape.desc.dtype, "as the operands have");

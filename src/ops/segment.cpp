@@ -59,6 +59,7 @@ Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTe
 
 Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
                                ConstTensorView out_grad, Reduce reduce) {
+  check_cpu(context, "segment_reduce_backward");
   check_segments(context, offsets, x, reduce);
   const GraphView view = view_of(offsets);
   check_tensor(context, out_grad, "out_grad", view.num_rows, "segment", Features::of(x.shape));

@@ -46,6 +46,7 @@ Tensor edge_softmax(Context& context, const Graph& graph, ConstTensorView scores
 }
 
 Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorView alpha, ConstTensorView alpha_grad) {
+  check_cpu(context, "edge_softmax_backward");
   const Plan plan = make_plan(context, graph, describe(context, graph, alpha, "alpha"));
   check_tensor(context, alpha_grad, "alpha_grad", graph.num_edges(), "edge", Features::of(alpha.shape));
   check_dtype(alpha_grad, "alpha_grad", alpha.dtype, "as alpha has");

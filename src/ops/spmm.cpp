@@ -84,6 +84,7 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   args.out = result(out);
   if (options.arg_u.given) args.arg_u = options.arg_u.as<NodeId>();
   if (options.arg_e.given) args.arg_e = options.arg_e.as<EdgeId>();
+  if (context.device().kind == DeviceKind::cuda) return cuda::spmm(args, plan, context.arena(), context.stream());
   cpu::spmm(args, plan, context.arena());
 }
 
@@ -92,7 +93,8 @@ Tensor planned(Context& context, const Graph& graph, ConstTensorView x, ConstTen
   const SpmmShape r = resolve(context, graph, x, edge, options, kind);
   const Plan plan = make_plan(context, graph, r.desc);
   context.reserve(plan.workspace_bytes);
-  Tensor out = Tensor::empty(r.features.with_rows(graph.num_rows()), r.desc.dtype, "the output of spmm");
+  Tensor out = Tensor::empty(r.features.with_rows(graph.num_rows()), r.desc.dtype, "the output of spmm",
+                             context.device(), context.stream());
   run(context, plan, graph, x, edge, out, options, kind);
   return out;
 }

@@ -146,6 +146,7 @@ Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& desti
 
 SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                             ConstTensorView out_grad, const SpmmOptions& options, WantGradients want) {
+  check_cpu(context, "spmm_backward");
   const Problem p = resolve_backward(context, graph, x, edge, out_grad, options);
   const bool wants_x = want.x && uses_node(options.op), wants_edge = want.edge && uses_edge(options.op);
   const Tensor destinations = destination_scale(p);

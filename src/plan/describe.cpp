@@ -53,9 +53,15 @@ Policy parse_policy(std::string_view text) {
       policy.prefetch_edges = static_cast<int>(parse_count(key, value, max_prefetch));
     } else if (key == "assignment") {
       policy.assignment = parse_in(assignment_names, "assignment", value);
+    } else if (key == "edges") {
+      policy.edges_a_task = parse_count(key, value, max_edges_a_task);
+    } else if (key == "order") {
+      WEFT_CHECK(value == "columns" || value == "none", invalid_argument,
+                 "policy order={}: expected columns or none", value);
+      policy.ordered = value == "columns";
     } else {
       fail(ErrorCode::invalid_argument,
-           "policy key '{}' is not known: expected schedule, tasks, prefetch or assignment", key);
+           "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges or order", key);
     }
   }
   return policy;
@@ -65,12 +71,21 @@ bool operator==(const Plan& a, const Plan& b) {
   const auto values = [](const Plan& p) {
     return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted,
                       p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges,
-                      p.long_rows, p.pieces, p.prefetch_edges, p.workspace_bytes);
+                      p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.ordered, p.vector, p.lanes, p.steps,
+                      p.loads, p.workspace_bytes);
   };
   return values(a) == values(b);
 }
 
 std::string to_string(const Plan& plan) {
+  if (plan.device.kind == DeviceKind::cuda)
+    return fmt::format(
+        "{} {} {}x{} {} on {}: {}, tasks: {} of {} edges{}, {} lanes x {} loads of {} elements a row, rows in flight: "
+        "{}, workspace {} bytes",
+        name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
+        to_string(plan.device), name(plan.schedule), plan.tasks, plan.edges_a_task,
+        plan.ordered ? " in the order of their first column" : "", plan.lanes, plan.steps, plan.vector, plan.loads,
+        plan.workspace_bytes);
   return fmt::format(
       "{} {} {}x{} {} on {} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch "
       "{} edges, workspace {} bytes",

@@ -5,6 +5,7 @@
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "plan/cuda/plan.hpp"
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
 #include "plan/scratch.hpp"
@@ -13,9 +14,7 @@
 namespace weft {
 namespace {
 
-void check(const Context& context, const OpDesc& desc) {
-  WEFT_CHECK(context.device().kind == DeviceKind::cpu, unsupported, "device {} has no planner in this build",
-             to_string(context.device()));
+void check(const OpDesc& desc) {
   check_enum(desc.kind, OpKind::segment, "kind");
   check_enum(desc.reduce, Reduce::min, "reduce");
   WEFT_CHECK(is_floating(desc.dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64",
@@ -144,8 +143,9 @@ PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t i
 
 PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy) {
-  check(context, desc);
+  check(desc);
   check(policy);
+  if (context.device().kind == DeviceKind::cuda) return explain_cuda(context, graph, identity, desc, policy);
   return or_out_of_memory("a plan", [&] { return weigh(context, graph, identity, desc, policy); });
 }
 
@@ -156,6 +156,9 @@ Plan chosen(PlanReport report) {
 }
 
 PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
+  WEFT_CHECK(graph.device() == context.device(), invalid_argument,
+             "the graph is on {}, but the context runs on {}: copy the graph with to(context.device())",
+             to_string(graph.device()), to_string(context.device()));
   return explain_view(context, graph.view(), graph.identity(), desc, policy);
 }
 

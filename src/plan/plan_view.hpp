@@ -7,6 +7,7 @@ namespace weft {
 
 inline constexpr std::int64_t max_tasks = 1 << 24;
 inline constexpr int max_prefetch = 1024;  // edges
+inline constexpr std::int64_t max_edges_a_task = 1 << 16;
 
 PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy = {});

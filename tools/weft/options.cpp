@@ -149,7 +149,12 @@ Context pick_context(const std::string& device, std::int64_t threads) {
     return Context::cpu(static_cast<int>(threads));
   }
   const Device wanted = as_usage("--device", [&] { return parse_device(device); });
-  return wanted.kind == DeviceKind::cpu ? Context::cpu(static_cast<int>(threads)) : Context::on(wanted);
+  if (wanted.kind == DeviceKind::cpu) return Context::cpu(static_cast<int>(threads));
+  Context::on(wanted);  // says what is missing, if something is
+  throw Error(ErrorCode::unsupported,
+              fmt::format("--device {}: the weft command runs on the cpu only in this version; the library has spmm in "
+                          "f32 for CUDA",
+                          device));
 }
 
 std::string device_line(const Context& context) {
@@ -163,7 +168,7 @@ std::string device_line(const Context& context) {
 std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver) {
   if (!built) return driver ? "; a GPU is present, but this build has no CUDA" : "; this build has no CUDA";
   if (gpus.empty()) return "; " + why;
-  return fmt::format("; a GPU is present ({}), but weft has no CUDA kernels yet", gpus.front().name);
+  return fmt::format("; a GPU is present ({}), but this command runs on the cpu only", gpus.front().name);
 }
 
 std::string json_text(const nlohmann::json& json) {

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/extremum-inl.hpp"
 #include "kernels/cpu/sum_rows-inl.hpp"
+#include "kernels/heads.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
@@ -102,25 +103,6 @@ void with_message(const SpmmArgs& args, F&& f) {
     case SpmmOp::u_mul_e: return with_op(MulOp{});
     default: return with_op(DivOp{});
   }
-}
-
-/// Heads that are treated alike are one wide head: fewer, longer loops.
-HWY_INLINE SpmmArgs with_heads_joined(SpmmArgs args) {
-  const auto contiguous = [&](const Operand& o) {
-    return o.head_stride == args.width && (o.feature_stride == 1 || args.width == 1);
-  };
-  const bool edge_alike =
-      !uses_edge(args.op) || (args.edge.head_stride == 0 && args.edge.feature_stride == 0 && uses_node(args.op));
-  // Joined, one value a head becomes a vector, and vectors on edges are read in the type of x.
-  const bool edge_joined =
-      !uses_edge(args.op) || (contiguous(args.edge) && (!uses_node(args.op) || args.edge.dtype == args.x.dtype));
-  const bool x_joined = !uses_node(args.op) || contiguous(args.x);
-  if (args.heads == 1 || !x_joined || !(edge_alike || edge_joined)) return args;
-  args.x.feature_stride = 1;
-  if (!edge_alike) args.edge.feature_stride = 1;
-  args.width *= args.heads;
-  args.heads = 1;
-  return args;
 }
 
 template <class Storage>

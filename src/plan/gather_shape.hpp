@@ -1,0 +1,34 @@
+// How a group of threads covers one row of features: each of `lanes` threads moves `steps` packs of `vector` elements,
+// `loads` rows at a time; rows wider than that are cut into tiles of it.
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+struct GatherShape {
+  int vector = 1;
+  int lanes = 1;
+  int steps = 1;
+  int loads = 8;
+
+  constexpr std::int64_t tile() const { return std::int64_t{vector} * lanes * steps; }
+  constexpr std::int64_t tiles(std::int64_t features) const { return (features + tile() - 1) / tile(); }
+  friend constexpr bool operator==(const GatherShape&, const GatherShape&) = default;
+};
+
+/// The widest packs that divide the row (and that `most`, what alignment allows, permits), the fewest lanes that cover
+/// it, and beyond a warp more steps a lane. Eight 16-byte loads in flight a lane are what an H200 wants; more steps
+/// take fewer rows at a time instead of more registers.
+constexpr GatherShape gather_shape(std::int64_t features, int element_bytes, int most) {
+  GatherShape shape;
+  shape.vector = 16 / element_bytes < most ? 16 / element_bytes : most;
+  while (features % shape.vector != 0) shape.vector /= 2;
+  const std::int64_t packs = features / shape.vector;
+  while (shape.lanes < 32 && shape.lanes < packs) shape.lanes *= 2;
+  while (shape.steps < 4 && std::int64_t{shape.lanes} * shape.steps < packs) shape.steps *= 2;
+  shape.loads = 8 / shape.steps;
+  return shape;
+}
+
+}  // namespace weft

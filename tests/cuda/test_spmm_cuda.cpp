@@ -1,0 +1,216 @@
+// SpMM on a GPU against the float64 reference, over every graph of the battery, width, task size and order.
+#include "battery/sweep.hpp"
+#include "cuda/gpu.hpp"
+#include "support/errors.hpp"
+
+namespace weft::test {
+namespace {
+
+class cuda_spmm : public GpuTest {};
+
+struct Given {
+  Tensor x, edge;
+  SpmmOptions options;
+};
+
+/// The same call on the GPU, its output filled with NaN before, back on the host.
+Tensor run_on_gpu(Context& context, const Graph& graph, const Given& given, const Policy& policy, std::int64_t width) {
+  const Graph there = graph.to(gpu);
+  const Tensor x = given.x.to(gpu), edge = given.edge ? given.edge.to(gpu) : Tensor{};
+  const auto moved = [&](ConstTensorView view, Tensor& kept) -> ConstTensorView {
+    if (!view) return {};
+    kept = Tensor::empty(view.shape, view.dtype).to(gpu);
+    Tensor host = Tensor::empty(view.shape, view.dtype);
+    std::memcpy(host.view().mutable_data(), view.data, host.bytes());
+    kept = host.to(gpu);
+    return kept;
+  };
+  SpmmOptions options = given.options;
+  Tensor row_scale, col_scale, bias;
+  options.epilogue.row_scale = moved(given.options.epilogue.row_scale, row_scale);
+  options.epilogue.col_scale = moved(given.options.epilogue.col_scale, col_scale);
+  options.epilogue.bias = moved(given.options.epilogue.bias, bias);
+  const Plan plan =
+      make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, options.reduce, uses_edge(options.op)}, policy);
+  context.reserve(plan.workspace_bytes);
+  Tensor out = constant(Shape(graph.num_rows(), width), Dtype::f32, std::nan("")).to(gpu);
+  spmm(context, plan, there, x, edge ? edge.view() : TensorView{}, out, options);
+  return out.to(Device{});
+}
+
+Given inputs(const Graph& graph, std::int64_t width, bool weighted, std::uint64_t seed) {
+  Given given;
+  given.x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, seed);
+  if (weighted) given.edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, seed + 1);
+  given.options.op = weighted ? SpmmOp::u_mul_e : SpmmOp::copy_u;
+  return given;
+}
+
+TEST_F(cuda_spmm, agrees_with_the_reference_on_every_graph_width_and_policy) {
+  Context context = Context::cuda();
+  std::uint64_t seed = 1000;
+  for (const BatteryGraph& battery : battery_graphs()) {
+    for (const std::int64_t width : battery_widths) {
+      for (const bool weighted : {false, true}) {
+        Given given = inputs(battery.graph, width, weighted, ++seed);
+        for (const Reduce reduce : {Reduce::sum, Reduce::mean}) {
+          given.options.reduce = reduce;
+          const SpmmExpected expected = expected_spmm(battery.graph, given.x, given.edge, given.options);
+          for (const char* policy : {"", "edges=32,order=none", "edges=64,order=columns", "edges=512,order=columns"}) {
+            if (reduce == Reduce::mean && *policy != '\0') continue;
+            const Tensor out = run_on_gpu(context, battery.graph, given, parse_policy(policy), width);
+            expect_within_bound(out, expected,
+                                fmt::format("{} width {} {} {} policy '{}' seed {}", battery.name, width,
+                                            weighted ? "weighted" : "unweighted", name(reduce), policy, seed));
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(cuda_spmm, applies_scales_bias_and_relu_before_the_one_rounding) {
+  Context context = Context::cuda();
+  for (const BatteryGraph& battery : battery_graphs()) {
+    for (const std::int64_t width : {1, 7, 32, 100}) {
+      Given given = inputs(battery.graph, width, true, 77);
+      const Tensor rows = random_tensor(Shape(battery.graph.num_rows()), Dtype::f32, 78);
+      const Tensor cols = random_tensor(Shape(battery.graph.num_cols()), Dtype::f32, 79);
+      const Tensor bias = random_tensor(Shape(width), Dtype::f32, 80);
+      given.options.reduce = Reduce::mean;
+      given.options.epilogue.row_scale = rows;
+      given.options.epilogue.col_scale = cols;
+      given.options.epilogue.bias = bias;
+      given.options.epilogue.relu = true;
+      SpmmExpected expected = expected_spmm(battery.graph, given.x, given.edge, given.options);
+      expected.more = 4;  // the scales, the mean and the bias round once each
+      expect_within_bound(run_on_gpu(context, battery.graph, given, {}, width), expected,
+                          fmt::format("{} width {}", battery.name, width));
+    }
+  }
+}
+
+TEST_F(cuda_spmm, reads_and_writes_only_its_own_columns_of_wider_tensors) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph();
+  const Graph there = graph.to(gpu);
+  for (const std::int64_t width : {1, 3, 4, 8, 33, 64}) {
+    for (const std::int64_t before : {1, 2, 4}) {
+      const std::int64_t pitch = width + before + 3;
+      const Tensor x = random_tensor(Shape(graph.num_cols(), pitch), Dtype::f32, 5);
+      const Tensor x_there = x.to(gpu);
+      Tensor out = constant(Shape(graph.num_rows(), pitch), Dtype::f32, 5.0).to(gpu);
+      SpmmOptions options;
+      options.op = SpmmOp::copy_u;
+      const Plan plan = make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, false});
+      context.reserve(plan.workspace_bytes);
+      spmm(context, plan, there, columns(x_there.view(), before, width), {}, columns(out.view(), before, width),
+           options);
+      const Tensor back = out.to(Device{});
+      const ConstTensorView inner = columns(x.view(), before, width);
+      const SpmmExpected expected = expected_spmm(graph, inner, {}, options);
+      expect_within_bound(columns(back.view(), before, width), expected,
+                          fmt::format("width {} from {}", width, before));
+      for (std::int64_t row = 0; row < graph.num_rows(); ++row) {
+        for (std::int64_t c = 0; c < pitch; ++c) {
+          if (c >= before && c < before + width) continue;
+          ASSERT_EQ(back.span<float>()[static_cast<std::size_t>(row * pitch + c)], 5.0f) << row << " " << c;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(cuda_spmm, a_row_without_edges_is_not_touched_by_a_nan_in_x) {
+  Context context = Context::cuda();
+  // No edge reads source 0, so what pads the last task must not let it in either.
+  const std::vector<EdgeId> offsets = {0, 3, 3, 5, 5};
+  const std::vector<NodeId> cols = {1, 2, 3, 3, 1};
+  const Graph graph = Graph::from_csr(4, 4, offsets, cols);
+  Given given = inputs(graph, 8, true, 9);
+  for (int f = 0; f < 8; ++f) given.x.span<float>()[static_cast<std::size_t>(f)] = std::nanf("");
+  const SpmmExpected expected = expected_spmm(graph, given.x, given.edge, given.options);
+  expect_within_bound(run_on_gpu(context, graph, given, {}, 8), expected, "NaN in a source without edges");
+}
+
+TEST_F(cuda_spmm, a_hub_of_a_million_equal_terms_stays_within_the_bound) {
+  Context context = Context::cuda();
+  const Graph graph = battery::bipartite_one_row(1 << 20);
+  for (const char* policy : {"edges=64", "edges=128", "edges=512"}) {
+    Given given;
+    given.x = constant(Shape(graph.num_cols(), 4), Dtype::f32, 0.1);
+    given.options.op = SpmmOp::copy_u;
+    const SpmmExpected expected = expected_spmm(graph, given.x, {}, given.options);
+    expect_within_bound(run_on_gpu(context, graph, given, parse_policy(policy), 4), expected, policy);
+  }
+}
+
+TEST_F(cuda_spmm, gives_the_same_bits_in_a_hundred_runs_without_allocating) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph();
+  const Graph there = graph.to(gpu);
+  for (const char* policy : {"order=none", "order=columns,edges=64"}) {
+    for (const std::int64_t width : {7, 64, 256}) {
+      const Tensor x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 3).to(gpu);
+      const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 4).to(gpu);
+      const Plan plan =
+          make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, true}, parse_policy(policy));
+      context.reserve(plan.workspace_bytes);
+      Tensor out = Tensor::zeros(Shape(graph.num_rows(), width), Dtype::f32, "out", gpu);
+      spmm(context, plan, there, x, edge, out);
+      const Tensor first = out.to(Device{});
+      for (int run = 0; run < 100; ++run) {
+        const std::size_t before = memory_stats(gpu).allocations;
+        spmm(context, plan, there, x, edge, out);
+        EXPECT_EQ(memory_stats(gpu).allocations, before);
+        ASSERT_TRUE(bitwise_equal(out.to(Device{}), first)) << policy << " width " << width << " run " << run;
+      }
+    }
+  }
+}
+
+TEST_F(cuda_spmm, products_of_rows_and_width_may_pass_2_to_31) {
+  constexpr std::int64_t nodes = 9'000'000, width = 256;
+  std::size_t memory = cuda_devices().front().memory_bytes;
+  if (memory < (std::size_t{40} << 30)) GTEST_SKIP() << "needs 40 GiB of GPU memory, found " << (memory >> 30);
+  Context context = Context::cuda();
+  // Every node has its mirror as only source: row r of the result is row n - 1 - r of x.
+  std::vector<EdgeId> offsets(nodes + 1);
+  std::vector<NodeId> cols(nodes);
+  for (std::int64_t r = 0; r < nodes; ++r) {
+    offsets[static_cast<std::size_t>(r)] = r;
+    cols[static_cast<std::size_t>(r)] = static_cast<NodeId>(nodes - 1 - r);
+  }
+  offsets.back() = nodes;
+  const Graph there = Graph::from_csr(nodes, nodes, offsets, cols).to(gpu);
+  Tensor x = Tensor::empty(Shape(nodes, width), Dtype::f32);
+  for (std::int64_t r = 0; r < nodes; ++r)
+    for (std::int64_t f = 0; f < width; ++f)
+      x.span<float>()[static_cast<std::size_t>(r * width + f)] = static_cast<float>((r * 31 + f) % 1021);
+  const Tensor x_there = x.to(gpu);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  const Tensor y = spmm(context, there, x_there, {}, options).to(Device{});
+  for (std::int64_t r = 0; r < nodes; r += 997)
+    for (std::int64_t f = 0; f < width; f += 51)
+      ASSERT_EQ(y.span<float>()[static_cast<std::size_t>(r * width + f)],
+                x.span<float>()[static_cast<std::size_t>((nodes - 1 - r) * width + f)]);
+}
+
+TEST_F(cuda_spmm, says_what_has_no_kernel_yet) {
+  Context context = Context::cuda();
+  const Graph there = battery::power_law_graph().to(gpu);
+  const Tensor x = Tensor::zeros(Shape(there.num_cols(), 4), Dtype::f32, "x", gpu);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  options.reduce = Reduce::max;
+  expect_refused([&] { spmm(context, there, x, {}, options); }, "max", ErrorCode::unsupported);
+  options.reduce = Reduce::sum;
+  const Tensor bias = Tensor::zeros(Shape(4), Dtype::f64, "bias", gpu);
+  options.epilogue.bias = bias;
+  expect_refused([&] { spmm(context, there, x, {}, options); }, "bias", ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace weft::test
