@@ -1,12 +1,9 @@
-// Exactly equal shares of the edges: task t owns the edges [t * size, (t + 1) * size), whatever rows they lie in. A row
-// that a border cuts leaves its partial sums in staging slots, 2t for the row that began before the task and 2t + 1
-// for the one that runs on past it, and a second kernel unites them in the order of the tasks: no atomics, and the same
-// bits every time. (After HP-SpMM's hybrid-parallel tasks; the exact shares and the ordered finish are weft's.)
+// A task of edge_split.hpp as the threads that run it see it.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/cuda/spmm/sum_args.hpp"
+#include "kernels/cuda/schedule/edge_split.hpp"
 
 namespace weft::cuda {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/primitives/pack.cuh"
-#include "kernels/cuda/schedule/edge_split.cuh"
+#include "kernels/cuda/spmm/sum_args.hpp"
 
 namespace weft::cuda {
 

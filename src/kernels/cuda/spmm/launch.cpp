@@ -24,7 +24,8 @@ void check_supported(const SpmmArgs& args, const Plan& plan) {
   WEFT_CHECK(args.reduce == Reduce::sum || args.reduce == Reduce::mean, unsupported,
              "spmm with reduce {} has no CUDA kernel yet: use the cpu device", name(args.reduce));
   WEFT_CHECK(!args.bias.given() || args.bias.dtype == Dtype::f32, unsupported,
-             "bias has dtype {}: spmm on CUDA takes f32 only; convert it, or use the cpu device", name(args.bias.dtype));
+             "bias has dtype {}: spmm on CUDA takes f32 only; convert it, or use the cpu device",
+             name(args.bias.dtype));
   const bool scalar =
       args.heads == 1 && (args.edge.feature_stride == 0 || args.width == 1);  // heads that are alike were joined
   WEFT_CHECK(args.heads == 1 && (args.op == SpmmOp::copy_u || (args.op == SpmmOp::u_mul_e && scalar)), unsupported,

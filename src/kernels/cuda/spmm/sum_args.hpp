@@ -3,19 +3,9 @@
 
 #include <cstdint>
 
-#include "weft/graph.hpp"
+#include "kernels/cuda/schedule/edge_split.hpp"
 
 namespace weft::cuda {
-
-/// Exactly equal shares of the edges: see schedule/edge_split.cuh.
-struct EdgeSplit {
-  GraphView graph;                      // with rows
-  int size = 0;                         // edges a task
-  std::int64_t tasks = 0;               // ceil(edges / size)
-  const std::int32_t* order = nullptr;  // which task runs when; null: as they stand
-  float* staged = nullptr;              // [2 * tasks, pitch]
-  std::int64_t pitch = 0;
-};
 
 /// What becomes of a row's sum: mean, row scale, bias and ReLU in float32, then the one rounding.
 template <class Storage>
