@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "core/check.hpp"
-#include "core/cuda/runtime.hpp"
 #include "core/device.hpp"
 #include "core/parallel.hpp"
 
@@ -48,12 +47,7 @@ Context Context::cpu(int threads) {
 }
 
 Context Context::cuda(int index, CUstream_st* stream) {
-  std::string why;
-  const auto devices = cuda_devices(&why);
-  WEFT_CHECK(!devices.empty(), unsupported, "device cuda:{} is not available: {}; use the cpu device", index, why);
-  WEFT_CHECK(index >= 0 && static_cast<std::size_t>(index) < devices.size(), invalid_argument,
-             "device cuda:{} does not exist: this machine has {} (cuda:0 to cuda:{})", index, devices.size(),
-             devices.size() - 1);
+  require_cuda(index, "a context");
   auto state = std::make_unique<State>();
   state->device = {DeviceKind::cuda, index};
   state->stream = stream;

@@ -2,13 +2,25 @@
 
 #include <cstring>
 
+#include "core/check.hpp"
 #include "core/cuda/runtime.hpp"
 #include "core/memory.hpp"
 
 namespace weft {
 
+void require_cuda(int index, std::string_view what) {
+  static std::string why;
+  static const auto devices = cuda_devices(&why);
+  WEFT_CHECK(!devices.empty(), unsupported, "{} was asked for on cuda:{}, but {}; use the cpu device", what, index,
+             why);
+  WEFT_CHECK(index >= 0 && static_cast<std::size_t>(index) < devices.size(), invalid_argument,
+             "{} was asked for on cuda:{}, but this machine has {} (cuda:0 to cuda:{})", what, index, devices.size(),
+             devices.size() - 1);
+}
+
 void* allocate_on(Device device, CUstream_st* stream, std::size_t bytes, std::string_view what) {
   if (device.kind == DeviceKind::cpu) return allocate(bytes, 1, what);
+  require_cuda(device.index, what);
   return cuda::allocate(device.index, stream, bytes, what);
 }
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "core/dispatch.hpp"
 #include "core/device.hpp"
+#include "core/dispatch.hpp"
 #include "core/memory.hpp"
 
 namespace weft {
@@ -90,9 +90,8 @@ void Tensor::check_host() const {
 Tensor Tensor::empty(Shape shape, Dtype dtype, std::string_view what, Device device, CUstream_st* stream) {
   check_shape(shape, what);
   Tensor tensor;
-  void* memory = device.kind == DeviceKind::cpu
-                     ? allocate(static_cast<std::size_t>(shape.size()), size_of(dtype), what)
-                     : allocate_on(device, stream, checked_bytes(shape, dtype, what), what);
+  void* memory = device.kind == DeviceKind::cpu ? allocate(static_cast<std::size_t>(shape.size()), size_of(dtype), what)
+                                                : allocate_on(device, stream, checked_bytes(shape, dtype, what), what);
   tensor.view_ = TensorView(memory, dtype, shape, device);
   tensor.stream_ = stream;
   return tensor;

@@ -54,6 +54,10 @@ TEST(tensor, refuses_shapes_that_are_negative_or_pass_2_to_63) {
   expect_refused([] { Tensor::empty(Shape(2, huge, huge), Dtype::f32, "weights"); }, "weights");
   expect_refused([] { Tensor::empty(Shape(std::numeric_limits<std::int64_t>::max()), Dtype::f64, "weights"); },
                  "weights", ErrorCode::out_of_memory);
+}
+
+TEST(tensor, says_what_was_asked_for_on_a_gpu_that_is_not_there) {
+  if (!cuda_devices().empty()) GTEST_SKIP() << "this machine has a GPU";
   expect_refused(
       [] {
         Tensor::empty(Shape(1), Dtype::f32, "weights", {DeviceKind::cuda, 0});

@@ -1,6 +1,6 @@
 #include "core/cuda/runtime.hpp"
 
-#include <atomic>
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -39,16 +39,6 @@ Pool& pool_of(int index) {
   return pool;
 }
 
-// The first thing that fails without a GPU: it says why, and who wanted one.
-void require_device(int index, std::string_view what) {
-  static std::string why;
-  static const auto devices = cuda_devices(&why);
-  WEFT_CHECK(!devices.empty(), unsupported, "{} was asked for on cuda:{}, but {}", what, index, why);
-  WEFT_CHECK(index >= 0 && static_cast<std::size_t>(index) < devices.size(), invalid_argument,
-             "{} was asked for on cuda:{}, but this machine has {} GPU{}", what, index, devices.size(),
-             devices.size() == 1 ? "" : "s");
-}
-
 }  // namespace
 
 // The error is taken off the runtime, so that whoever calls next is not blamed for it.
@@ -59,7 +49,6 @@ void fail_with(cudaError_t status, const std::string& doing) {
 }
 
 void* allocate(int index, CUstream_st* stream, std::size_t bytes, std::string_view what) {
-  require_device(index, what);
   const OnDevice on(index);
   Pool& pool = pool_of(index);
   void* memory = nullptr;
