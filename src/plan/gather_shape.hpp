@@ -6,15 +6,14 @@
 
 namespace weft {
 
+/// Threads of every block that gathers.
+inline constexpr int block_threads = 256;
+
 struct GatherShape {
   int vector = 1;
   int lanes = 1;
   int steps = 1;
   int loads = 8;
-
-  constexpr std::int64_t tile() const { return std::int64_t{vector} * lanes * steps; }
-  constexpr std::int64_t tiles(std::int64_t features) const { return (features + tile() - 1) / tile(); }
-  friend constexpr bool operator==(const GatherShape&, const GatherShape&) = default;
 };
 
 /// The widest packs that divide the row (and that `most`, what alignment allows, permits), the fewest lanes that cover

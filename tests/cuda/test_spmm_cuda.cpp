@@ -19,7 +19,6 @@ Tensor run_on_gpu(Context& context, const Graph& graph, const Given& given, cons
   const Tensor x = given.x.to(gpu), edge = given.edge ? given.edge.to(gpu) : Tensor{};
   const auto moved = [&](ConstTensorView view, Tensor& kept) -> ConstTensorView {
     if (!view) return {};
-    kept = Tensor::empty(view.shape, view.dtype).to(gpu);
     Tensor host = Tensor::empty(view.shape, view.dtype);
     std::memcpy(host.view().mutable_data(), view.data, host.bytes());
     kept = host.to(gpu);

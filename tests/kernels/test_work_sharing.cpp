@@ -12,6 +12,7 @@
 
 #include "core/parallel.hpp"
 #include "plan/partition.hpp"
+#include "support/hand_outs.hpp"
 #include "support/small_graphs.hpp"
 
 namespace weft::test {
@@ -46,12 +47,6 @@ class EdgeClock {
   std::int64_t unclaimed_;
   bool stalled_ = false;
 };
-
-std::int64_t edges_of(const Plan& plan, const GraphView& view, std::int64_t task) {
-  std::int64_t edges = 0;
-  for (const weft::Run& run : plan.partition->runs(view, task)) edges += run.end - run.begin;
-  return edges;
-}
 
 /// Edges by thread after a run of the plan by that clock; empty where the system did not give the threads.
 std::vector<std::int64_t> edges_by_thread(const Plan& plan, const GraphView& view) {

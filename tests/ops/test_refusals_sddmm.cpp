@@ -120,19 +120,11 @@ TEST_F(refusals_sddmm, gradients_that_do_not_fit) {
 // Forward and backward take the same operands: what one refuses the other does, in the same words.
 TEST_F(refusals_sddmm, a_backward_refuses_what_its_forward_refuses) {
   const Tensor grad = random_tensor(Shape(14), Dtype::f32, 173), wide = random_tensor(Shape(14, 4), Dtype::f32, 174);
-  const auto message = [](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no refusal";
-  };
   const auto same = [&](SddmmOptions tried, ConstTensorView left, ConstTensorView right, ConstTensorView out_grad,
                         std::string_view says) {
-    const std::string forward = message([&] { sddmm(context, graph, left, right, tried); });
+    const std::string forward = refusal_of([&] { sddmm(context, graph, left, right, tried); });
     EXPECT_NE(forward.find(says), forward.npos) << forward;
-    EXPECT_EQ(message([&] { sddmm_backward(context, graph, left, right, out_grad, tried); }), forward);
+    EXPECT_EQ(refusal_of([&] { sddmm_backward(context, graph, left, right, out_grad, tried); }), forward);
   };
   same({SddmmOp::dot, Target::v, Target::v}, lhs, rhs, grad, "destination node");
   same({SddmmOp::dot, Target::u, Target::u}, lhs, rhs, grad, "source node");

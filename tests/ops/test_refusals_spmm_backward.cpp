@@ -98,20 +98,12 @@ TEST_F(refusals_spmm_backward, scales_that_do_not_fit) {
 
 // Forward and backward take the same operands: what one refuses the other does, in the same words.
 TEST_F(refusals_spmm_backward, refuses_what_its_forward_refuses) {
-  const auto message = [](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no refusal";
-  };
   const auto same = [&](ConstTensorView any_x, ConstTensorView any_edge, std::string_view says,
                         int line = __builtin_LINE()) {
     const ::testing::ScopedTrace trace(__FILE__, line, "refused here");
-    const std::string forward = message([&] { spmm(context, graph, any_x, any_edge, options); });
+    const std::string forward = refusal_of([&] { spmm(context, graph, any_x, any_edge, options); });
     EXPECT_NE(forward.find(says), forward.npos) << forward;
-    EXPECT_EQ(message([&] { spmm_backward(context, graph, any_x, any_edge, out_grad, options); }), forward);
+    EXPECT_EQ(refusal_of([&] { spmm_backward(context, graph, any_x, any_edge, out_grad, options); }), forward);
     options = {};
   };
   for (const Reduce reduce : {Reduce::sum, Reduce::max}) {

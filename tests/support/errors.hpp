@@ -24,6 +24,16 @@ inline bool names(std::string_view text, std::string_view word) {
   return false;
 }
 
+/// What a call is refused with, for comparing two refusals.
+inline std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no refusal";
+}
+
 /// The call must end in a one-line Error of this code; `look` then sees its message.
 inline void expect_error(const std::function<void()>& call, ErrorCode code,
                          const std::function<void(const std::string& message)>& look, const std::string& what,

@@ -1,4 +1,5 @@
-// How often a call hands out a certain number of tasks: its results do not show whether its work was shared.
+// What tasks hold, and how often a call hands out a certain number of them: its results do not show whether its work
+// was shared.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +9,16 @@
 #include <vector>
 
 #include "core/task_observer.hpp"
+#include "plan/partition.hpp"
 
 namespace weft::test {
+
+/// Edges of one task.
+inline std::int64_t edges_of(const Plan& plan, const GraphView& view, std::int64_t task) {
+  std::int64_t edges = 0;
+  for (const weft::Run& run : plan.partition->runs(view, task)) edges += run.end - run.begin;
+  return edges;
+}
 
 /// Hears of every parallel_tasks while it lives; one at a time.
 class HandOuts : public TaskObserver {

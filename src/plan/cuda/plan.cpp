@@ -13,8 +13,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t block_threads = 256;
-
 // HP-SpMM's Dynamic Task Partition (Eq. 3 to 5): as many tasks as fill the GPU a whole number of times, so that no
 // wave runs nearly empty. Here the shares are exact, so the number of tasks is free.
 std::int64_t edges_for_waves(std::int64_t edges, std::int64_t places, int waves) {

@@ -27,12 +27,6 @@ struct Pack {
   using Word = typename WordOf<sizeof(Storage) * Count>::type;
   Storage values[Count];
 
-  static __device__ __forceinline__ Pack zero() {
-    Pack p;
-#pragma unroll
-    for (int i = 0; i < Count; ++i) p.values[i] = Storage(0);
-    return p;
-  }
   /// Memory no kernel of this launch writes: it may come through the read-only path.
   static __device__ __forceinline__ Pack load(const Storage* from) {
     const Word word = __ldg(reinterpret_cast<const Word*>(from));

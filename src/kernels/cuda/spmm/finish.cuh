@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/spmm/sum_args.hpp"
+#include "plan/gather_shape.hpp"
 
 namespace weft::cuda {
 
@@ -92,21 +93,21 @@ inline constexpr int most_finished_rows = 1024;
 /// What the tasks left: rows without edges, and rows that task borders cut. A block looks through its rows, lists
 /// those, and its groups of `Lanes` threads then take them one by one; which group takes which changes nothing.
 template <class Storage, int Count, int Lanes>
-__global__ void __launch_bounds__(256, 4)
+__global__ void __launch_bounds__(block_threads, 4)
     finish_rows(EdgeSplit split, RowFinish<Storage> finish, int features, int rows_a_block) {
   __shared__ int listed, list[most_finished_rows];
   const GraphView& g = split.graph;
   const std::int64_t base = std::int64_t{blockIdx.x} * rows_a_block;
   if (threadIdx.x == 0) listed = 0;
   __syncthreads();
-  for (int i = threadIdx.x; i < rows_a_block; i += 256) {
+  for (int i = threadIdx.x; i < rows_a_block; i += block_threads) {
     if (base + i >= g.num_rows) break;
     const EdgeId begin = __ldg(g.offsets + base + i), end = __ldg(g.offsets + base + i + 1);
     if (begin == end || begin / split.size != (end - 1) / split.size) list[atomicAdd(&listed, 1)] = i;
   }
   __syncthreads();
   wait_for_sums();
-  for (int i = threadIdx.x / Lanes; i < listed; i += 256 / Lanes) {
+  for (int i = threadIdx.x / Lanes; i < listed; i += block_threads / Lanes) {
     const std::int64_t row = base + list[i];
     const EdgeId begin = __ldg(g.offsets + row), end = __ldg(g.offsets + row + 1);
     const std::int64_t first = begin / split.size, parts = begin == end ? 0 : (end - 1) / split.size - first + 1;

@@ -83,9 +83,9 @@ struct RowSum {
 };
 
 template <class Storage, int Vector, int Lanes, int Steps, int Loads, SumKind Kind>
-__global__ void __launch_bounds__(256, Steps < 4 ? 3 : 2) sum_edges(const SumArgs<Storage> args) {
+__global__ void __launch_bounds__(block_threads, Steps < 4 ? 3 : 2) sum_edges(const SumArgs<Storage> args) {
   constexpr int each = Lanes >= Loads ? 1 : Loads / Lanes;
-  constexpr int groups = 256 / Lanes, count = Steps * Vector;
+  constexpr int groups = block_threads / Lanes, count = Steps * Vector;
   using Chunk = EdgeChunk<Lanes, each, Kind>;
   constexpr bool weighted = Kind != SumKind::plain;
   using X = Pack<Storage, Vector>;

@@ -1,4 +1,4 @@
-#include "kernels/cuda/spmm/sum.cuh"
+#include "kernels/cuda/spmm/sum_launch.cuh"
 #include "kernels/cuda/spmm/sum_launch.hpp"
 
 namespace weft::cuda {

@@ -28,7 +28,7 @@ void launch_finish(const SumArgs<Storage>& args, cudaStream_t stream) {
       static_cast<int>(std::clamp<std::int64_t>((rows / blocks + 31) / 32 * 32, 32, most_finished_rows));
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>((rows + rows_a_block - 1) / rows_a_block));
-  config.blockDim = dim3(256);
+  config.blockDim = dim3(block_threads);
   config.stream = stream;
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -43,12 +43,12 @@ template <class Storage, int Vector, int Lanes, int Steps>
 void launch_shape(const SumArgs<Storage>& args, cudaStream_t stream) {
   constexpr int loads = 8 / Steps;
   const EdgeSplit& split = args.split;
-  constexpr std::int64_t groups = 256 / Lanes;
+  constexpr std::int64_t groups = block_threads / Lanes;
   if (split.tasks > 0) {
     const std::int64_t tile = std::int64_t{Vector} * Lanes * Steps;
     const dim3 grid(static_cast<unsigned>((split.tasks + groups - 1) / groups),
                     static_cast<unsigned>((args.features + tile - 1) / tile));
-    const auto launch = [&](auto kernel) { kernel<<<grid, 256, 0, stream>>>(args); };
+    const auto launch = [&](auto kernel) { kernel<<<grid, block_threads, 0, stream>>>(args); };
     switch (kind_of(args)) {
       case SumKind::plain: launch(sum_edges<Storage, Vector, Lanes, Steps, loads, SumKind::plain>); break;
       case SumKind::weighted: launch(sum_edges<Storage, Vector, Lanes, Steps, loads, SumKind::weighted>); break;
