@@ -23,6 +23,8 @@ struct GraphView {
   const NodeId* rows = nullptr;      // [num_edges], null unless asked for
   const NodeId* cols = nullptr;      // [num_edges], ascending within a row for graphs built from COO
   const EdgeId* edge_ids = nullptr;  // [num_edges], null where edge k's id is k
+  EdgeId longest_row = -1;           // edges of the longest row, -1 where nobody has looked
+  std::int64_t empty_rows = -1;      // rows without edges, -1 where nobody has looked
 
   EdgeId edge_id(EdgeId k) const { return edge_ids != nullptr ? edge_ids[k] : k; }
 };
@@ -36,6 +38,8 @@ struct DegreeStats {
   std::int64_t empty = 0;               // rows of degree 0
   std::vector<std::int64_t> histogram;  // [i]: degree 0, then degrees in [2^(i-1), 2^i)
 };
+
+class EdgeOrder;  // src/graph: edges in an order of weft's own, on a device
 
 class Graph {
  public:
@@ -83,6 +87,9 @@ class Graph {
   GraphView host_view() const;
   /// The same with `rows` filled in.
   GraphView view_with_rows() const;
+  /// Of a graph on a device: its edges with rows of one community side by side, for planners; built on first use in
+  /// `stream` and kept (12 bytes an edge). Square graphs of fewer than 2^31 edges only.
+  std::shared_ptr<const EdgeOrder> clustered_edges(CUstream_st* stream) const;
   /// Bytes held by the arrays, the cached rows and transpose included.
   std::size_t bytes() const;
   /// Equal for copies of one graph, different for any two others: what a plan remembers.

@@ -29,6 +29,13 @@ ScheduleKind parse_schedule(std::string_view text);
 enum class Assignment : std::uint8_t { dynamic, round_robin };
 std::string_view name(Assignment assignment);
 
+/// In which order a GPU works on the edges. `columns`: tasks that lie within one row by their first column, so that
+/// those which run together sweep the same sources. `clusters`: rows of one community after the other, for the same
+/// reason (costs 12 bytes an edge and label propagation, once a graph). `clusters_columns`: both.
+enum class WorkOrder : std::uint8_t { none, columns, clusters, clusters_columns };
+std::string_view name(WorkOrder order);
+WorkOrder parse_work_order(std::string_view text);
+
 /// What is to be run; everything a plan may depend on besides the graph and the machine.
 struct OpDesc {
   OpKind kind = OpKind::spmm;
@@ -46,11 +53,12 @@ struct Policy {
   Assignment assignment = Assignment::dynamic;
   int prefetch_edges = -1;  // -1: the tuning table's
   // On a GPU:
-  std::int64_t edges_a_task = 0;  // 0: the planner's
-  std::optional<bool> ordered;    // tasks in the order of their first column
+  std::int64_t edges_a_group = 0;  // of threads; 0: the planner's
+  std::optional<WorkOrder> order;
+  std::optional<bool> joined;  // whether a block's groups unite the rows between them
 };
-/// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU, "edges=128,order=columns" (or none) on a GPU;
-/// an unknown key is an Error listing them.
+/// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU, "edges=128,order=columns,join=no" on a
+/// GPU; an unknown key is an Error listing them.
 Policy parse_policy(std::string_view text);
 
 struct Partition;   // src/plan: task borders and the pieces of long rows
@@ -72,11 +80,15 @@ struct Plan {
 
   // On a GPU, where threads are the device's own and a task is a fixed number of edges:
   std::int64_t edges_a_task = 0;
-  bool ordered = false;  // tasks run in the order of their first column
-  int vector = 0;        // elements a load
-  int lanes = 0;         // threads that cover a row of features
-  int steps = 0;         // loads a thread makes for one row
-  int loads = 0;         // rows in flight
+  WorkOrder order = WorkOrder::none;
+  bool joined = false;           // a task is a block's, whose groups of threads share it; else a group's
+  std::int64_t whole_row = 0;    // joined: rows of up to so many edges are not cut by tasks
+  std::int64_t staged_rows = 0;  // slots for parts of cut rows
+  bool finish_pass = true;       // whether a second kernel follows, for rows that were cut and rows without edges
+  int vector = 0;                // elements a load
+  int lanes = 0;                 // threads that cover a row of features
+  int steps = 0;                 // loads a thread makes for one row
+  int loads = 0;                 // rows in flight
   std::shared_ptr<const DeviceTasks> device_tasks;
 
   std::uint64_t graph = 0;  // identity of the graph it was made for

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/accumulator.hpp"
 #include "core/check.hpp"
 #include "weft/types.hpp"
 
@@ -16,10 +17,6 @@ template <class T>
 struct TypeTag {
   using type = T;
 };
-
-/// What a storage type is accumulated in.
-template <class Storage>
-using AccumulatorOf = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
 
 /// Calls f(TypeTag<Storage>{}) for the floating storage type `dtype` names; `what` is the argument to blame.
 template <class F>

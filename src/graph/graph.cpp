@@ -14,8 +14,9 @@ constexpr EdgeId no_offsets[1] = {0};
 }  // namespace
 
 GraphView Graph::Impl::view() const {
-  return {num_rows,    num_cols,    static_cast<std::int64_t>(cols.size()),      offsets.data(),
-          device_rows, cols.data(), edge_ids.empty() ? nullptr : edge_ids.data()};
+  return {num_rows,    num_cols,    static_cast<std::int64_t>(cols.size()),       offsets.data(),
+          device_rows, cols.data(), edge_ids.empty() ? nullptr : edge_ids.data(), longest_row,
+          empty_rows};
 }
 
 const Graph::Impl& Graph::Impl::on_host() const {

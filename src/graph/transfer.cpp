@@ -1,4 +1,6 @@
 // Graphs from one device to another.
+#include <algorithm>
+
 #include "core/device.hpp"
 #include "graph/graph_impl.hpp"
 
@@ -27,6 +29,16 @@ void Graph::Impl::copy_half(Impl& to, const Impl& from, std::span<const NodeId> 
   to.num_rows = from.num_rows;
   to.num_cols = from.num_cols;
   to.device = device;
+  to.longest_row = from.longest_row;
+  to.empty_rows = from.empty_rows;
+  if (from.device.kind == DeviceKind::cpu) {
+    to.longest_row = to.empty_rows = 0;
+    for (std::size_t row = 0; row + 1 < from.offsets.size(); ++row) {
+      const EdgeId degree = from.offsets[row + 1] - from.offsets[row];
+      to.longest_row = std::max(to.longest_row, degree);
+      to.empty_rows += degree == 0;
+    }
+  }
   to.offsets = copy_array(device, from.device, from.offsets, stream, "the offsets of a graph", kept->offsets);
   to.cols = copy_array(device, from.device, from.cols, stream, "the columns of a graph", kept->cols);
   to.edge_ids = copy_array(device, from.device, from.edge_ids, stream, "the edge ids of a graph", kept->edge_ids);

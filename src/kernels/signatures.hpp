@@ -120,6 +120,7 @@ namespace cuda {
 // The kernels of a GPU, put into the context's stream; nothing here allocates or waits. Arguments without a kernel are
 // an Error that names what is missing.
 void spmm(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream);
 
 }  // namespace cuda
 

@@ -51,6 +51,7 @@ void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorVi
   args.lhs = operand(lhs, r.operands);
   args.rhs = operand(rhs, r.operands);
   args.out = result(out);
+  if (context.device().kind == DeviceKind::cuda) return cuda::sddmm(args, plan, context.stream());
   cpu::sddmm(args, plan, context.arena());
 }
 
@@ -59,7 +60,8 @@ Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTen
   const SddmmShape r = resolve(context, graph, lhs, rhs, options);
   const Plan plan = make_plan(context, graph, r.desc);
   context.reserve(plan.workspace_bytes);
-  Tensor out = Tensor::empty(r.out.with_rows(graph.num_edges()), r.desc.dtype, "the output of sddmm");
+  Tensor out = Tensor::empty(r.out.with_rows(graph.num_edges()), r.desc.dtype, "the output of sddmm", context.device(),
+                             context.stream());
   sddmm(context, plan, graph, lhs, rhs, out, options);
   return out;
 }

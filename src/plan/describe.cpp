@@ -18,6 +18,10 @@ constexpr NameTable<OpKind, 6> kind_names{{{OpKind::spmm, "spmm"},
                                            {OpKind::segment, "segment"}}};
 constexpr NameTable<ScheduleKind, 2> schedule_names{
     {{ScheduleKind::rows, "rows"}, {ScheduleKind::edge_split, "edge_split"}}};
+constexpr NameTable<WorkOrder, 4> order_names{{{WorkOrder::none, "none"},
+                                               {WorkOrder::columns, "columns"},
+                                               {WorkOrder::clusters, "clusters"},
+                                               {WorkOrder::clusters_columns, "clusters+columns"}}};
 constexpr NameTable<Assignment, 2> assignment_names{
     {{Assignment::dynamic, "dynamic"}, {Assignment::round_robin, "round_robin"}}};
 
@@ -35,6 +39,8 @@ std::string_view name(OpKind kind) { return name_in(kind_names, kind); }
 std::string_view name(ScheduleKind kind) { return name_in(schedule_names, kind); }
 std::string_view name(Assignment assignment) { return name_in(assignment_names, assignment); }
 OpKind parse_op_kind(std::string_view text) { return parse_in(kind_names, "operator", text); }
+std::string_view name(WorkOrder order) { return name_in(order_names, order); }
+WorkOrder parse_work_order(std::string_view text) { return parse_in(order_names, "order", text); }
 ScheduleKind parse_schedule(std::string_view text) { return parse_in(schedule_names, "schedule", text); }
 
 Policy parse_policy(std::string_view text) {
@@ -54,14 +60,15 @@ Policy parse_policy(std::string_view text) {
     } else if (key == "assignment") {
       policy.assignment = parse_in(assignment_names, "assignment", value);
     } else if (key == "edges") {
-      policy.edges_a_task = parse_count(key, value, max_edges_a_task);
+      policy.edges_a_group = parse_count(key, value, max_edges_a_group);
     } else if (key == "order") {
-      WEFT_CHECK(value == "columns" || value == "none", invalid_argument,
-                 "policy order={}: expected columns or none", value);
-      policy.ordered = value == "columns";
+      policy.order = parse_work_order(value);
+    } else if (key == "join") {
+      WEFT_CHECK(value == "yes" || value == "no", invalid_argument, "policy join={}: expected yes or no", value);
+      policy.joined = value == "yes";
     } else {
       fail(ErrorCode::invalid_argument,
-           "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges or order", key);
+           "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges, order or join", key);
     }
   }
   return policy;
@@ -71,8 +78,8 @@ bool operator==(const Plan& a, const Plan& b) {
   const auto values = [](const Plan& p) {
     return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted,
                       p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges,
-                      p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.ordered, p.vector, p.lanes, p.steps,
-                      p.loads, p.workspace_bytes);
+                      p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.order, p.joined, p.whole_row,
+                      p.finish_pass, p.vector, p.lanes, p.steps, p.loads, p.workspace_bytes);
   };
   return values(a) == values(b);
 }
@@ -80,11 +87,11 @@ bool operator==(const Plan& a, const Plan& b) {
 std::string to_string(const Plan& plan) {
   if (plan.device.kind == DeviceKind::cuda)
     return fmt::format(
-        "{} {} {}x{} {} on {}: {}, tasks: {} of {} edges{}, {} lanes x {} loads of {} elements a row, rows in flight: "
-        "{}, workspace {} bytes",
+        "{} {} {}x{} {} on {}: {}, tasks: {} of {} edges a {}, order {}, {}, {} lanes x {} loads of {} elements a row, "
+        "rows in flight: {}, workspace {} bytes",
         name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
-        to_string(plan.device), name(plan.schedule), plan.tasks, plan.edges_a_task,
-        plan.ordered ? " in the order of their first column" : "", plan.lanes, plan.steps, plan.vector, plan.loads,
+        to_string(plan.device), name(plan.schedule), plan.tasks, plan.edges_a_task, plan.joined ? "block" : "group",
+        name(plan.order), plan.finish_pass ? "two passes" : "one pass", plan.lanes, plan.steps, plan.vector, plan.loads,
         plan.workspace_bytes);
   return fmt::format(
       "{} {} {}x{} {} on {} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch "

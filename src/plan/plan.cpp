@@ -34,6 +34,10 @@ void check(const Policy& policy) {
              max_prefetch);
   if (policy.schedule) check_enum(*policy.schedule, ScheduleKind::edge_split, "policy schedule");
   check_enum(policy.assignment, Assignment::round_robin, "policy assignment");
+  WEFT_CHECK(policy.edges_a_group >= 0 && policy.edges_a_group <= max_edges_a_group, invalid_argument,
+             "policy edges_a_group is {}: expected 0 (the planner's choice) to {}", policy.edges_a_group,
+             max_edges_a_group);
+  if (policy.order) check_enum(*policy.order, WorkOrder::clusters_columns, "policy order");
 }
 
 // How much longer the slowest thread works than the average, were tasks handed to the next free one.
@@ -142,10 +146,10 @@ PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t i
 }  // namespace
 
 PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
-                        const Policy& policy) {
+                        const Policy& policy, const Graph* owner) {
   check(desc);
   check(policy);
-  if (context.device().kind == DeviceKind::cuda) return explain_cuda(context, graph, identity, desc, policy);
+  if (context.device().kind == DeviceKind::cuda) return explain_cuda(context, graph, identity, desc, policy, owner);
   return or_out_of_memory("a plan", [&] { return weigh(context, graph, identity, desc, policy); });
 }
 
@@ -159,7 +163,7 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
   WEFT_CHECK(graph.device() == context.device(), invalid_argument,
              "the graph is on {}, but the context runs on {}: copy the graph with to(context.device())",
              to_string(graph.device()), to_string(context.device()));
-  return explain_view(context, graph.view(), graph.identity(), desc, policy);
+  return explain_view(context, graph.view(), graph.identity(), desc, policy, &graph);
 }
 
 Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {

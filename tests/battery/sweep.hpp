@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <memory>
@@ -49,28 +50,72 @@ struct Way {
   Policy policy;
 };
 
-/// Ways that must all give the same bits.
-inline std::vector<Way> ways_to_run() {
+/// Ways that must all agree: on a CPU to the bit, on a GPU within the bound.
+inline std::vector<Way> ways_to_run(Device device = {}) {
   std::vector<Way> ways;
-  const auto add = [&](int threads, const char* policy) {
+  const auto add_cpu = [&](int threads, const char* policy) {
     ways.push_back({fmt::format("threads={},{}", threads, policy), Context::cpu(threads), parse_policy(policy)});
   };
-  add(2, "schedule=edge_split");
-  add(1, "schedule=edge_split,tasks=1");
-  add(2, "schedule=rows,tasks=3");
-  add(3, "schedule=edge_split,tasks=17,assignment=round_robin");
-  add(2, "schedule=rows,tasks=64,assignment=round_robin,prefetch=0");
+  const auto add_gpu = [&](const char* policy) {
+    ways.push_back({fmt::format("{} '{}'", to_string(device), policy), Context::on(device), parse_policy(policy)});
+  };
+  if (device.kind == DeviceKind::cuda) {
+    for (const char* policy : {"", "edges=8", "edges=32,join=no", "edges=64,order=columns", "edges=16,order=clusters",
+                               "edges=32,order=clusters+columns", "edges=512,order=none"})
+      add_gpu(policy);
+    return ways;
+  }
+  add_cpu(2, "schedule=edge_split");
+  add_cpu(1, "schedule=edge_split,tasks=1");
+  add_cpu(2, "schedule=rows,tasks=3");
+  add_cpu(3, "schedule=edge_split,tasks=17,assignment=round_robin");
+  add_cpu(2, "schedule=rows,tasks=64,assignment=round_robin,prefetch=0");
   return ways;
 }
 
 /// The way a combination takes.
 inline Way& way_for(std::vector<Way>& ways, std::uint64_t seed) { return ways[(seed >> 32) % ways.size()]; }
 
-/// A plan by that way, its workspace reserved.
+/// A plan by that way, its workspace reserved. What cannot be clustered keeps its order.
 inline Plan planned(Way& way, const Graph& graph, const OpDesc& desc) {
-  Plan plan = make_plan(way.context, graph, desc, way.policy);
+  Policy policy = way.policy;
+  const bool clusters =
+      policy.order && (*policy.order == WorkOrder::clusters || *policy.order == WorkOrder::clusters_columns);
+  if (clusters && (!graph.is_square() || graph.num_edges() == 0)) policy.order = WorkOrder::none;
+  Plan plan = make_plan(way.context, graph, desc, policy);
   way.context.reserve(plan.workspace_bytes);
   return plan;
 }
+
+/// What a battery runs on: a storage type and a device.
+struct Setting {
+  Dtype dtype;
+  Device device = {};
+};
+inline std::string text_of(const ::testing::TestParamInfo<Setting>& tested) {
+  return fmt::format("{}_{}", name(tested.param.dtype), tested.param.device.kind == DeviceKind::cuda ? "gpu" : "cpu");
+}
+inline std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (const Dtype dtype : floating_dtypes) all.push_back({dtype});
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64}) all.push_back({dtype, {DeviceKind::cuda, 0}});
+  return all;
+}
+
+/// A tensor or graph on the device of a way: itself where that is the host, else a copy.
+inline Tensor on(Device device, const Tensor& tensor) {
+  if (!tensor) return {};
+  return tensor.to(device);
+}
+inline Graph on(Device device, const Graph& graph) { return device.kind == DeviceKind::cpu ? graph : graph.to(device); }
+
+/// Batteries that run on every device; those of a GPU skip, and say why, where there is none.
+class Battery : public ::testing::TestWithParam<Setting> {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (GetParam().device.kind == DeviceKind::cuda && cuda_devices(&why).empty()) GTEST_SKIP() << why;
+  }
+};
 
 }  // namespace weft::test

@@ -22,15 +22,16 @@ Shape operand_shape(std::int64_t rows, std::int64_t heads, std::int64_t width, b
   return scalar ? Shape(rows) : Shape(rows, width);
 }
 
-class sddmm_battery : public ::testing::TestWithParam<Dtype> {};
+class sddmm_battery : public Battery {};
 
 TEST_P(sddmm_battery, agrees_with_the_reference_on_every_graph_op_target_pair_and_width) {
-  const Dtype dtype = GetParam();
-  std::vector<Way> ways = ways_to_run();
+  const auto [dtype, device] = GetParam();
+  std::vector<Way> ways = ways_to_run(device);
   Sweep sweep(512);
   std::set<std::tuple<SddmmOp, Target, Target, std::int64_t, Spread>> seen;
   for (const BatteryGraph& battery : battery_graphs()) {
     const Graph& graph = battery.graph;
+    const Graph there = on(device, graph);
     const bool several_edges = graph.num_edges() > 1;
     for (const std::int64_t width : battery_widths) {
       for (const SddmmOp op : sddmm_ops) {
@@ -56,10 +57,10 @@ TEST_P(sddmm_battery, agrees_with_the_reference_on_every_graph_op_target_pair_an
               const Expected expected = expected_sddmm(graph, lhs, rhs, options);
               // A plan is for the operands together, whatever dot makes of their width.
               const std::int64_t joint = op == SddmmOp::dot ? broadcast(left, right, 0).width : expected.shape.width;
-              const Plan plan = planned(way, graph, {OpKind::sddmm, dtype, heads, joint, Reduce::sum, true});
-              Tensor out = constant(expected.shape, dtype, std::nan(""));
-              sddmm(way.context, plan, graph, lhs, rhs, out, options);
-              expect_within_bound(out, expected,
+              const Plan plan = planned(way, there, {OpKind::sddmm, dtype, heads, joint, Reduce::sum, true});
+              Tensor out = on(device, constant(expected.shape, dtype, std::nan("")));
+              sddmm(way.context, plan, there, on(device, lhs), on(device, rhs), out, options);
+              expect_within_bound(on(Device{}, out), expected,
                                   fmt::format("{} {} {} {}{} lhs {} rhs {} {} seed={}", battery.name, name(dtype),
                                               name(op), name(lhs_target), name(rhs_target), to_string(left),
                                               to_string(right), way.name, sweep.seed()));
@@ -76,8 +77,7 @@ TEST_P(sddmm_battery, agrees_with_the_reference_on_every_graph_op_target_pair_an
   EXPECT_EQ(seen.size(), all);
 }
 
-INSTANTIATE_TEST_SUITE_P(storage, sddmm_battery, ::testing::ValuesIn(floating_dtypes),
-                         [](const auto& tested) { return std::string(name(tested.param)); });
+INSTANTIATE_TEST_SUITE_P(settings, sddmm_battery, ::testing::ValuesIn(settings()), text_of);
 
 TEST(sddmm_short_form, agrees_with_the_reference_on_every_graph) {
   Context context = Context::cpu(2);

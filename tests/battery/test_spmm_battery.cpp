@@ -95,7 +95,7 @@ void expect_winners(const Case& c, ConstTensorView x, ConstTensorView edge, cons
   }
 }
 
-void run(const Case& c, std::uint64_t seed, Way& way, const std::vector<NodeId>& source_of,
+void run(const Case& c, const Graph& there, std::uint64_t seed, Way& way, const std::vector<NodeId>& source_of,
          const std::vector<NodeId>& row_of) {
   const std::string context = c.text() + " " + way.name + fmt::format(" seed={}", seed);
   const Graph& graph = c.graph->graph;
@@ -109,31 +109,33 @@ void run(const Case& c, std::uint64_t seed, Way& way, const std::vector<NodeId>&
   options.reduce = c.reduce;
   const SpmmExpected expected = expected_spmm(graph, x, edge, options);
 
+  const Device device = there.device();
   Tensor arg_u, arg_e;
   const bool extremum = c.reduce == Reduce::max || c.reduce == Reduce::min;
   if (extremum) {
-    arg_u = Tensor::empty(expected.shape, Dtype::i32);
-    arg_e = Tensor::empty(expected.shape, Dtype::i64);
+    arg_u = Tensor::empty(expected.shape, Dtype::i32, "arg_u", device);
+    arg_e = Tensor::empty(expected.shape, Dtype::i64, "arg_e", device);
     options.arg_u = arg_u;
     options.arg_e = arg_e;
   }
   OpDesc desc{OpKind::spmm, c.dtype, expected.shape.heads, expected.shape.width, c.reduce, uses_edge(c.op)};
-  const Plan plan = planned(way, graph, desc);
-  Tensor out = constant(expected.shape, c.dtype, std::nan(""));
-  spmm(way.context, plan, graph, x, edge, out, options);
-  expect_within_bound(out, expected, context);
-  if (extremum) expect_winners(c, x, edge, expected, arg_u, arg_e, source_of, row_of);
+  const Plan plan = planned(way, there, desc);
+  Tensor out = on(device, constant(expected.shape, c.dtype, std::nan("")));
+  spmm(way.context, plan, there, on(device, x), on(device, edge), out, options);
+  expect_within_bound(on(Device{}, out), expected, context);
+  if (extremum) expect_winners(c, x, edge, expected, on(Device{}, arg_u), on(Device{}, arg_e), source_of, row_of);
 }
 
-class spmm_battery : public ::testing::TestWithParam<Dtype> {};
+class spmm_battery : public Battery {};
 
 TEST_P(spmm_battery, agrees_with_the_reference_on_every_graph_op_reducer_width_and_edge_shape) {
-  const Dtype dtype = GetParam();
-  std::vector<Way> ways = ways_to_run();
+  const auto [dtype, device] = GetParam();
+  std::vector<Way> ways = ways_to_run(device);
   Sweep sweep(4096);
   std::set<std::tuple<SpmmOp, Reduce, std::int64_t>> widths_seen;
   for (const BatteryGraph& battery : battery_graphs()) {
     const Graph& graph = battery.graph;
+    const Graph there = on(device, graph);
     std::vector<NodeId> source_of(static_cast<std::size_t>(graph.num_edges())), row_of = source_of;
     for (EdgeId k = 0; k < graph.num_edges(); ++k) {
       source_of[static_cast<std::size_t>(graph.view().edge_id(k))] = graph.cols()[static_cast<std::size_t>(k)];
@@ -155,7 +157,7 @@ TEST_P(spmm_battery, agrees_with_the_reference_on_every_graph_op_reducer_width_a
             if (heads) c.heads = sweep.seed() % 2 == 0 ? 2 : 4;
             seen.insert({op, reduce});
             widths_seen.insert({op, reduce, width});
-            run(c, sweep.seed(), way_for(ways, sweep.seed()), source_of, row_of);
+            run(c, there, sweep.seed(), way_for(ways, sweep.seed()), source_of, row_of);
             if (HasFailure()) return;
           }
         }
@@ -166,8 +168,7 @@ TEST_P(spmm_battery, agrees_with_the_reference_on_every_graph_op_reducer_width_a
   EXPECT_EQ(widths_seen.size(), std::size(spmm_ops) * std::size(reducers) * std::size(battery_widths));
 }
 
-INSTANTIATE_TEST_SUITE_P(storage, spmm_battery, ::testing::ValuesIn(floating_dtypes),
-                         [](const auto& tested) { return std::string(name(tested.param)); });
+INSTANTIATE_TEST_SUITE_P(settings, spmm_battery, ::testing::ValuesIn(settings()), text_of);
 
 // The short form plans for itself; it must say the same as the planned form.
 TEST(spmm_short_form, agrees_with_the_reference_on_every_graph) {

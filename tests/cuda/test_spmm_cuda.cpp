@@ -55,7 +55,8 @@ TEST_F(cuda_spmm, agrees_with_the_reference_on_every_graph_width_and_policy) {
         for (const Reduce reduce : {Reduce::sum, Reduce::mean}) {
           given.options.reduce = reduce;
           const SpmmExpected expected = expected_spmm(battery.graph, given.x, given.edge, given.options);
-          for (const char* policy : {"", "edges=32,order=none", "edges=64,order=columns", "edges=512,order=columns"}) {
+          for (const char* policy : {"", "edges=32,order=none", "edges=64,order=columns", "edges=512,order=columns",
+                                     "edges=8", "edges=64,join=no"}) {
             if (reduce == Reduce::mean && *policy != '\0') continue;
             const Tensor out = run_on_gpu(context, battery.graph, given, parse_policy(policy), width);
             expect_within_bound(out, expected,
@@ -136,7 +137,7 @@ TEST_F(cuda_spmm, a_row_without_edges_is_not_touched_by_a_nan_in_x) {
 TEST_F(cuda_spmm, a_hub_of_a_million_equal_terms_stays_within_the_bound) {
   Context context = Context::cuda();
   const Graph graph = battery::bipartite_one_row(1 << 20);
-  for (const char* policy : {"edges=64", "edges=128", "edges=512"}) {
+  for (const char* policy : {"edges=64", "edges=128", "edges=512", "edges=8", "edges=128,join=no"}) {
     Given given;
     given.x = constant(Shape(graph.num_cols(), 4), Dtype::f32, 0.1);
     given.options.op = SpmmOp::copy_u;
@@ -149,7 +150,8 @@ TEST_F(cuda_spmm, gives_the_same_bits_in_a_hundred_runs_without_allocating) {
   Context context = Context::cuda();
   const Graph graph = battery::power_law_graph();
   const Graph there = graph.to(gpu);
-  for (const char* policy : {"order=none", "order=columns,edges=64"}) {
+  for (const char* policy :
+       {"order=none", "order=columns,edges=64", "order=clusters", "order=clusters+columns,edges=64"}) {
     for (const std::int64_t width : {7, 64, 256}) {
       const Tensor x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 3).to(gpu);
       const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 4).to(gpu);
@@ -200,12 +202,11 @@ TEST_F(cuda_spmm, products_of_rows_and_width_may_pass_2_to_31) {
 TEST_F(cuda_spmm, says_what_has_no_kernel_yet) {
   Context context = Context::cuda();
   const Graph there = battery::power_law_graph().to(gpu);
-  const Tensor x = Tensor::zeros(Shape(there.num_cols(), 4), Dtype::f32, "x", gpu);
+  const Tensor half = Tensor::zeros(Shape(there.num_cols(), 4), Dtype::f16, "x", gpu);
   SpmmOptions options;
   options.op = SpmmOp::copy_u;
-  options.reduce = Reduce::max;
-  expect_refused([&] { spmm(context, there, x, {}, options); }, "max", ErrorCode::unsupported);
-  options.reduce = Reduce::sum;
+  expect_refused([&] { spmm(context, there, half, {}, options); }, "f16", ErrorCode::unsupported);
+  const Tensor x = Tensor::zeros(Shape(there.num_cols(), 4), Dtype::f32, "x", gpu);
   const Tensor bias = Tensor::zeros(Shape(4), Dtype::f64, "bias", gpu);
   options.epilogue.bias = bias;
   expect_refused([&] { spmm(context, there, x, {}, options); }, "bias", ErrorCode::unsupported);

@@ -3,9 +3,15 @@
 #include "kernels/signatures.hpp"
 
 namespace weft::cuda {
+namespace {
 
-void spmm(const SpmmArgs&, const Plan& plan, Arena, CUstream_st*) {
+[[noreturn]] void refuse(const Plan& plan) {
   fail(ErrorCode::unsupported, "device {} is not available: this build of weft has no CUDA", to_string(plan.device));
 }
+
+}  // namespace
+
+void spmm(const SpmmArgs&, const Plan& plan, Arena, CUstream_st*) { refuse(plan); }
+void sddmm(const SddmmArgs&, const Plan& plan, CUstream_st*) { refuse(plan); }
 
 }  // namespace weft::cuda

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-DeviceTasks::DeviceTasks(const Context& context, const GraphView&, std::int64_t) {
+DeviceTasks::DeviceTasks(const Context& context, const GraphView&, std::int64_t, WorkOrder, const Graph*) {
   fail(ErrorCode::unsupported, "device {} is not available: this build of weft has no CUDA",
        to_string(context.device()));
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/check.hpp"
+#include "plan/cuda/staging.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "plan/gather_shape.hpp"
 #include "plan/tuning/cuda.hpp"
@@ -13,106 +14,174 @@
 namespace weft {
 namespace {
 
-// HP-SpMM's Dynamic Task Partition (Eq. 3 to 5): as many tasks as fill the GPU a whole number of times, so that no
-// wave runs nearly empty. Here the shares are exact, so the number of tasks is free.
-std::int64_t edges_for_waves(std::int64_t edges, std::int64_t places, int waves) {
-  const std::int64_t share = (edges + places * waves - 1) / (places * waves);
-  return (share + 31) / 32 * 32;
+bool by_columns(WorkOrder order) { return order == WorkOrder::columns || order == WorkOrder::clusters_columns; }
+bool by_clusters(WorkOrder order) { return order == WorkOrder::clusters || order == WorkOrder::clusters_columns; }
+
+/// What the candidates of one call have in common.
+struct Call {
+  const GraphView& graph;
+  const OpDesc& desc;
+  GatherShape shape;
+  tuning::CudaRates rates = tuning::cuda_rates();
+
+  double edges() const { return static_cast<double>(graph.num_edges); }
+  double rows() const { return static_cast<double>(graph.num_rows); }
+  double mean_degree() const { return graph.num_rows > 0 ? edges() / rows() : 0; }
+  double features() const { return static_cast<double>(desc.heads * desc.width); }
+  double row_bytes() const { return features() * static_cast<double>(size_of(desc.dtype)); }
+  std::int64_t groups_a_block() const { return block_threads / shape.lanes; }
+  std::int64_t places() const { return rates.blocks * groups_a_block(); }  // groups that run at once
+  bool reduces() const { return desc.kind != OpKind::sddmm; }
+};
+
+// HP-SpMM's Dynamic Task Partition (Eq. 3 to 5): as many shares as fill the GPU a whole number of times, so that no
+// wave runs nearly empty. Here the shares are exact, so their number is free.
+std::int64_t edges_for_waves(const Call& call, int waves) {
+  const std::int64_t shares = call.places() * waves;
+  return ((call.graph.num_edges + shares - 1) / shares + 7) / 8 * 8;
 }
 
-PlanCandidate evaluate(const GraphView& graph, Plan plan, const tuning::CudaRates& rates) {
-  const auto features = static_cast<double>(plan.desc.heads * plan.desc.width);
-  const auto element = static_cast<double>(size_of(plan.desc.dtype));
-  const double edges = static_cast<double>(graph.num_edges), rows = static_cast<double>(graph.num_rows);
-  const double row_bytes = features * element;
-  const double table = row_bytes * static_cast<double>(graph.num_cols);
-  const std::int64_t places = rates.blocks * block_threads / plan.lanes;
+std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy) {
+  if (policy.edges_a_group > 0) return {(policy.edges_a_group + 7) / 8 * 8};
+  std::vector<std::int64_t> sizes;
+  const std::int64_t most = tuning::most_edges_a_group(call.mean_degree());
+  for (const int waves : {1, 2, 3, 4, 6, 8})
+    sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), 8, most));
+  for (const std::int64_t size : {16, 32, 64, 128, 256, 512}) sizes.push_back(std::min(size, most));
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+/// Modelled cost of making that order.
+double order_us(const Call& call, WorkOrder order) {
+  const tuning::CudaRates& r = call.rates;
+  double us = by_columns(order) ? r.sort_us : 0;
+  if (by_clusters(order))
+    us += r.cluster_us + call.rows() * r.cluster_row_ns * 1e-3 + call.edges() * r.cluster_edge_ns * 1e-3;
+  return us;
+}
+
+Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder order, const Policy& policy) {
+  const GraphView& g = call.graph;
+  Plan plan = base;
+  plan.order = order;
+  plan.joined = policy.joined.value_or(call.reduces() && !by_columns(order));
+  WEFT_CHECK(!plan.joined || !by_columns(order), invalid_argument,
+             "policy join=yes with order={}: tasks in the order of their columns are not neighbours; expected join=no, "
+             "or another order",
+             name(order));
+  plan.edges_a_task = plan.joined ? share * call.groups_a_block() : (share + 31) / 32 * 32;
+  plan.tasks = (g.num_edges + plan.edges_a_task - 1) / plan.edges_a_task;
+  WEFT_CHECK(plan.tasks < (std::int64_t{1} << 31), unsupported,
+             "{} edges in tasks of {} are {} tasks: expected fewer than 2^31; let tasks be larger", g.num_edges,
+             plan.edges_a_task, plan.tasks);
+  bool cuts = true;
+  if (plan.joined) {
+    // Rows of up to a task's length stay whole; twice that where then none needs a second pass.
+    const bool fits = g.longest_row >= 0 && g.longest_row <= 2 * plan.edges_a_task;
+    plan.whole_row = fits ? g.longest_row : plan.edges_a_task;
+    cuts = !fits;
+  }
+  plan.finish_pass = call.reduces() && (cuts || g.empty_rows != 0 || g.num_edges == 0);
+  plan.staged_rows = call.reduces() && cuts ? 2 * plan.tasks : 0;
+  plan.workspace_bytes = staged_bytes(plan);
+  return plan;
+}
+
+PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
+  const tuning::CudaRates& r = call.rates;
   PlanCandidate c;
-  double gather_rate = table <= rates.l2_bytes ? rates.l2_gb_s : rates.memory_gather_gb_s;
+  const double table = call.row_bytes() * static_cast<double>(call.graph.num_cols);
+  double gather_rate = table <= r.l2_bytes ? r.l2_gb_s : r.memory_gather_gb_s;
   // The shorter the tasks, the narrower the window of columns that runs at a time; under 64 edges nothing is gained.
-  if (plan.ordered)
-    gather_rate *=
-        1 + rates.order_gain * std::cbrt(64.0 / std::max<double>(64, static_cast<double>(plan.edges_a_task)));
-  c.gather_us = edges * row_bytes / (gather_rate * 1e3);
-  c.stream_us =
-      (edges * (8.0 + (plan.desc.weighted ? 4.0 : 0.0)) + rows * (16.0 + row_bytes)) / (rates.stream_gb_s * 1e3);
-  const double waves = static_cast<double>(plan.tasks) / static_cast<double>(places);
-  c.imbalance = waves > 0 ? std::ceil(waves) / waves : 1;
+  const double narrow = std::cbrt(64.0 / std::max<double>(64, static_cast<double>(share)));
+  if (by_columns(plan.order)) gather_rate *= 1 + r.column_gain * narrow;
+  if (by_clusters(plan.order)) gather_rate *= 1 + r.cluster_gain;
+  c.gather_us = call.edges() * call.row_bytes() / (gather_rate * 1e3);
+  const double index_bytes = 8.0 + (call.desc.weighted ? 4.0 : 0.0) + (by_clusters(plan.order) ? 4.0 : 0.0);
+  const double out_bytes = call.reduces() ? call.rows() * (16.0 + call.row_bytes()) : call.edges() * 4.0;
+  c.stream_us = (call.edges() * index_bytes + out_bytes) / (r.stream_gb_s * 1e3);
+  const double waves = std::max(call.edges() / static_cast<double>(share * call.places()), 1e-9);
+  c.imbalance = std::ceil(waves) / waves;
   // With many waves the last one is a small part, and blocks of different length fill its gaps.
   if (waves > 4) c.imbalance = 1 + (c.imbalance - 1) / 2;
-  const double staged = static_cast<double>(plan.tasks) * features * 4.0 * 2.0;  // written and read, one slot a task
-  c.overhead_us = rates.launch_us + staged / (rates.stream_gb_s * 1e3) + waves * rates.task_ns * 1e-3;
-  // A task alone cannot go faster than its loads follow one another.
-  const double chain = static_cast<double>(plan.edges_a_task) / plan.loads * rates.load_ns * 1e-3;
+  // Loose tasks write a slot each and read it again; joined ones only what rows longer than a task leave.
+  const double slots = !call.reduces() || plan.staged_rows == 0 ? 0
+                       : plan.joined                            ? static_cast<double>(plan.tasks) * 0.1
+                                                                : static_cast<double>(plan.tasks);
+  const double staged = slots * call.features() * 4.0 * 2.0;
+  c.overhead_us = r.launch_us + (plan.finish_pass ? r.finish_us : 0) + staged / (r.stream_gb_s * 1e3) +
+                  waves * r.task_ns * 1e-3 * (plan.joined ? 2 : 1);
+  // A group alone cannot go faster than its loads follow one another.
+  const double chain = static_cast<double>(share) / plan.loads * r.load_ns * 1e-3;
   c.total_us = std::max((c.gather_us + c.stream_us) * c.imbalance, chain) + c.overhead_us;
   plan.modelled_us = c.total_us;
   c.plan = std::move(plan);
   return c;
 }
 
+/// The orders worth weighing: those the policy names, or that can pay.
+std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Graph* owner) {
+  if (policy.order) return {*policy.order};
+  std::vector<WorkOrder> result = {WorkOrder::none};
+  // Only tasks inside one row are reordered: rows must be long for that to be most of them.
+  const bool long_rows = call.mean_degree() >= call.rates.column_from_degree;
+  const bool clusters = owner != nullptr && EdgeOrder::possible(call.graph) &&
+                        call.mean_degree() >= call.rates.cluster_from_degree &&
+                        call.row_bytes() * call.rows() >= call.rates.cluster_from_bytes;
+  if (long_rows) result.push_back(WorkOrder::columns);
+  if (clusters) result.push_back(WorkOrder::clusters);
+  if (clusters && long_rows) result.push_back(WorkOrder::clusters_columns);
+  return result;
+}
+
 }  // namespace
 
 PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
-                        const Policy& policy) {
-  WEFT_CHECK(desc.kind == OpKind::spmm || desc.kind == OpKind::spmv, unsupported,
+                        const Policy& policy, const Graph* owner) {
+  WEFT_CHECK(desc.kind != OpKind::softmax && desc.kind != OpKind::attention, unsupported,
              "{} has no CUDA kernels yet, and the context runs on {}: use a cpu context", name(desc.kind),
              to_string(context.device()));
-  const tuning::CudaRates rates = tuning::cuda_rates();
+  const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);
+  const Call call{graph, desc, gather_shape(features, static_cast<int>(size_of(desc.dtype)), 16)};
   Plan base;
   base.desc = desc;
   base.device = context.device();
   base.threads = context.threads();
   base.graph = identity;
   base.schedule = ScheduleKind::edge_split;
-  const std::int64_t features = desc.heads * desc.width;
-  const GatherShape shape =
-      gather_shape(std::max<std::int64_t>(features, 1), static_cast<int>(size_of(desc.dtype)), 16);
-  base.vector = shape.vector;
-  base.lanes = shape.lanes;
-  base.steps = shape.steps;
-  base.loads = shape.loads;
-  const std::int64_t places = rates.blocks * block_threads / shape.lanes;
-  const double mean =
-      graph.num_rows > 0 ? static_cast<double>(graph.num_edges) / static_cast<double>(graph.num_rows) : 0;
+  base.vector = call.shape.vector;
+  base.lanes = call.shape.lanes;
+  base.steps = call.shape.steps;
+  base.loads = call.shape.loads;
 
-  std::vector<std::int64_t> sizes;
-  if (policy.edges_a_task > 0) {
-    sizes.push_back((policy.edges_a_task + 31) / 32 * 32);
-  } else {
-    const std::int64_t most = tuning::most_edges_a_task(mean);
-    for (const int waves : {1, 2, 3, 4, 6, 8})
-      sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(graph.num_edges, places, waves), 32, most));
-    for (const std::int64_t size : {32, 64, 128, 256, 512}) sizes.push_back(std::min<std::int64_t>(size, most));
-    std::sort(sizes.begin(), sizes.end());
-    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  }
   PlanReport report;
-  for (const bool ordered : {false, true}) {
-    if (policy.ordered && *policy.ordered != ordered) continue;
-    // Only tasks inside one row are reordered: rows must be long for that to be most of them.
-    if (ordered && !policy.ordered && mean < rates.order_from_degree) continue;
-    for (const std::int64_t size : sizes) {
-      Plan plan = base;
-      plan.edges_a_task = size;
-      plan.tasks = (graph.num_edges + size - 1) / size;
-      WEFT_CHECK(plan.tasks < (std::int64_t{1} << 31), unsupported,
-                 "{} edges in tasks of {} are {} tasks: expected fewer than 2^31; let tasks be larger", graph.num_edges,
-                 size, plan.tasks);
-      plan.ordered = ordered;
-      Arena counting;
-      counting.take<float>(static_cast<std::size_t>(2 * plan.tasks * features), "parts of cut rows");
-      plan.workspace_bytes = counting.used();
-      report.candidates.push_back(evaluate(graph, std::move(plan), rates));
+  double unordered_us = 0;  // the best without an order: what planning one may cost
+  for (const WorkOrder order : orders(call, policy, owner)) {
+    double best_us = 0;
+    for (const std::int64_t share : share_sizes(call, policy)) {
+      PlanCandidate c = evaluate(call, candidate(call, base, share, order, policy), share);
+      if (best_us == 0 || c.total_us < best_us) best_us = c.total_us;
+      report.candidates.push_back(std::move(c));
     }
+    if (order == WorkOrder::none) unordered_us = best_us;
   }
-  const auto best = std::min_element(report.candidates.begin(), report.candidates.end(),
-                                     [](const auto& a, const auto& b) { return a.total_us < b.total_us; });
+  const auto affordable = [&](const PlanCandidate& c) {
+    return policy.order.has_value() || order_us(call, c.plan.order) <= unordered_us;
+  };
+  const auto best =
+      std::min_element(report.candidates.begin(), report.candidates.end(), [&](const auto& a, const auto& b) {
+        return affordable(a) != affordable(b) ? affordable(a) : a.total_us < b.total_us;
+      });
   best->chosen = true;
-  if (best->plan.ordered)
-    best->plan.device_tasks = std::make_shared<DeviceTasks>(context, graph, best->plan.edges_a_task);
-  report.reason = fmt::format("tasks of {} edges{}: lowest modelled time; {:.1f} waves of {} tasks",
-                              best->plan.edges_a_task, best->plan.ordered ? ", ordered by column" : "",
-                              static_cast<double>(best->plan.tasks) / static_cast<double>(places), places);
+  Plan& plan = best->plan;
+  if (plan.order != WorkOrder::none)
+    plan.device_tasks = std::make_shared<DeviceTasks>(context, graph, plan.edges_a_task, plan.order, owner);
+  report.reason = fmt::format(
+      "order {}, tasks of {} edges a {}: lowest modelled time of those whose order costs no more "
+      "than a run",
+      name(plan.order), plan.edges_a_task, plan.joined ? "block" : "group");
   return report;
 }
 

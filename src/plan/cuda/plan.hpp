@@ -6,6 +6,6 @@
 namespace weft {
 
 PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
-                        const Policy& policy);
+                        const Policy& policy, const Graph* owner);
 
 }  // namespace weft

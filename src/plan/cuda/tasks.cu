@@ -27,7 +27,18 @@ int bits_for(std::int64_t most) {
 
 }  // namespace
 
-DeviceTasks::DeviceTasks(const Context& context, const GraphView& graph, std::int64_t size) {
+DeviceTasks::DeviceTasks(const Context& context, const GraphView& graph, std::int64_t size, WorkOrder order,
+                         const Graph* owner) {
+  GraphView view = graph;
+  if ((order == WorkOrder::clusters || order == WorkOrder::clusters_columns) && owner != nullptr) {
+    edges_ = owner->clustered_edges(context.stream());
+    view.rows = edges_->rows();
+    view.cols = edges_->cols();
+  }
+  if (order == WorkOrder::columns || order == WorkOrder::clusters_columns) order_by_column(context, view, size);
+}
+
+void DeviceTasks::order_by_column(const Context& context, const GraphView& graph, std::int64_t size) {
   const Device device = context.device();
   CUstream_st* stream = context.stream();
   const std::int64_t tasks = (graph.num_edges + size - 1) / size;

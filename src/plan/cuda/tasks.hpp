@@ -1,22 +1,30 @@
-// The order in which the tasks of a plan run, on the device.
+// The order of a plan's work, on the device.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "core/device.hpp"
-#include "weft/graph.hpp"
+#include "graph/cuda/edge_order.hpp"
+#include "weft/plan.hpp"
 
 namespace weft {
 
-/// Tasks that lie within one row by their first column, then the others as they stand: groups that run together then
-/// sweep the same window of X, and find in cache what their neighbours loaded.
 class DeviceTasks {
  public:
-  DeviceTasks(const Context& context, const GraphView& graph, std::int64_t edges_a_task);
+  DeviceTasks(const Context& context, const GraphView& graph, std::int64_t edges_a_task, WorkOrder order,
+              const Graph* owner);
+  /// [tasks] which task runs when; null: as they stand.
   const std::int32_t* order() const { return reinterpret_cast<const std::int32_t*>(order_.data()); }
+  /// The edges in an order of their own; null: as the graph stores them.
+  const EdgeOrder* edges() const { return edges_.get(); }
 
  private:
-  DeviceBuffer order_;  // [tasks]
+  /// Tasks that lie within one row by their first column, then the others as they stand.
+  void order_by_column(const Context& context, const GraphView& graph, std::int64_t edges_a_task);
+
+  DeviceBuffer order_;
+  std::shared_ptr<const EdgeOrder> edges_;
 };
 
 }  // namespace weft

@@ -32,6 +32,12 @@ struct Pack {
     const Word word = __ldg(reinterpret_cast<const Word*>(from));
     return *reinterpret_cast<const Pack*>(&word);
   }
+  static __device__ __forceinline__ Pack all(Storage value) {
+    Pack pack;
+#pragma unroll
+    for (int i = 0; i < Count; ++i) pack.values[i] = value;
+    return pack;
+  }
   __device__ __forceinline__ void store(Storage* to) const {
     *reinterpret_cast<Word*>(to) = *reinterpret_cast<const Word*>(this);
   }

@@ -1,4 +1,4 @@
-// A task of edge_split.hpp as the threads that run it see it.
+// The share of a task of edge_split.hpp that one group of threads works on.
 #pragma once
 
 #include <cstdint>
@@ -7,29 +7,57 @@
 
 namespace weft::cuda {
 
-/// One task as the group that runs it sees it.
-struct EdgeTask {
-  std::int64_t index = 0;
+struct EdgeShare {
+  std::int64_t task = 0;
   EdgeId begin = 0;
   int length = 0;        // 0: this group has none
-  NodeId head = -1;      // the row that began before the task, if any
+  int most = 0;          // the length of the longest share in the block: every group makes as many steps
+  NodeId head = -1;      // the row that began before the share, if any
   NodeId last = -1;      // the row of the last edge
-  bool runs_on = false;  // past the end of the task
+  bool runs_on = false;  // past the end of the share
 
-  static __device__ __forceinline__ EdgeTask of(const EdgeSplit& split, std::int64_t place) {
-    EdgeTask task;
-    if (place >= split.tasks) return task;
-    task.index = split.order != nullptr ? std::int64_t{__ldg(split.order + place)} : place;
-    task.begin = task.index * split.size;
+  /// Where joined task t begins.
+  static __device__ __forceinline__ EdgeId border(const EdgeSplit& split, std::int64_t t) {
+    const EdgeId at = t * split.size;
+    if (at >= split.graph.num_edges) return split.graph.num_edges;
+    const NodeId row = __ldg(split.graph.rows + at);
+    const EdgeId degree = __ldg(split.graph.offsets + row + 1) - __ldg(split.graph.offsets + row);
+    return degree <= split.whole_row ? __ldg(split.starts + row) : at;
+  }
+
+  /// Whether a row that begins in this joined task runs on past its end.
+  __device__ __forceinline__ bool passes(const EdgeSplit& split, NodeId row) const {
+    const EdgeId degree = __ldg(split.graph.offsets + row + 1) - __ldg(split.graph.offsets + row);
+    return degree > split.whole_row && __ldg(split.starts + row) + degree > (task + 1) * split.size;
+  }
+
+  template <int Groups>
+  static __device__ __forceinline__ EdgeShare of(const EdgeSplit& split, int group) {
+    EdgeShare share;
     const EdgeId edges = split.graph.num_edges;
-    const EdgeId end = task.begin + split.size < edges ? task.begin + split.size : edges;
-    task.length = static_cast<int>(end - task.begin);
     const NodeId* rows = split.graph.rows;
-    const NodeId first = __ldg(rows + task.begin);
-    task.last = __ldg(rows + end - 1);
-    if (task.begin > 0 && __ldg(rows + task.begin - 1) == first) task.head = first;
-    task.runs_on = end < edges && __ldg(rows + end) == task.last;
-    return task;
+    EdgeId end = 0;
+    if (split.joined) {
+      share.task = blockIdx.x;
+      const EdgeId first = border(split, share.task), past = border(split, share.task + 1);
+      share.most = static_cast<int>((past - first + Groups * 8 - 1) / (Groups * 8) * 8);
+      share.begin = first + std::int64_t{group} * share.most;
+      end = share.begin + share.most < past ? share.begin + share.most : past;
+    } else {
+      share.most = static_cast<int>(split.size);
+      share.task = blockIdx.x * std::int64_t{Groups} + group;
+      if (share.task >= split.tasks) return share;
+      if (split.order != nullptr) share.task = __ldg(split.order + share.task);
+      share.begin = share.task * split.size;
+      end = share.begin + split.size < edges ? share.begin + split.size : edges;
+    }
+    if (share.begin >= end) return share;
+    share.length = static_cast<int>(end - share.begin);
+    const NodeId first = __ldg(rows + share.begin);
+    share.last = __ldg(rows + end - 1);
+    if (share.begin > 0 && __ldg(rows + share.begin - 1) == first) share.head = first;
+    share.runs_on = end < edges && __ldg(rows + end) == share.last;
+    return share;
   }
 };
 

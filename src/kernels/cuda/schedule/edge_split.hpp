@@ -1,7 +1,12 @@
-// Exactly equal shares of the edges: task t owns the edges [t * size, (t + 1) * size), whatever rows they lie in. A row
-// that a border cuts leaves its partial sums in staging slots, 2t for the row that began before the task and 2t + 1
-// for the one that runs on past it, and a second kernel unites them in the order of the tasks: no atomics, and the same
-// bits every time. (After HP-SpMM's hybrid-parallel tasks; the exact shares and the ordered finish are weft's.)
+// Exactly equal shares of the edges, whatever rows they lie in. (After HP-SpMM's hybrid-parallel tasks; exact shares,
+// ordered ends and the two ways to join them are weft's.)
+//
+// Loose tasks belong to one group of threads each, which run in any order: a row that a border cuts leaves its partial
+// results in staging slots, 2t for the row that began before task t and 2t + 1 for the one that runs on past it.
+// Joined tasks belong to a block, whose groups share the edges and unite cut rows in shared memory. Their borders step
+// back to the start of the row they fall into, unless that row is longer than `whole_row`: only such rows are staged.
+// Either way a second kernel, where it is needed, unites what is staged in the order of the tasks: no atomics, and the
+// same bits every time.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +16,21 @@
 namespace weft::cuda {
 
 struct EdgeSplit {
-  GraphView graph;                      // with rows
-  int size = 0;                         // edges a task
-  std::int64_t tasks = 0;               // ceil(edges / size)
-  const std::int32_t* order = nullptr;  // which task runs when; null: as they stand
-  float* staged = nullptr;              // [2 * tasks, pitch]
-  std::int64_t pitch = 0;
+  GraphView graph;                    // rows and cols in the order of the work; offsets as stored
+  const EdgeId* starts = nullptr;     // [rows] where a row's edges begin in that order
+  const std::int32_t* ids = nullptr;  // [edges] their edge ids, where the order is the plan's own; else the graph's
+  std::int64_t size = 0;              // edges a task
+  std::int64_t tasks = 0;             // ceil(edges / size)
+  bool joined = false;
+  std::int64_t whole_row = 0;           // joined: rows of up to so many edges are not cut by tasks
+  const std::int32_t* order = nullptr;  // loose: which task runs when; null: as they stand
+
+#ifdef __CUDACC__
+  __device__ __forceinline__ EdgeId id_of(EdgeId k) const {
+    if (ids != nullptr) return __ldg(ids + k);
+    return graph.edge_ids != nullptr ? __ldg(graph.edge_ids + k) : k;
+  }
+#endif
 };
 
 }  // namespace weft::cuda

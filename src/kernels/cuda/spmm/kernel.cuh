@@ -1,205 +1,282 @@
-// Sums of messages over equal shares of the edges.
+// Messages of edges reduced by rows, over equal shares of the edges.
 //
-// A group of threads covers a row of X and walks the edges of its task. Each lane holds some edges of the next chunk in
-// registers (column, weight, row) while the group works on this one; shuffles hand them round. Batches of edges without
-// a row's end, the common case, take a path without branches; several rows of X are in flight at any time.
+// A group of threads covers a row of X and walks the edges of its share. Each lane holds some edges of the next chunk
+// in registers while the group works on this one; shuffles hand them round. Batches of edges without a row's end, the
+// common case, take a path without branches; several rows of X are in flight at any time.
 #pragma once
 
-#include "kernels/cuda/primitives/pack.cuh"
-#include "kernels/cuda/schedule/edge_split.cuh"
-#include "kernels/cuda/spmm/finish.cuh"
-#include "kernels/cuda/spmm/sum_args.hpp"
+#include "kernels/cuda/schedule/edge_chunk.cuh"
+#include "kernels/cuda/schedule/shape.hpp"
+#include "kernels/cuda/spmm/row_finish.cuh"
 
 namespace weft::cuda {
 
-/// A chunk of edges on its way, spread over the lanes of a group: edge k is lane k % Lanes' k / Lanes-th.
-template <int Lanes, int Each, SumKind Kind>
-struct EdgeChunk {
-  static constexpr int size = Lanes * Each;
-  NodeId col[Each];
-  NodeId row[Each];
-  NodeId behind;  // the row of the edge after the chunk, so that nothing here waits for the next one
-  float weight[Each];
+/// What an edge's operands become. All operators but the division are x * a + b, one instruction for any of them.
+template <class Acc>
+__device__ __forceinline__ Acc combine(SpmmOp op, Acc x, Acc e) {
+  if (op == SpmmOp::u_div_e) return x / e;
+  const bool product = op == SpmmOp::u_mul_e;
+  const Acc a = product ? e : Acc(1), b = product ? Acc(0) : op == SpmmOp::u_sub_e ? -e : e;
+  return fma(x, a, b);
+}
 
-  /// Edges [first, first + size) of the task; those past its end become edges of source 0 with weight 0.
-  template <class Args>
-  __device__ __forceinline__ void load(const Args& args, const EdgeTask& task, int first, int lane) {
-    const GraphView& g = args.split.graph;
-    behind = first + size < task.length ? __ldg(g.rows + task.begin + first + size) : -1;
+/// Where a lane's features stand, and how its state moves between registers, staging slots and the output.
+template <class Storage, class S, Message Sent, Reduction Kind>
+struct Lane {
+  using Acc = AccumulatorOf<Storage>;
+  using State = RowState<Kind, Acc, S::count>;
+  const SpmmKernelArgs<Storage>& args;
+  const EdgeShare& share;
+  int feature;  // the first one; those of the next step stand S::lanes * S::vector further on
+
+  __device__ __forceinline__ int at(int step) const { return feature + step * S::lanes * S::vector; }
+  __device__ __forceinline__ bool has(int step) const { return at(step) < args.features; }
+
+  /// Into (or out of) slot values `to` and their places, which point at this lane's first feature.
+  __device__ __forceinline__ void save(const State& state, Acc* to, std::int32_t* places) const {
 #pragma unroll
-    for (int i = 0; i < Each; ++i) {
-      const int p = first + i * Lanes + lane;
-      col[i] = 0;
-      row[i] = -1;
-      weight[i] = 0;
-      if (p >= task.length) continue;
-      const EdgeId k = task.begin + p;
-      col[i] = __ldg(g.cols + k);
-      row[i] = __ldg(g.rows + k);
-      if constexpr (Kind == SumKind::weighted) weight[i] = __ldg(args.weight + k);
-      if constexpr (Kind == SumKind::general) {
-        weight[i] = 1;
-        if (args.weight != nullptr)
-          weight[i] = __ldg(args.weight + (g.edge_ids != nullptr ? __ldg(g.edge_ids + k) : k) * args.weight_pitch);
-        if (args.col_scale != nullptr) weight[i] *= __ldg(args.col_scale + col[i]);
+    for (int s = 0; s < S::steps; ++s) {
+      if (!has(s)) continue;
+      Pack<Acc, S::vector> pack;
+      Pack<std::int32_t, S::vector> place;
+#pragma unroll
+      for (int i = 0; i < S::vector; ++i) {
+        pack.values[i] = state.value(s * S::vector + i);
+        place.values[i] = state.place(s * S::vector + i);
+      }
+      pack.store(to + s * S::lanes * S::vector);
+      if constexpr (Kind == Reduction::extremum) place.store(places + s * S::lanes * S::vector);
+    }
+  }
+  __device__ __forceinline__ void absorb(State& state, const Acc* from, const std::int32_t* places) const {
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+#pragma unroll
+      for (int i = 0; i < S::vector; ++i) {
+        const int f = s * S::lanes * S::vector + i;
+        state.absorb(s * S::vector + i, from[f], Kind == Reduction::extremum ? places[f] : 0);
       }
     }
   }
-
-  /// Bit k of this group's: a row ends with edge k of the chunk.
-  __device__ __forceinline__ unsigned ends(const EdgeTask& task, int first, int lane, int shift) const {
-    constexpr unsigned lanes = Lanes >= 32 ? ~0u : (1u << (Lanes & 31)) - 1;
-    unsigned bits = 0;
-#pragma unroll
-    for (int i = 0; i < Each; ++i) {
-      NodeId follower = __shfl_down_sync(~0u, row[i], 1, Lanes);
-      const NodeId wrapped = i + 1 < Each ? __shfl_sync(~0u, row[i + 1 < Each ? i + 1 : i], 0, Lanes) : behind;
-      if (lane == Lanes - 1) follower = wrapped;
-      const int p = first + i * Lanes + lane;
-      const bool end = p < task.length - 1 ? row[i] != follower : p == task.length - 1 && !task.runs_on;
-      bits |= (__ballot_sync(~0u, end) >> shift & lanes) << (i * Lanes & 31);
-    }
-    return bits;
+  /// The task's slot in global memory: 0 for the row that began before it, 1 for the one that runs on.
+  __device__ __forceinline__ void stage(const State& state, int slot) const {
+    const std::int64_t to = (2 * share.task + slot) * args.staging.pitch + feature;
+    save(state, args.staging.values + to, args.staging.places + to);
   }
-};
-
-/// The running sum of one row in a lane's registers. Few additions in a row keep the error under the logarithm of the
-/// degree: a batch is summed by itself, batches add up in `near`, and every 64 edges `near` moves into `far`.
-template <int Count>
-struct RowSum {
-  float near[Count], far[Count];
-
-  __device__ __forceinline__ void clear() {
+  __device__ __forceinline__ void write(const State& state, NodeId row) const {
+    const RowFinish<Storage>& finish = args.finish;
 #pragma unroll
-    for (int i = 0; i < Count; ++i) near[i] = far[i] = 0;
-  }
-  __device__ __forceinline__ void settle() {
+    for (int s = 0; s < S::steps; ++s) {
+      if (!has(s)) continue;
+      Acc value[S::vector];
 #pragma unroll
-    for (int i = 0; i < Count; ++i) {
-      far[i] += near[i];
-      near[i] = 0;
+      for (int i = 0; i < S::vector; ++i) value[i] = state.value(s * S::vector + i);
+      if constexpr (Kind == Reduction::extremum) {
+#pragma unroll
+        for (int i = 0; i < S::vector; ++i) value[i] = finish.negated ? -value[i] : value[i];
+        const EdgeId origin = share.task * args.split.size;
+        write_winners<S::vector>(finish, args.split, args.features, row, at(s), [&](int i) -> EdgeId {
+          const int place = state.place(s * S::vector + i);
+          return place == State::nowhere ? __ldg(args.split.starts + row) : origin + place;
+        });
+      }
+      if constexpr (Sent == Message::source || Sent == Message::weighted) {
+        write_plain<S::vector>(finish, row, at(s), value);
+      } else {
+        write_finished<S::vector>(finish, args.split.graph, row, at(s), value);
+      }
     }
   }
 };
 
-template <class Storage, int Vector, int Lanes, int Steps, int Loads, SumKind Kind>
-__global__ void __launch_bounds__(block_threads, Steps < 4 ? 3 : 2) sum_edges(const SumArgs<Storage> args) {
-  constexpr int each = Lanes >= Loads ? 1 : Loads / Lanes;
-  constexpr int groups = block_threads / Lanes, count = Steps * Vector;
-  using Chunk = EdgeChunk<Lanes, each, Kind>;
-  constexpr bool weighted = Kind != SumKind::plain;
-  using X = Pack<Storage, Vector>;
-  const int lane = threadIdx.x % Lanes, shift = threadIdx.x % 32 / Lanes * Lanes;
-  const int feature = blockIdx.y * (Lanes * count) + lane * Vector;
-  const EdgeTask task = EdgeTask::of(args.split, blockIdx.x * std::int64_t{groups} + threadIdx.x / Lanes);
-  // Only the last tasks are shorter than the others: a warp of whole ones needs no look at what is there.
-  const bool whole = __all_sync(~0u, task.length == args.split.size);
+template <class Storage, class S, Message Sent, Reduction Kind>
+__global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3)
+    reduce_edges(const SpmmKernelArgs<Storage> args) {
+  using Acc = AccumulatorOf<Storage>;
+  using Chunk = EdgeChunk<S::lanes, S::each, Acc>;
+  using X = Pack<Storage, S::vector>;
+  constexpr int loads = S::loads;
+  constexpr bool plain = Sent == Message::source, edgewise = Sent == Message::edgewise;
+  __shared__ alignas(16) Acc head_values[S::groups * S::tile];
+  __shared__ alignas(16) std::int32_t head_places[Kind == Reduction::extremum ? S::groups * S::tile : 1];
+  __shared__ NodeId head_rows[S::groups];
+
+  const EdgeSplit& split = args.split;
+  const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
+            shift = threadIdx.x % 32 / S::lanes * S::lanes;
+  const EdgeShare share = EdgeShare::of<S::groups>(split, group);
+  const Lane<Storage, S, Sent, Kind> here{args, share, static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
+  // Only the last shares are shorter than the others: a warp of whole ones needs no look at what is there.
+  const bool whole = __all_sync(~0u, share.length == share.most);
+
   // Lanes past the last feature load the first ones again, and write nothing.
-  const Storage* x_lane[Steps];
+  const Storage* x_lane[S::steps];
+  const Storage* edge_lane[S::steps];
 #pragma unroll
-  for (int s = 0; s < Steps; ++s) {
-    const int f = feature + s * Lanes * Vector;
-    x_lane[s] = args.x + (f < args.features ? f : 0);
+  for (int s = 0; s < S::steps; ++s) {
+    const int f = here.has(s) ? here.at(s) : 0;
+    if constexpr (edgewise) {
+      const int head = f / args.width, within = f - head * args.width;
+      x_lane[s] = args.x + head * args.x_head + (args.x_vector ? within : 0);
+      edge_lane[s] = args.edge + head * args.edge_head + (args.edge_vector ? within : 0);
+    } else {
+      x_lane[s] = args.x + f;
+    }
   }
   const auto x_pitch = static_cast<std::uint32_t>(args.x_pitch);
+  const auto signed_for_min = [&](Acc value) {
+    return Kind == Reduction::extremum && args.finish.negated ? -value : value;
+  };
+  const auto value_of = [&](EdgeId k, NodeId col) -> Acc {
+    if constexpr (plain) {
+      return 0;
+    } else if constexpr (Sent == Message::weighted) {
+      return static_cast<Acc>(__ldg(args.edge + (split.ids != nullptr ? __ldg(split.ids + k) : k)));
+    } else {
+      const Acc scale = args.col_scale != nullptr ? __ldg(args.col_scale + col) : Acc(1);
+      if (edgewise || args.edge == nullptr) return signed_for_min(scale);
+      return signed_for_min(scale * static_cast<Acc>(__ldg(args.edge + split.id_of(k) * args.edge_pitch)));
+    }
+  };
 
-  RowSum<count> sum;
-  sum.clear();
-  const auto stash = [&](int which) {
-    float* to = args.split.staged + (2 * task.index + which) * args.split.pitch + feature;
-#pragma unroll
-    for (int s = 0; s < Steps; ++s) {
-      if (feature + s * Lanes * Vector >= args.features) continue;
-      Pack<float, Vector> pack;
-#pragma unroll
-      for (int i = 0; i < Vector; ++i) pack.values[i] = sum.far[s * Vector + i];
-      pack.store(to + s * Lanes * Vector);
+  typename Lane<Storage, S, Sent, Kind>::State state;
+  state.clear();
+  Acc* const my_head = head_values + group * S::tile + lane * S::vector;
+  std::int32_t* const my_places =
+      Kind == Reduction::extremum ? head_places + group * S::tile + lane * S::vector : nullptr;
+  const auto save_head = [&] {
+    if (split.joined) {
+      here.save(state, my_head, my_places);
+    } else {
+      here.stage(state, 0);
     }
   };
-  const auto write = [&](NodeId row) {
-#pragma unroll
-    for (int s = 0; s < Steps; ++s) {
-      const int f = feature + s * Lanes * Vector;
-      if (f >= args.features) continue;
-      if constexpr (Kind == SumKind::general) {
-        write_row<Vector>(args.finish, args.split.graph, row, f, sum.far + s * Vector);
-      } else {
-        write_plain<Vector>(args.finish, row, f, sum.far + s * Vector);
-      }
-    }
-  };
+  // Places of edges are counted from where the task would begin if no border stepped back.
+  const int origin = static_cast<int>(share.begin - share.task * split.size);
 
   Chunk next;
-  next.load(args, task, 0, lane);
+  next.load(split, share, 0, lane, value_of);
   // Every group of a warp makes the same steps, so that shuffles meet.
-  for (int first = 0; first < args.split.size; first += Chunk::size) {
-    NodeId cols[each];
-    float weights[each];
+  for (int first = 0; first < share.most; first += Chunk::size) {
+    NodeId cols[S::each];
+    Acc values[S::each];
 #pragma unroll
-    for (int i = 0; i < each; ++i) {
+    for (int i = 0; i < S::each; ++i) {
       cols[i] = next.col[i];
-      weights[i] = next.weight[i];
+      values[i] = next.value[i];
     }
-    const unsigned ends = next.ends(task, first, lane, shift);
-    if (first + Chunk::size < args.split.size) next.load(args, task, first + Chunk::size, lane);
+    const unsigned ends = next.ends(share, first, lane, shift);
+    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, value_of);
     const auto batch = [&](int j) __attribute__((always_inline)) {
-      X x[Loads][Steps];
-      float w[Loads];
+      X x[loads][S::steps];
+      X e[edgewise ? loads : 1][S::steps];
+      Acc w[loads];
 #pragma unroll
-      for (int u = 0; u < Loads; ++u) {
-        const int owner = each == 1 ? j + u : (j + u) % Lanes, i = each == 1 ? 0 : (j + u) / Lanes;
-        const auto col = static_cast<std::uint32_t>(__shfl_sync(~0u, cols[i], owner, Lanes));
-        if constexpr (weighted) w[u] = __shfl_sync(~0u, weights[i], owner, Lanes);
+      for (int u = 0; u < loads; ++u) {
+        const int owner = S::each == 1 ? j + u : (j + u) % S::lanes, i = S::each == 1 ? 0 : (j + u) / S::lanes;
+        const auto col = static_cast<std::uint32_t>(__shfl_sync(~0u, cols[i], owner, S::lanes));
+        if constexpr (!plain) w[u] = __shfl_sync(~0u, values[i], owner, S::lanes);
+        const std::uint64_t from = static_cast<std::uint64_t>(col) * x_pitch;
+        if constexpr (edgewise) {
+          const EdgeId k = first + j + u < share.length ? split.id_of(share.begin + first + j + u) : 0;
 #pragma unroll
-        for (int s = 0; s < Steps; ++s) x[u][s] = X::load(x_lane[s] + static_cast<std::uint64_t>(col) * x_pitch);
-      }
-      const unsigned mine = ends >> j & ((1u << Loads) - 1);
-      // The warp takes one path: no row of any of its groups ends here, and no edge is missing.
-      if (whole && !__any_sync(~0u, mine != 0)) {
-#pragma unroll
-        for (int n = 0; n < count; ++n) {
-          float chain[2] = {0, 0};
-#pragma unroll
-          for (int u = 0; u < Loads; ++u) {
-            const float value = static_cast<float>(x[u][n / Vector].values[n % Vector]);
-            float& to = chain[u * 2 / Loads];
-            to = weighted ? fmaf(w[u], value, to) : to + value;
+          for (int s = 0; s < S::steps; ++s) {
+            x[u][s] = args.x == nullptr ? X::all(Storage(0))
+                      : args.x_vector   ? X::load(x_lane[s] + from)
+                                        : X::all(__ldg(x_lane[s] + from));
+            const Storage* at = edge_lane[s] + k * args.edge_pitch;
+            e[u][s] = args.edge == nullptr ? X::all(Storage(0)) : args.edge_vector ? X::load(at) : X::all(__ldg(at));
           }
-          sum.near[n] += chain[0] + chain[1];
+        } else {
+#pragma unroll
+          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(x_lane[s] + from);
         }
+      }
+      const auto message = [&](int u, int n) -> Acc {
+        const Acc value = static_cast<Acc>(x[u][n / S::vector].values[n % S::vector]);
+        if constexpr (plain) {
+          return value;
+        } else if constexpr (edgewise) {
+          return w[u] * combine(args.op, value, static_cast<Acc>(e[u][n / S::vector].values[n % S::vector]));
+        } else {
+          return w[u] * value;
+        }
+      };
+      const int place = origin + first + j;
+      unsigned row_ends = ends >> j & ((1u << loads) - 1);
+      // The warp takes one path: no row of any of its groups ends here, and no edge is missing.
+      if (whole && !__any_sync(~0u, row_ends != 0)) {
+#pragma unroll
+        for (int n = 0; n < S::count; ++n)
+          state.template fold_batch<loads>(n, place, [&](int u) { return message(u, n); });
         return;
       }
+      const int there = min(max(share.length - (first + j), 0), loads);
+      unsigned left = (1u << there) - 1;
+      // A stretch of one row at a time, each group its own: as many rounds as the group with most row ends needs.
+      while (__any_sync(~0u, left != 0)) {
+        const int stop = row_ends != 0 ? __ffs(row_ends) - 1 : loads - 1;
+        const unsigned stretch = left & ((2u << stop) - 1);
 #pragma unroll
-      for (int u = 0; u < Loads; ++u) {
-        if (first + j + u >= task.length) break;
+        for (int u = 0; u < loads; ++u) {
+          if (!(stretch >> u & 1u)) continue;
 #pragma unroll
-        for (int n = 0; n < count; ++n) {
-          const float value = static_cast<float>(x[u][n / Vector].values[n % Vector]);
-          sum.near[n] = weighted ? fmaf(w[u], value, sum.near[n]) : sum.near[n] + value;
+          for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), place + u);
         }
-        if (!(mine >> u & 1u)) continue;
-        const NodeId row = __ldg(args.split.graph.rows + task.begin + first + j + u);  // in cache: it was just loaded
-        sum.settle();
-        if (row == task.head) {
-          stash(0);
+        left ^= stretch;
+        if (row_ends == 0) continue;
+        row_ends &= row_ends - 1;
+        const NodeId row = __ldg(split.graph.rows + share.begin + first + j + stop);  // in cache: it was just loaded
+        state.settle();
+        if (row == share.head) {
+          save_head();
         } else {
-          write(row);
+          here.write(state, row);
         }
-        sum.clear();
+        state.clear();
       }
     };
-    if constexpr (each == 1) {
+    if constexpr (S::each == 1) {
 #pragma unroll 1
-      for (int j = 0; j < Chunk::size; j += Loads) batch(j);
+      for (int j = 0; j < Chunk::size && first + j < share.most; j += loads) batch(j);
     } else {  // which register holds an edge must be known when this is compiled
 #pragma unroll
-      for (int j = 0; j < Chunk::size; j += Loads) batch(j);
+      for (int j = 0; j < Chunk::size; j += loads) batch(j);
     }
-    if ((first + Chunk::size) % 64 == 0) sum.settle();
+    if ((first + Chunk::size) % 64 == 0) state.settle();
   }
-  if (task.length == 0 || !task.runs_on) return;
-  sum.settle();
-  stash(task.last == task.head ? 0 : 1);
+  state.settle();
+  const bool through = share.runs_on && share.last == share.head;
+  if (through) save_head();
+  if (!split.joined) {
+    if (share.runs_on && !through) here.stage(state, 1);
+    return;
+  }
+
+  // The group in which a row begins unites it; the first group, the row that began before the block's task.
+  if (lane == 0) head_rows[group] = share.head;
+  __syncthreads();
+  const auto unite = [&](NodeId row, int from) {
+    for (int g = from; g < S::groups && head_rows[g] == row; ++g) {
+      const int slot = g * S::tile + lane * S::vector;
+      here.absorb(state, head_values + slot, Kind == Reduction::extremum ? head_places + slot : nullptr);
+      if ((g - from) % 8 == 7) state.settle();
+    }
+    state.settle();
+  };
+  if (share.runs_on && !through) {
+    unite(share.last, group + 1);
+    if (share.passes(split, share.last)) {
+      here.stage(state, 1);
+    } else {
+      here.write(state, share.last);
+    }
+  }
+  if (group == 0 && share.head >= 0) {
+    state.clear();
+    unite(share.head, 0);
+    here.stage(state, 0);
+  }
 }
 
 }  // namespace weft::cuda

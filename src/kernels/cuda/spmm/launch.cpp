@@ -1,71 +1,120 @@
-// From the arguments of spmm to a launch: which message, which shape of loads.
+// From the arguments of spmm to launches: which message, which shape of loads, which share of the edges.
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
-#include "kernels/cuda/spmm/sum_launch.hpp"
+#include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/schedule/plan_split.hpp"
+#include "kernels/cuda/spmm/spmm_launch.hpp"
 #include "kernels/heads.hpp"
 #include "kernels/signatures.hpp"
-#include "plan/cuda/tasks.hpp"
+#include "plan/cuda/staging.hpp"
 
 namespace weft::cuda {
 namespace {
 
-// Elements of f32 that one load may move, as far as this pointer and this pitch allow.
-int aligned_elements(const void* data, std::int64_t pitch) {
-  int elements = 4;
-  while (elements > 1 && (reinterpret_cast<std::uintptr_t>(data) % (4u * static_cast<unsigned>(elements)) != 0 ||
-                          pitch % elements != 0))
-    elements /= 2;
-  return elements;
+bool extremum(Reduce reduce) { return reduce == Reduce::max || reduce == Reduce::min; }
+
+/// Whether one value an edge (or none) and the sources, side by side, are all there is.
+bool by_scalar(const SpmmArgs& args) {
+  const bool scalar = args.edge.feature_stride == 0 || args.width == 1;
+  return args.heads == 1 && (args.x.feature_stride != 0 || args.width == 1) &&
+         (args.op == SpmmOp::copy_u || (args.op == SpmmOp::u_mul_e && scalar));
 }
 
-void check_supported(const SpmmArgs& args, const Plan& plan) {
-  WEFT_CHECK(plan.desc.dtype == Dtype::f32, unsupported,
-             "spmm in {} has no CUDA kernel yet: use f32, or the cpu device", name(plan.desc.dtype));
-  WEFT_CHECK(args.reduce == Reduce::sum || args.reduce == Reduce::mean, unsupported,
-             "spmm with reduce {} has no CUDA kernel yet: use the cpu device", name(args.reduce));
-  WEFT_CHECK(!args.bias.given() || args.bias.dtype == Dtype::f32, unsupported,
-             "bias has dtype {}: spmm on CUDA takes f32 only; convert it, or use the cpu device",
-             name(args.bias.dtype));
-  const bool scalar =
-      args.heads == 1 && (args.edge.feature_stride == 0 || args.width == 1);  // heads that are alike were joined
-  WEFT_CHECK(args.heads == 1 && (args.op == SpmmOp::copy_u || (args.op == SpmmOp::u_mul_e && scalar)), unsupported,
-             "spmm with op {} and these edge values has no CUDA kernel yet: use copy_u, or u_mul_e with one value an "
-             "edge, or the cpu device",
-             name(args.op));
+template <class Storage>
+Message message_of(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel) {
+  if (!by_scalar(args)) return Message::edgewise;
+  const bool simple = sizeof(Storage) <= 4 && !extremum(args.reduce) && kernel.finish.plain() &&
+                      kernel.col_scale == nullptr && kernel.split.graph.edge_ids == nullptr && kernel.edge_pitch == 1;
+  if (!simple) return Message::scaled;
+  return kernel.edge != nullptr ? Message::weighted : Message::source;
+}
+
+template <class Storage>
+void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, bool finish, const GatherShape& shape,
+            CUstream_st* stream) {
+  constexpr auto sum = Reduction::sum, extremum = Reduction::extremum;
+  if (args.split.tasks > 0) {
+    if (message == Message::edgewise) {
+      largest ? launch_tasks<Storage, Message::edgewise, extremum>(args, shape, stream)
+              : launch_tasks<Storage, Message::edgewise, sum>(args, shape, stream);
+    } else if (message == Message::scaled) {
+      largest ? launch_tasks<Storage, Message::scaled, extremum>(args, shape, stream)
+              : launch_tasks<Storage, Message::scaled, sum>(args, shape, stream);
+    } else if constexpr (sizeof(Storage) <= 4) {
+      message == Message::weighted ? launch_tasks<Storage, Message::weighted, sum>(args, shape, stream)
+                                   : launch_tasks<Storage, Message::source, sum>(args, shape, stream);
+    }
+  }
+  if (!finish) return;
+  largest ? launch_finish<Storage, extremum>(args, shape, stream) : launch_finish<Storage, sum>(args, shape, stream);
+}
+
+template <class Storage>
+void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+  using Acc = AccumulatorOf<Storage>;
+  const std::int64_t features = args.heads * args.width;
+  const bool largest = extremum(args.reduce);
+  SpmmKernelArgs<Storage> kernel;
+  kernel.split = edge_split_of(plan, args.graph);
+  const auto staged = StagedRows<Acc>::take(arena, plan);
+  kernel.staging.values = staged.values.data();
+  kernel.staging.places = staged.places.data();
+  kernel.staging.pitch = features;
+  kernel.features = static_cast<int>(features);
+  if (uses_node(args.op)) kernel.x = static_cast<const Storage*>(args.x.data);
+  kernel.x_pitch = args.x.row_stride;
+  if (uses_edge(args.op)) kernel.edge = static_cast<const Storage*>(args.edge.data);
+  kernel.edge_pitch = args.edge.row_stride;
+  kernel.col_scale = static_cast<const Acc*>(args.col_scale.data);
+  kernel.op = args.op;
+  kernel.width = static_cast<int>(args.width);
+  kernel.x_head = args.x.head_stride;
+  kernel.edge_head = args.edge.head_stride;
+  kernel.x_vector = args.x.feature_stride != 0;
+  kernel.edge_vector = args.edge.feature_stride != 0;
+  kernel.finish.out = static_cast<Storage*>(args.out.data);
+  kernel.finish.pitch = args.out.row_stride;
+  kernel.finish.mean = args.reduce == Reduce::mean;
+  kernel.finish.relu = args.relu;
+  kernel.finish.negated = args.reduce == Reduce::min;
+  kernel.finish.row_scale = static_cast<const Acc*>(args.row_scale.data);
+  kernel.finish.bias = static_cast<const Acc*>(args.bias.data);
+  kernel.finish.arg_u = args.arg_u;
+  kernel.finish.arg_e = args.arg_e;
+  const Message message = message_of(args, kernel);
+  // Packs do not reach across heads, and every array they move must allow them.
+  std::int64_t most = aligned_elements(kernel.finish.out, kernel.finish.pitch);
+  const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
+    most = std::min<std::int64_t>(most, aligned_elements(data, pitch));
+    if (args.heads > 1) most = std::min<std::int64_t>(most, aligned_elements(data, head));
+  };
+  if (kernel.x != nullptr && kernel.x_vector) also(kernel.x, kernel.x_pitch, kernel.x_head);
+  if (kernel.edge != nullptr && kernel.edge_vector && message == Message::edgewise)
+    also(kernel.edge, kernel.edge_pitch, kernel.edge_head);
+  const std::int64_t unit = message == Message::edgewise ? args.width : features;
+  while (unit % most != 0) most /= 2;
+  launch(kernel, message, largest, plan.finish_pass, gather_shape(features, sizeof(Storage), static_cast<int>(most)),
+         stream);
 }
 
 }  // namespace
 
 void spmm(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   const SpmmArgs args = with_heads_joined(given);
-  check_supported(args, plan);
-  const std::int64_t features = args.width;
-  if (features == 0 || args.graph.num_rows == 0) return;
+  const Dtype dtype = plan.desc.dtype;
+  const std::int64_t features = args.heads * args.width;
+  WEFT_CHECK(dtype == Dtype::f32 || dtype == Dtype::f64, unsupported,
+             "spmm in {} has no CUDA kernel yet: use f32 or f64, or the cpu device", name(dtype));
+  WEFT_CHECK(!args.bias.given() || args.bias.dtype == dtype, unsupported,
+             "bias has dtype {}: spmm in {} on CUDA takes {} only; convert it, or use the cpu device",
+             name(args.bias.dtype), name(dtype), name(dtype));
   WEFT_CHECK(args.x.row_stride < (std::int64_t{1} << 32) && features < (std::int64_t{1} << 22), unsupported,
              "x has {} features a row, {} apart: expected fewer than 2^22, less than 2^32 apart", features,
              args.x.row_stride);
+  if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
-  SumArgs<float> sum;
-  sum.split.graph = args.graph;
-  sum.split.size = static_cast<int>(plan.edges_a_task);
-  sum.split.tasks = plan.tasks;
-  sum.split.order = plan.device_tasks != nullptr ? plan.device_tasks->order() : nullptr;
-  sum.split.staged = arena.take<float>(static_cast<std::size_t>(2 * plan.tasks * features), "parts of cut rows").data();
-  sum.split.pitch = features;
-  sum.x = static_cast<const float*>(args.x.data);
-  sum.x_pitch = args.x.row_stride;
-  sum.weight = args.op == SpmmOp::u_mul_e ? static_cast<const float*>(args.edge.data) : nullptr;
-  sum.weight_pitch = args.edge.row_stride;
-  sum.col_scale = static_cast<const float*>(args.col_scale.data);
-  sum.finish.out = static_cast<float*>(args.out.data);
-  sum.finish.pitch = args.out.row_stride;
-  sum.finish.mean = args.reduce == Reduce::mean;
-  sum.finish.relu = args.relu;
-  sum.finish.row_scale = static_cast<const float*>(args.row_scale.data);
-  sum.finish.bias = static_cast<const float*>(args.bias.data);
-  sum.features = static_cast<int>(features);
-  const int most = std::min(aligned_elements(sum.x, sum.x_pitch), aligned_elements(sum.finish.out, sum.finish.pitch));
-  launch_sum(sum, gather_shape(features, 4, most), stream);
+  if (dtype == Dtype::f64) return run<double>(args, plan, arena, stream);
+  run<float>(args, plan, arena, stream);
 }
 
 }  // namespace weft::cuda

@@ -1,0 +1,22 @@
+// The clustered edges of a graph, made on first use.
+#include "core/check.hpp"
+#include "graph/cuda/edge_order.hpp"
+#include "graph/graph_impl.hpp"
+
+namespace weft {
+
+std::shared_ptr<const EdgeOrder> Graph::clustered_edges(CUstream_st* stream) const {
+  const Impl& half = Impl::of(*this);
+  const GraphView view = half.view();
+  WEFT_CHECK(
+      EdgeOrder::possible(view), unsupported,
+      "edges of {} rows, {} columns and {} edges cannot be clustered: expected a square graph of fewer than 2^31 "
+      "edges; use another order",
+      view.num_rows, view.num_cols, view.num_edges);
+  const std::lock_guard guard(half.pair->lock);
+  if (half.clustered == nullptr) half.clustered = std::make_shared<const EdgeOrder>(half.device, view, stream);
+  half.clustered->ready_in(stream);
+  return half.clustered;
+}
+
+}  // namespace weft

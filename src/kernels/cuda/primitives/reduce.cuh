@@ -1,0 +1,37 @@
+// Sums across the lanes of a group.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace weft::cuda {
+
+/// N sums over the same Lanes at once, by halves: every step each lane passes half of its sums on and keeps the other,
+/// so that N sums take little more shuffles than one. Afterwards lane l holds sum `owned_sum<Lanes, N>(l)` in
+/// values[0], or where there are fewer lanes than sums the N / Lanes from there on.
+template <int Lanes, int N, class Acc>
+__device__ __forceinline__ void sum_over_lanes(Acc (&values)[N], int lane) {
+  int count = N;
+#pragma unroll
+  for (int step = Lanes / 2; step > 0; step /= 2) {
+    if (count > 1) {
+      count /= 2;
+      const bool upper = (lane & step) != 0;
+#pragma unroll
+      for (int i = 0; i < N / 2; ++i) {
+        if (i >= count) break;
+        const Acc passed = upper ? values[i] : values[i + count];
+        const Acc kept = upper ? values[i + count] : values[i];
+        values[i] = kept + __shfl_xor_sync(~0u, passed, step, Lanes);
+      }
+    } else {
+      values[0] += __shfl_xor_sync(~0u, values[0], step, Lanes);
+    }
+  }
+}
+
+template <int Lanes, int N>
+__device__ __forceinline__ int owned_sum(int lane) {
+  return Lanes >= N ? lane / (Lanes >= N ? Lanes / N : 1) : lane * (Lanes >= N ? 1 : N / Lanes);
+}
+
+}  // namespace weft::cuda

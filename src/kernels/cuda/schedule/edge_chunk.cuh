@@ -1,0 +1,56 @@
+// Edges on their way: the chunk a group of threads works on next, in registers. (GNNOne and HP-SpMM stage edges in
+// shared memory; where a lane holds one and shuffles hand it round, no barrier is needed and an H200 is faster.)
+#pragma once
+
+#include "kernels/cuda/schedule/edge_split.cuh"
+
+namespace weft::cuda {
+
+/// Edge i * Lanes + l of the chunk is lane l's i-th.
+template <int Lanes, int Each, class Value>
+struct EdgeChunk {
+  static constexpr int size = Lanes * Each;
+  NodeId col[Each];
+  NodeId row[Each];
+  NodeId behind;  // the row of the edge after the chunk, so that nothing here waits for the next one
+  Value value[Each];
+
+  /// Edges [first, first + size) of the share, with value(k, column) for the k-th edge of all; those past the share's
+  /// end become edges of source 0 with value 0.
+  template <class ValueOf>
+  __device__ __forceinline__ void load(const EdgeSplit& split, const EdgeShare& share, int first, int lane,
+                                       const ValueOf& value_of) {
+    const GraphView& g = split.graph;
+    behind = first + size < share.length ? __ldg(g.rows + share.begin + first + size) : -1;
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      const int p = first + i * Lanes + lane;
+      col[i] = 0;
+      row[i] = -1;
+      value[i] = 0;
+      if (p >= share.length) continue;
+      const EdgeId k = share.begin + p;
+      col[i] = __ldg(g.cols + k);
+      row[i] = __ldg(g.rows + k);
+      value[i] = value_of(k, col[i]);
+    }
+  }
+
+  /// Bit k of this group's: a row ends with edge k of the chunk.
+  __device__ __forceinline__ unsigned ends(const EdgeShare& share, int first, int lane, int shift) const {
+    constexpr unsigned lanes = Lanes >= 32 ? ~0u : (1u << (Lanes & 31)) - 1;
+    unsigned bits = 0;
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      NodeId follower = __shfl_down_sync(~0u, row[i], 1, Lanes);
+      const NodeId wrapped = i + 1 < Each ? __shfl_sync(~0u, row[i + 1 < Each ? i + 1 : i], 0, Lanes) : behind;
+      if (lane == Lanes - 1) follower = wrapped;
+      const int p = first + i * Lanes + lane;
+      const bool end = p < share.length - 1 ? row[i] != follower : p == share.length - 1 && !share.runs_on;
+      bits |= (__ballot_sync(~0u, end) >> shift & lanes) << (i * Lanes & 31);
+    }
+    return bits;
+  }
+};
+
+}  // namespace weft::cuda

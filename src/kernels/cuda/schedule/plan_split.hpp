@@ -1,0 +1,30 @@
+// A plan's shares of the edges as kernels take them.
+#pragma once
+
+#include "kernels/cuda/schedule/edge_split.hpp"
+#include "plan/cuda/tasks.hpp"
+#include "weft/plan.hpp"
+
+namespace weft::cuda {
+
+inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
+  EdgeSplit split;
+  split.graph = graph;
+  split.starts = graph.offsets;
+  split.size = plan.edges_a_task;
+  split.tasks = plan.tasks;
+  split.joined = plan.joined;
+  split.whole_row = plan.whole_row;
+  if (plan.device_tasks == nullptr) return split;
+  split.order = plan.device_tasks->order();
+  if (const EdgeOrder* edges = plan.device_tasks->edges()) {
+    split.graph.rows = edges->rows();
+    split.graph.cols = edges->cols();
+    split.graph.edge_ids = nullptr;
+    split.starts = edges->starts();
+    split.ids = edges->ids();
+  }
+  return split;
+}
+
+}  // namespace weft::cuda

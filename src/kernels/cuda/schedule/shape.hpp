@@ -1,0 +1,48 @@
+// A GatherShape known when a kernel is compiled, and the way there from one that is not.
+#pragma once
+
+#include <type_traits>
+
+#include "plan/gather_shape.hpp"
+
+namespace weft::cuda {
+
+template <int VectorOf, int LanesOf, int StepsOf, int LoadsOf>
+struct Shape {
+  static constexpr int vector = VectorOf, lanes = LanesOf, steps = StepsOf, loads = LoadsOf;
+  static constexpr int count = vector * steps;  // features a lane holds
+  static constexpr int groups = block_threads / lanes;
+  static constexpr int tile = lanes * count;  // features a group covers
+  static constexpr int each = lanes >= loads ? 1 : loads / lanes;
+};
+
+/// Calls f(vector, lanes, steps) with constants that cover `shape`. With `coarse`, for where speed is no goal, every
+/// other number of lanes is left out and the next larger one serves.
+template <int MostVector, bool Coarse, class F>
+void with_shape(const GatherShape& shape, const F& f) {
+  constexpr std::integral_constant<int, 1> one;
+  constexpr std::integral_constant<int, 2> two;
+  constexpr std::integral_constant<int, 4> four;
+  constexpr std::integral_constant<int, 8> eight;
+  constexpr std::integral_constant<int, 16> sixteen;
+  constexpr std::integral_constant<int, 32> warp;
+  const auto with_vector = [&](auto vector) {
+    const int covered = shape.lanes * shape.steps;
+    if constexpr (!Coarse) {
+      if (covered == 1) return f(vector, one, one);
+      if (covered == 4) return f(vector, four, one);
+      if (covered == 16) return f(vector, sixteen, one);
+      if (covered == 64) return f(vector, warp, two);
+    }
+    if (covered <= 2) return f(vector, two, one);
+    if (covered <= 8) return f(vector, eight, one);
+    if (covered <= 32) return f(vector, warp, one);
+    f(vector, warp, four);
+  };
+  if constexpr (MostVector >= 4)
+    if (shape.vector == 4) return with_vector(four);
+  if (shape.vector == 2) return with_vector(two);
+  with_vector(one);
+}
+
+}  // namespace weft::cuda

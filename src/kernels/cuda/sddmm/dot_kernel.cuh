@@ -1,0 +1,131 @@
+// Dot products along edges, over equal shares of them.
+//
+// As in SpMM a group of threads covers a row of features, holds the next chunk of edges in registers and keeps several
+// rows in flight; the destination's features stay in registers while its row lasts. The partial products of a batch
+// are summed across the group together.
+#pragma once
+
+#include "kernels/cuda/primitives/pack.cuh"
+#include "kernels/cuda/primitives/reduce.cuh"
+#include "kernels/cuda/schedule/edge_chunk.cuh"
+#include "kernels/cuda/schedule/shape.hpp"
+#include "kernels/cuda/sddmm/sddmm_args.hpp"
+
+namespace weft::cuda {
+
+template <class Storage, class S>
+__global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3)
+    dot_edges(const DotArgs<Storage> args) {
+  using Acc = AccumulatorOf<Storage>;
+  using Chunk = EdgeChunk<S::lanes, S::each, char>;
+  using X = Pack<Storage, S::vector>;
+  constexpr int loads = S::loads;
+  const EdgeSplit& split = args.split;
+  const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
+            shift = threadIdx.x % 32 / S::lanes * S::lanes;
+  const EdgeShare share = EdgeShare::of<S::groups>(split, group);
+  const std::int64_t head = blockIdx.y;
+  const Storage* const source = args.source + head * args.source_head;
+  const Storage* const destination = args.destination + head * args.destination_head;
+  const bool one_tile = args.features <= S::tile;
+
+  // Lanes past the last feature have zeros on one side and read nothing.
+  const auto load = [&](const Storage* row, int feature) __attribute__((always_inline)) {
+    return feature < args.features ? X::load(row + feature) : X::all(Storage(0));
+  };
+  const auto times = [](const X& a, const X& b) __attribute__((always_inline)) {
+    Acc sum = 0;
+#pragma unroll
+    for (int i = 0; i < S::vector; ++i) sum = fma(static_cast<Acc>(a.values[i]), static_cast<Acc>(b.values[i]), sum);
+    return sum;
+  };
+  const auto no_value = [](EdgeId, NodeId) { return char{0}; };
+
+  NodeId held = -1;  // the destination whose features are in y
+  X y[S::steps];
+  Chunk next;
+  next.load(split, share, 0, lane, no_value);
+  for (int first = 0; first < share.most; first += Chunk::size) {
+    NodeId cols[S::each], rows[S::each];
+#pragma unroll
+    for (int i = 0; i < S::each; ++i) {
+      cols[i] = next.col[i];
+      rows[i] = next.row[i] < 0 ? 0 : next.row[i];
+    }
+    const unsigned ends = next.ends(share, first, lane, shift);
+    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, no_value);
+    const auto batch = [&](int j) __attribute__((always_inline)) {
+      const auto from_lane = [&](const NodeId(&held_by)[S::each], int u) __attribute__((always_inline)) {
+        const int owner = S::each == 1 ? j + u : (j + u) % S::lanes, i = S::each == 1 ? 0 : (j + u) / S::lanes;
+        return std::int64_t{__shfl_sync(~0u, held_by[i], owner, S::lanes)};
+      };
+      Acc partial[loads];
+      // Whether every edge of the batch has the same destination; the warp takes one path.
+      const bool changes = (ends >> j & ((1u << (loads - 1)) - 1)) != 0;
+      if (one_tile && !__any_sync(~0u, changes)) {
+        X x[loads][S::steps];
+        const auto row = static_cast<NodeId>(from_lane(rows, 0));
+#pragma unroll
+        for (int u = 0; u < loads; ++u) {
+          const Storage* const at = source + from_lane(cols, u) * args.source_pitch;
+#pragma unroll
+          for (int s = 0; s < S::steps; ++s) x[u][s] = load(at, (s * S::lanes + lane) * S::vector);
+        }
+        if (row != held) {
+          held = row;
+#pragma unroll
+          for (int s = 0; s < S::steps; ++s)
+            y[s] = load(destination + row * args.destination_pitch, (s * S::lanes + lane) * S::vector);
+        }
+#pragma unroll
+        for (int u = 0; u < loads; ++u) {
+          partial[u] = 0;
+#pragma unroll
+          for (int s = 0; s < S::steps; ++s) partial[u] += times(x[u][s], y[s]);
+        }
+      } else {
+#pragma unroll
+        for (int u = 0; u < loads; ++u) partial[u] = 0;
+        for (int tile = 0; tile < args.features; tile += S::tile) {
+          // By halves: two rows an edge are in flight.
+#pragma unroll
+          for (int half = 0; half < loads; half += (loads + 1) / 2) {
+            X x[(loads + 1) / 2][S::steps], z[(loads + 1) / 2][S::steps];
+#pragma unroll
+            for (int u = 0; u < (loads + 1) / 2; ++u) {
+              const Storage* const at = source + from_lane(cols, half + u) * args.source_pitch;
+              const Storage* const to = destination + from_lane(rows, half + u) * args.destination_pitch;
+#pragma unroll
+              for (int s = 0; s < S::steps; ++s) {
+                x[u][s] = load(at, tile + (s * S::lanes + lane) * S::vector);
+                z[u][s] = load(to, tile + (s * S::lanes + lane) * S::vector);
+              }
+            }
+#pragma unroll
+            for (int u = 0; u < (loads + 1) / 2; ++u)
+#pragma unroll
+              for (int s = 0; s < S::steps; ++s) partial[half + u] += times(x[u][s], z[u][s]);
+          }
+        }
+      }
+      sum_over_lanes<S::lanes>(partial, lane);
+      constexpr int kept = S::lanes >= loads ? 1 : loads / S::lanes;
+      const bool writes = S::lanes <= loads || lane % (S::lanes >= loads ? S::lanes / loads : 1) == 0;
+#pragma unroll
+      for (int i = 0; i < kept; ++i) {
+        const int p = first + j + owned_sum<S::lanes, loads>(lane) + i;
+        if (writes && p < share.length)
+          args.out[split.id_of(share.begin + p) * args.out_pitch + head] = static_cast<Storage>(partial[i]);
+      }
+    };
+    if constexpr (S::each == 1) {
+#pragma unroll 1
+      for (int j = 0; j < Chunk::size && first + j < share.most; j += loads) batch(j);
+    } else {
+#pragma unroll
+      for (int j = 0; j < Chunk::size; j += loads) batch(j);
+    }
+  }
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,120 @@
+// The second kernel: rows without edges, and rows that task borders have cut.
+#pragma once
+
+#include "kernels/cuda/spmm/row_finish.cuh"
+#include "plan/gather_shape.hpp"
+
+namespace weft::cuda {
+
+/// Unites the staged parts of the row that starts in task `first` and has `parts` of them, `Count` features a lane; few
+/// additions follow one another, as in RowState. `place` says which edge won.
+template <Reduction Kind, int Count, class Storage, class Acc = AccumulatorOf<Storage>>
+__device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args, std::int64_t first, std::int64_t parts,
+                                            int feature, Acc (&value)[Count], EdgeId (&place)[Count]) {
+  using Part = Pack<Acc, Count>;
+  constexpr int flight = 8;
+  const auto slot = [&](std::int64_t part) {
+    // The row's first task staged it as the one that runs on, the others as the one that began before.
+    return (2 * (first + part) + (part == 0)) * args.staging.pitch + feature;
+  };
+  if constexpr (Kind == Reduction::extremum) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      value[i] = -Acc(INFINITY);
+      place[i] = no_edge;
+    }
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const Part values = Part::load(args.staging.values + slot(part));
+      const auto places = Pack<std::int32_t, Count>::load(args.staging.places + slot(part));
+#pragma unroll
+      for (int i = 0; i < Count; ++i) {
+        if (values.values[i] <= value[i] || value[i] != value[i]) continue;
+        value[i] = values.values[i];
+        place[i] = (first + part) * args.split.size + places.values[i];
+      }
+    }
+  } else {
+    Acc far[Count] = {}, rest[Count] = {};
+#pragma unroll
+    for (int i = 0; i < Count; ++i) value[i] = 0;
+    std::int64_t part = 0;
+    for (; part + flight <= parts; part += flight) {
+      Part p[flight];
+#pragma unroll
+      for (int u = 0; u < flight; ++u) p[u] = Part::load(args.staging.values + slot(part + u));
+#pragma unroll
+      for (int i = 0; i < Count; ++i)
+        value[i] += ((p[0].values[i] + p[1].values[i]) + (p[2].values[i] + p[3].values[i])) +
+                    ((p[4].values[i] + p[5].values[i]) + (p[6].values[i] + p[7].values[i]));
+      if (part / flight % 8 != 7) continue;
+#pragma unroll
+      for (int i = 0; i < Count; ++i) {
+        far[i] += value[i];
+        value[i] = 0;
+      }
+    }
+    for (; part < parts; ++part) {
+      const Part p = Part::load(args.staging.values + slot(part));
+#pragma unroll
+      for (int i = 0; i < Count; ++i) rest[i] += p.values[i];
+    }
+#pragma unroll
+    for (int i = 0; i < Count; ++i) value[i] = (far[i] + value[i]) + rest[i];
+  }
+}
+
+/// Where the GPU lets a kernel start before the one in front of it has ended (Hopper and later), waits for that one.
+__device__ __forceinline__ void wait_for_tasks() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/// Rows a block of finish_rows may look through.
+inline constexpr int most_finished_rows = 1024;
+
+/// A block looks through its rows, lists those the tasks left, and its groups of `Lanes` threads then take them one by
+/// one; which group takes which changes nothing.
+template <class Storage, int Count, int Lanes, Reduction Kind>
+__global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernelArgs<Storage> args, int rows_a_block) {
+  using Acc = AccumulatorOf<Storage>;
+  __shared__ int listed, list[most_finished_rows];
+  const EdgeSplit& split = args.split;
+  const GraphView& g = split.graph;
+  const std::int64_t base = std::int64_t{blockIdx.x} * rows_a_block;
+  const auto degree_of = [&](std::int64_t row) { return __ldg(g.offsets + row + 1) - __ldg(g.offsets + row); };
+  if (threadIdx.x == 0) listed = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads) {
+    const EdgeId degree = degree_of(base + i);
+    bool left = degree == 0;
+    if (degree > split.whole_row) {
+      const EdgeId begin = __ldg(split.starts + base + i);
+      left = left || begin / split.size != (begin + degree - 1) / split.size;
+    }
+    if (left) list[atomicAdd(&listed, 1)] = i;
+  }
+  __syncthreads();
+  wait_for_tasks();
+  for (int i = threadIdx.x / Lanes; i < listed; i += block_threads / Lanes) {
+    const std::int64_t row = base + list[i];
+    const EdgeId begin = __ldg(split.starts + row), degree = degree_of(row);
+    const std::int64_t first = begin / split.size;
+    const std::int64_t parts = degree == 0 ? 0 : (begin + degree - 1) / split.size - first + 1;
+    for (int feature = threadIdx.x % Lanes * Count; feature < args.features; feature += Lanes * Count) {
+      Acc value[Count];
+      EdgeId place[Count];
+      unite_parts<Kind, Count>(args, first, parts, feature, value, place);
+      if constexpr (Kind == Reduction::extremum) {
+#pragma unroll
+        for (int j = 0; j < Count; ++j) value[j] = parts == 0 ? Acc(0) : args.finish.negated ? -value[j] : value[j];
+        write_winners<Count>(args.finish, split, args.features, row, feature, [&](int j) {
+          return place[j] != no_edge ? place[j] : degree > 0 ? begin : no_edge;
+        });
+      }
+      write_finished<Count>(args.finish, g, row, feature, value);
+    }
+  }
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,13 @@
+# The kinds of SpMM that are compiled, one file each so that they build side by side. A kind that is missing here falls
+# back to the next more general one (see launch.cpp): source and weighted are scaled, written without an epilogue.
+foreach(kind
+    float:source:sum float:weighted:sum float:scaled:sum float:edgewise:sum float:scaled:extremum float:edgewise:extremum
+    double:scaled:sum double:edgewise:sum double:scaled:extremum double:edgewise:extremum)
+  string(REPLACE ":" ";" parts ${kind})
+  list(GET parts 0 STORAGE)
+  list(GET parts 1 MESSAGE)
+  list(GET parts 2 REDUCTION)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/cuda/spmm_${STORAGE}_${MESSAGE}_${REDUCTION}.cu)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/tasks.cu.in ${file} @ONLY)
+  target_sources(weft_kernels PRIVATE ${file})
+endforeach()

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "kernels/cuda/launch_check.hpp"
+#include "kernels/cuda/spmm/finish_rows.cuh"
+#include "kernels/cuda/spmm/spmm_launch.hpp"
+
+namespace weft::cuda {
+namespace {
+
+/// Whether the current GPU lets a kernel start before the one in front of it has ended.
+bool starts_early() {
+  int device = 0, major = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  return major >= 9;
+}
+
+template <class Storage, Reduction Kind, int Vector, int Lanes>
+void launch_lanes(const SpmmKernelArgs<Storage>& args, cudaStream_t stream) {
+  // Blocks for every multiprocessor of a large GPU several times over, each with enough rows to be worth its start.
+  constexpr std::int64_t blocks = 132 * 8;
+  const std::int64_t rows = args.split.graph.num_rows;
+  const auto rows_a_block =
+      static_cast<int>(std::clamp<std::int64_t>((rows / blocks + 31) / 32 * 32, 32, most_finished_rows));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>((rows + rows_a_block - 1) / rows_a_block));
+  config.blockDim = dim3(block_threads);
+  config.stream = stream;
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &early;
+  // Without tasks there is nothing of this call to wait for, and what came before must be over.
+  config.numAttrs = args.split.tasks > 0 && starts_early() ? 1 : 0;
+  cudaLaunchKernelEx(&config, finish_rows<Storage, Vector, Lanes, Kind>, args, rows_a_block);
+  check_launch("the last pass of spmm", args.split.graph.num_rows, args.split.graph.num_edges, args.features);
+}
+
+template <class Storage, Reduction Kind, int Vector>
+void launch_vector(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, cudaStream_t stream) {
+  if (shape.lanes <= 4) return launch_lanes<Storage, Kind, Vector, 4>(args, stream);
+  if (shape.lanes <= 16) return launch_lanes<Storage, Kind, Vector, 16>(args, stream);
+  launch_lanes<Storage, Kind, Vector, 32>(args, stream);
+}
+
+}  // namespace
+
+template <class Storage, Reduction Kind>
+void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream) {
+  if constexpr (sizeof(Storage) <= 4)
+    if (shape.vector == 4) return launch_vector<Storage, Kind, 4>(args, shape, stream);
+  if (shape.vector == 2) return launch_vector<Storage, Kind, 2>(args, shape, stream);
+  launch_vector<Storage, Kind, 1>(args, shape, stream);
+}
+
+template void launch_finish<float, Reduction::sum>(const SpmmKernelArgs<float>&, const GatherShape&, CUstream_st*);
+template void launch_finish<float, Reduction::extremum>(const SpmmKernelArgs<float>&, const GatherShape&, CUstream_st*);
+template void launch_finish<double, Reduction::sum>(const SpmmKernelArgs<double>&, const GatherShape&, CUstream_st*);
+template void launch_finish<double, Reduction::extremum>(const SpmmKernelArgs<double>&, const GatherShape&,
+                                                         CUstream_st*);
+
+}  // namespace weft::cuda

@@ -1,0 +1,26 @@
+// From a GatherShape to the instantiation of reduce_edges that has it.
+#pragma once
+
+#include "kernels/cuda/launch_check.hpp"
+#include "kernels/cuda/spmm/kernel.cuh"
+#include "kernels/cuda/spmm/spmm_launch.hpp"
+
+namespace weft::cuda {
+
+/// Rows in flight: eight of 16 bytes a lane fill the registers; an edge's own row takes as many again.
+template <class Storage, Message Sent>
+inline constexpr int rows_in_flight = sizeof(Storage) > 4 || Sent == Message::edgewise ? 4 : 8;
+
+template <class Storage, Message Sent, Reduction Kind>
+void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
+  with_shape<16 / sizeof(Storage), (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
+    using S = Shape<vector, lanes, steps, rows_in_flight<Storage, Sent> / steps>;
+    const EdgeSplit& split = args.split;
+    const std::int64_t blocks = split.joined ? split.tasks : (split.tasks + S::groups - 1) / S::groups;
+    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
+    reduce_edges<Storage, S, Sent, Kind><<<grid, block_threads, 0, stream>>>(args);
+    check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
+  });
+}
+
+}  // namespace weft::cuda

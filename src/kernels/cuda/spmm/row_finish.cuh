@@ -1,0 +1,57 @@
+// The ends of rows: from a reduced row to the output.
+#pragma once
+
+#include "kernels/cuda/primitives/pack.cuh"
+#include "kernels/cuda/spmm/row_state.cuh"
+
+namespace weft::cuda {
+
+/// `Count` features of a row from `feature` on, as they are.
+template <int Count, class Storage, class Acc>
+__device__ __forceinline__ void write_plain(const RowFinish<Storage>& finish, std::int64_t row, int feature,
+                                            const Acc (&value)[Count]) {
+  Pack<Storage, Count> pack;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) pack.values[i] = static_cast<Storage>(value[i]);
+  pack.store(finish.out + row * finish.pitch + feature);
+}
+
+/// The same with mean, scale, bias and ReLU where they are asked for.
+template <int Count, class Storage, class Acc>
+__device__ __forceinline__ void write_finished(const RowFinish<Storage>& finish, const GraphView& graph,
+                                               std::int64_t row, int feature, const Acc (&value)[Count]) {
+  Acc degree = 1;
+  if (finish.mean) {
+    const EdgeId edges = __ldg(graph.offsets + row + 1) - __ldg(graph.offsets + row);
+    if (edges > 0) degree = static_cast<Acc>(edges);
+  }
+  const Acc scale = finish.row_scale != nullptr ? __ldg(finish.row_scale + row) : Acc(1);
+  Acc finished[Count];
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    Acc v = value[i];
+    if (finish.mean) v /= degree;
+    if (finish.row_scale != nullptr) v *= scale;
+    if (finish.bias != nullptr) v += __ldg(finish.bias + feature + i);
+    if (finish.relu && v < 0) v = 0;  // NaN stays NaN
+    finished[i] = v;
+  }
+  write_plain<Count>(finish, row, feature, finished);
+}
+
+/// The winners of a row, `edge(i)` being the place in the work's order of the i-th feature's edge; no_edge: none.
+inline constexpr EdgeId no_edge = -1;
+template <int Count, class Storage, class EdgeOf>
+__device__ __forceinline__ void write_winners(const RowFinish<Storage>& finish, const EdgeSplit& split, int features,
+                                              std::int64_t row, int feature, const EdgeOf& edge) {
+  if (finish.arg_u == nullptr && finish.arg_e == nullptr) return;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    const EdgeId k = edge(i);
+    const std::int64_t to = row * features + feature + i;
+    if (finish.arg_u != nullptr) finish.arg_u[to] = k == no_edge ? -1 : __ldg(split.graph.cols + k);
+    if (finish.arg_e != nullptr) finish.arg_e[to] = k == no_edge ? -1 : split.id_of(k);
+  }
+}
+
+}  // namespace weft::cuda

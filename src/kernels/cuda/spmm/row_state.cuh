@@ -1,0 +1,74 @@
+// The running result of one row in a lane's registers, `Count` features of it.
+#pragma once
+
+#include <climits>
+
+#include "kernels/cuda/spmm/spmm_args.hpp"
+
+namespace weft::cuda {
+
+template <Reduction Kind, class Acc, int Count>
+struct RowState;
+
+/// Few additions in a row keep the error under the logarithm of the degree: a batch is summed by itself, batches add up
+/// in `near`, and every 64 edges `near` moves into `far`.
+template <class Acc, int Count>
+struct RowState<Reduction::sum, Acc, Count> {
+  Acc near[Count], far[Count];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) near[i] = far[i] = 0;
+  }
+  __device__ __forceinline__ void settle() {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      far[i] += near[i];
+      near[i] = 0;
+    }
+  }
+  __device__ __forceinline__ void fold(int i, Acc message, int) { near[i] += message; }
+  /// `Loads` messages at once; message(u) is the u-th.
+  template <int Loads, class MessageOf>
+  __device__ __forceinline__ void fold_batch(int i, int, const MessageOf& message) {
+    Acc chain[2] = {0, 0};
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) chain[u * 2 / Loads] += message(u);
+    near[i] += chain[0] + chain[1];
+  }
+  __device__ __forceinline__ Acc value(int i) const { return far[i]; }  // once settled
+  __device__ __forceinline__ int place(int) const { return 0; }
+  __device__ __forceinline__ void absorb(int i, Acc value, int) { near[i] += value; }
+};
+
+/// The largest message and the place of the edge that sent it. The first one wins ties, the first NaN over everything.
+template <class Acc, int Count>
+struct RowState<Reduction::extremum, Acc, Count> {
+  static constexpr int nowhere = INT_MIN;  // no message was larger than minus infinity
+  Acc best[Count];
+  int at[Count];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      best[i] = -Acc(INFINITY);
+      at[i] = nowhere;
+    }
+  }
+  __device__ __forceinline__ void settle() {}
+  __device__ __forceinline__ void fold(int i, Acc message, int place) {
+    const bool wins = !(message <= best[i]) && best[i] == best[i];
+    best[i] = wins ? message : best[i];
+    at[i] = wins ? place : at[i];
+  }
+  template <int Loads, class MessageOf>
+  __device__ __forceinline__ void fold_batch(int i, int place, const MessageOf& message) {
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) fold(i, message(u), place + u);
+  }
+  __device__ __forceinline__ Acc value(int i) const { return best[i]; }
+  __device__ __forceinline__ int place(int i) const { return at[i]; }
+  __device__ __forceinline__ void absorb(int i, Acc value, int place) { fold(i, value, place); }
+};
+
+}  // namespace weft::cuda

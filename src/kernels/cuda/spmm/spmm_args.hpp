@@ -1,0 +1,67 @@
+// What the kernels of one SpMM read and write: plain views, passed by value.
+#pragma once
+
+#include <cstdint>
+
+#include "core/accumulator.hpp"
+#include "kernels/cuda/schedule/edge_split.hpp"
+#include "weft/types.hpp"
+
+namespace weft::cuda {
+
+/// What an edge sends. The first two are for the usual calls and their rows are written as they are reduced; the others
+/// know edge ids, scales and the whole epilogue.
+///   source:   x[u]
+///   weighted: x[u] times one value an edge, which stand in the order of the work or are found by `ids`
+///   scaled:   x[u] times what is given of one value an edge and one a source
+///   edgewise: op(x[u], e), where e is one value an edge, a head or a feature, times one a source if given
+enum class Message { source, weighted, scaled, edgewise };
+
+/// Sum also serves the mean; extremum serves max and, with messages negated, min.
+enum class Reduction { sum, extremum };
+
+/// What becomes of a row's result: mean, row scale, bias and ReLU in the accumulator, then the one rounding.
+template <class Storage>
+struct RowFinish {
+  using Acc = AccumulatorOf<Storage>;
+  Storage* out = nullptr;
+  std::int64_t pitch = 0;
+  bool mean = false, relu = false, negated = false;
+  const Acc* row_scale = nullptr;
+  const Acc* bias = nullptr;
+  NodeId* arg_u = nullptr;  // [rows, features]
+  EdgeId* arg_e = nullptr;
+
+  bool plain() const { return !mean && !relu && row_scale == nullptr && bias == nullptr; }
+};
+
+/// Parts of rows that tasks have cut: two slots a task, see edge_split.hpp.
+template <class Storage>
+struct Staging {
+  AccumulatorOf<Storage>* values = nullptr;  // [2 * tasks, pitch]
+  std::int32_t* places = nullptr;            // extremum: the winning edge, counted from the task's nominal begin
+  std::int64_t pitch = 0;
+};
+
+template <class Storage>
+struct SpmmKernelArgs {
+  using Acc = AccumulatorOf<Storage>;
+  EdgeSplit split;
+  Staging<Storage> staging;
+  RowFinish<Storage> finish;
+  int features = 0;  // of all heads
+
+  const Storage* x = nullptr;  // null: messages do not read it
+  std::int64_t x_pitch = 0;
+  const Storage* edge = nullptr;  // by edge id
+  std::int64_t edge_pitch = 1;
+  const Acc* col_scale = nullptr;
+
+  // edgewise only
+  SpmmOp op = SpmmOp::u_mul_e;
+  int width = 1;  // of a head
+  std::int64_t x_head = 0, edge_head = 0;
+  bool x_vector = true, edge_vector = false;  // one value a feature, else one a head
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,18 @@
+// The launches nvcc compiles, for the host code that chooses among them.
+#pragma once
+
+#include "kernels/cuda/spmm/spmm_args.hpp"
+#include "plan/gather_shape.hpp"
+#include "weft/context.hpp"
+
+namespace weft::cuda {
+
+/// Puts the tasks of one kind into the stream.
+template <class Storage, Message Sent, Reduction Kind>
+void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);
+
+/// Puts the pass over what the tasks leave into the stream.
+template <class Storage, Reduction Kind>
+void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);
+
+}  // namespace weft::cuda
