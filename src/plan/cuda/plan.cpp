@@ -71,7 +71,7 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
              "policy join=yes with order={}: tasks in the order of their columns are not neighbours; expected join=no, "
              "or another order",
              name(order));
-  plan.edges_a_task = plan.joined ? share * call.groups_a_block() : (share + 31) / 32 * 32;
+  plan.edges_a_task = plan.joined ? share * call.groups_a_block() : share;
   plan.tasks = (g.num_edges + plan.edges_a_task - 1) / plan.edges_a_task;
   WEFT_CHECK(plan.tasks < (std::int64_t{1} << 31), unsupported,
              "{} edges in tasks of {} are {} tasks: expected fewer than 2^31; let tasks be larger", g.num_edges,

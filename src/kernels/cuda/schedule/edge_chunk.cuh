@@ -14,9 +14,18 @@ struct EdgeChunk {
   NodeId row[Each];
   NodeId behind;  // the row of the edge after the chunk, so that nothing here waits for the next one
   Value value[Each];
+  std::int32_t ahead[Each];  // where the plan has ids of its own: those of the chunk after this one
 
-  /// Edges [first, first + size) of the share, with value(k, column) for the k-th edge of all; those past the share's
-  /// end become edges of source 0 with value 0.
+  /// Before the first load.
+  __device__ __forceinline__ void start(const EdgeSplit& split, const EdgeShare& share, int lane) {
+    if (split.ids == nullptr) return;
+#pragma unroll
+    for (int i = 0; i < Each; ++i)
+      ahead[i] = i * Lanes + lane < share.length ? __ldg(split.ids + share.begin + i * Lanes + lane) : 0;
+  }
+  /// Edges [first, first + size) of the share, with value_of(k, id, column) for the k-th edge of all, `id` only being
+  /// one where the plan has its own; those past the share's end become edges of source 0 with value 0. Ids are loaded
+  /// a chunk earlier than what they lead to, so that nothing waits for them.
   template <class ValueOf>
   __device__ __forceinline__ void load(const EdgeSplit& split, const EdgeShare& share, int first, int lane,
                                        const ValueOf& value_of) {
@@ -32,7 +41,8 @@ struct EdgeChunk {
       const EdgeId k = share.begin + p;
       col[i] = __ldg(g.cols + k);
       row[i] = __ldg(g.rows + k);
-      value[i] = value_of(k, col[i]);
+      value[i] = value_of(k, ahead[i], col[i]);
+      if (split.ids != nullptr && p + size < share.length) ahead[i] = __ldg(split.ids + k + size);
     }
   }
 

@@ -17,7 +17,7 @@ template <class Storage, class S>
 __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3)
     dot_edges(const DotArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
-  using Chunk = EdgeChunk<S::lanes, S::each, char>;
+  using Chunk = EdgeChunk<S::lanes, S::each, std::int32_t>;
   using X = Pack<Storage, S::vector>;
   constexpr int loads = S::loads;
   const EdgeSplit& split = args.split;
@@ -39,21 +39,43 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
     for (int i = 0; i < S::vector; ++i) sum = fma(static_cast<Acc>(a.values[i]), static_cast<Acc>(b.values[i]), sum);
     return sum;
   };
-  const auto no_value = [](EdgeId, NodeId) { return char{0}; };
+  const auto value_of = [&](EdgeId, std::int32_t id, NodeId) { return split.ids != nullptr ? id : 0; };
+
+  // The sums of a batch wait until the loads of the next one are on their way: adding them up across lanes then costs
+  // no time of its own.
+  constexpr int kept = S::lanes >= loads ? 1 : loads / S::lanes;
+  const bool writes = S::lanes <= loads || lane % (S::lanes >= loads ? S::lanes / loads : 1) == 0;
+  Acc pending[loads];
+  std::int32_t pending_id[kept];
+  int pending_at = -1;  // the place in the share of the batch's first edge
+  const auto flush = [&]() __attribute__((always_inline)) {
+    if (pending_at < 0) return;
+    sum_over_lanes<S::lanes>(pending, lane);
+#pragma unroll
+    for (int i = 0; i < kept; ++i) {
+      const int p = pending_at + owned_sum<S::lanes, loads>(lane) + i;
+      if (!writes || p >= share.length) continue;
+      const EdgeId id = split.ids != nullptr ? pending_id[i] : split.id_of(share.begin + p);
+      args.out[id * args.out_pitch + head] = static_cast<Storage>(pending[i]);
+    }
+  };
 
   NodeId held = -1;  // the destination whose features are in y
   X y[S::steps];
   Chunk next;
-  next.load(split, share, 0, lane, no_value);
+  next.start(split, share, lane);
+  next.load(split, share, 0, lane, value_of);
   for (int first = 0; first < share.most; first += Chunk::size) {
     NodeId cols[S::each], rows[S::each];
+    std::int32_t ids[S::each];
 #pragma unroll
     for (int i = 0; i < S::each; ++i) {
       cols[i] = next.col[i];
       rows[i] = next.row[i] < 0 ? 0 : next.row[i];
+      ids[i] = next.value[i];
     }
     const unsigned ends = next.ends(share, first, lane, shift);
-    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, no_value);
+    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, value_of);
     const auto batch = [&](int j) __attribute__((always_inline)) {
       const auto from_lane = [&](const NodeId(&held_by)[S::each], int u) __attribute__((always_inline)) {
         const int owner = S::each == 1 ? j + u : (j + u) % S::lanes, i = S::each == 1 ? 0 : (j + u) / S::lanes;
@@ -71,6 +93,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
 #pragma unroll
           for (int s = 0; s < S::steps; ++s) x[u][s] = load(at, (s * S::lanes + lane) * S::vector);
         }
+        flush();
         if (row != held) {
           held = row;
 #pragma unroll
@@ -84,6 +107,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
           for (int s = 0; s < S::steps; ++s) partial[u] += times(x[u][s], y[s]);
         }
       } else {
+        flush();
 #pragma unroll
         for (int u = 0; u < loads; ++u) partial[u] = 0;
         for (int tile = 0; tile < args.features; tile += S::tile) {
@@ -108,14 +132,20 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
           }
         }
       }
-      sum_over_lanes<S::lanes>(partial, lane);
-      constexpr int kept = S::lanes >= loads ? 1 : loads / S::lanes;
-      const bool writes = S::lanes <= loads || lane % (S::lanes >= loads ? S::lanes / loads : 1) == 0;
+      pending_at = first + j;
+#pragma unroll
+      for (int u = 0; u < loads; ++u) pending[u] = partial[u];
+      if (split.ids == nullptr) return;
 #pragma unroll
       for (int i = 0; i < kept; ++i) {
-        const int p = first + j + owned_sum<S::lanes, loads>(lane) + i;
-        if (writes && p < share.length)
-          args.out[split.id_of(share.begin + p) * args.out_pitch + head] = static_cast<Storage>(partial[i]);
+        // Which register of which lane holds the edge whose sum this lane will own.
+        const int edge = j + owned_sum<S::lanes, loads>(lane) + i;
+        pending_id[i] = ids[0];
+#pragma unroll
+        for (int r = 0; r < S::each; ++r) {
+          const std::int32_t id = __shfl_sync(~0u, ids[r], edge % S::lanes, S::lanes);
+          if (S::each == 1 || edge / S::lanes == r) pending_id[i] = id;
+        }
       }
     };
     if constexpr (S::each == 1) {
@@ -126,6 +156,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       for (int j = 0; j < Chunk::size; j += loads) batch(j);
     }
   }
+  flush();
 }
 
 }  // namespace weft::cuda

@@ -127,11 +127,11 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   const auto signed_for_min = [&](Acc value) {
     return Kind == Reduction::extremum && args.finish.negated ? -value : value;
   };
-  const auto value_of = [&](EdgeId k, NodeId col) -> Acc {
+  const auto value_of = [&](EdgeId k, std::int32_t id, NodeId col) -> Acc {
     if constexpr (plain) {
       return 0;
     } else if constexpr (Sent == Message::weighted) {
-      return static_cast<Acc>(__ldg(args.edge + (split.ids != nullptr ? __ldg(split.ids + k) : k)));
+      return static_cast<Acc>(__ldg(args.edge + (split.ids != nullptr ? id : k)));
     } else {
       const Acc scale = args.col_scale != nullptr ? __ldg(args.col_scale + col) : Acc(1);
       if (edgewise || args.edge == nullptr) return signed_for_min(scale);
@@ -155,6 +155,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   const int origin = static_cast<int>(share.begin - share.task * split.size);
 
   Chunk next;
+  next.start(split, share, lane);
   next.load(split, share, 0, lane, value_of);
   // Every group of a warp makes the same steps, so that shuffles meet.
   for (int first = 0; first < share.most; first += Chunk::size) {
@@ -203,7 +204,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
         }
       };
       const int place = origin + first + j;
-      unsigned row_ends = ends >> j & ((1u << loads) - 1);
+      const unsigned row_ends = ends >> j & ((1u << loads) - 1);
       // The warp takes one path: no row of any of its groups ends here, and no edge is missing.
       if (whole && !__any_sync(~0u, row_ends != 0)) {
 #pragma unroll
@@ -211,22 +212,13 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
           state.template fold_batch<loads>(n, place, [&](int u) { return message(u, n); });
         return;
       }
-      const int there = min(max(share.length - (first + j), 0), loads);
-      unsigned left = (1u << there) - 1;
-      // A stretch of one row at a time, each group its own: as many rounds as the group with most row ends needs.
-      while (__any_sync(~0u, left != 0)) {
-        const int stop = row_ends != 0 ? __ffs(row_ends) - 1 : loads - 1;
-        const unsigned stretch = left & ((2u << stop) - 1);
 #pragma unroll
-        for (int u = 0; u < loads; ++u) {
-          if (!(stretch >> u & 1u)) continue;
+      for (int u = 0; u < loads; ++u) {
+        if (first + j + u >= share.length) break;
 #pragma unroll
-          for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), place + u);
-        }
-        left ^= stretch;
-        if (row_ends == 0) continue;
-        row_ends &= row_ends - 1;
-        const NodeId row = __ldg(split.graph.rows + share.begin + first + j + stop);  // in cache: it was just loaded
+        for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), place + u);
+        if (!(row_ends >> u & 1u)) continue;
+        const NodeId row = __ldg(split.graph.rows + share.begin + first + j + u);  // in cache: it was just loaded
         state.settle();
         if (row == share.head) {
           save_head();
