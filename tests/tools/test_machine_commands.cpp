@@ -33,7 +33,7 @@ TEST(device_line, says_why_a_gpu_was_passed_over) {
   EXPECT_EQ(tool::gpu_note(false, {}, "not built", false), "; this build has no CUDA");
   EXPECT_EQ(tool::gpu_note(false, {}, "not built", true), "; a GPU is present, but this build has no CUDA");
   EXPECT_EQ(tool::gpu_note(true, {}, "this machine has no usable GPU", false), "; this machine has no usable GPU");
-  EXPECT_EQ(tool::gpu_note(true, {gpu}, "", true), "; a GPU is present (H100), but this command runs on the cpu only");
+  EXPECT_EQ(tool::gpu_note(true, {gpu}, "", true), "; a GPU is present (H100): --device cuda uses it");
 }
 
 TEST(explain, chooses_one_candidate_and_says_why) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/run_case.hpp"
+#include "bench/table.hpp"
 #include "command.hpp"
 #include "core/check.hpp"
 #include "machine.hpp"
@@ -17,9 +18,8 @@ namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string op, width, dtype = "f32", heads = "1", reduce = "sum", variant, device, threads = "0", policy,
-                         repeat = "0";
-  std::vector<std::string> sources;
+  std::string op, width, dtype = "f32", heads = "1", reduce = "sum", variant, device, threads = "0", repeat = "0";
+  std::vector<std::string> sources, policies;
   std::string json, report;
   bool unweighted = false, peers = false;
 };
@@ -29,6 +29,7 @@ struct Request {
   Setup setup;  // without width and dtype
   std::vector<std::int64_t> widths;
   std::vector<Dtype> dtypes;
+  std::vector<NamedPolicy> policies;
   CaseOptions options;
 };
 
@@ -69,69 +70,20 @@ Request read(const Options& options) {
   desc.heads = parse_count("--heads", options.heads, 1, 4096);
   request.widths = parse_widths(desc.kind, desc.heads, options.width);
   request.dtypes = parse_dtypes(options.dtype);
-  if (!options.policy.empty())
-    request.setup.policy = as_usage("--policy", [&] { return parse_policy(options.policy); });
+  for (const std::string& text : options.policies)
+    request.policies.push_back(
+        text == "auto" ? NamedPolicy{} : NamedPolicy{text, as_usage("--policy", [&] { return parse_policy(text); })});
+  if (request.policies.empty()) request.policies.emplace_back();
   request.options.peers = options.peers;
   request.options.repeat = static_cast<int>(parse_count("--repeat", options.repeat, 0, 1'000'000));
   return request;
 }
 
-class ResultTable {
- public:
-  ResultTable(std::FILE* file, bool peers) : libraries_(peers ? peer_libraries() : std::vector<PeerLibrary>{}) {
-    std::vector<Column> columns{{"graph", 18, Align::left},
-                                {"op", 20, Align::left},
-                                {"width", 6},
-                                {"dtype", 5},
-                                {"threads", 7},
-                                {"median us", 10},
-                                {"min us", 10},
-                                {"GFLOP/s", 8},
-                                {"GB/s", 7},
-                                {"x floor", 7},
-                                {"plan us", 8},
-                                {"verified", 8}};
-    for (const PeerLibrary& library : libraries_) {
-      columns.push_back({library.name + " us", 10});
-      columns.push_back({"speed-up", 8});
-    }
-    table_ = std::make_unique<TextTable>(file, std::move(columns));
-    table_->print_header();
-  }
-
-  void add(const Record& r) {
-    const std::string width = r.heads > 1 ? fmt::format("{}x{}", r.heads, r.width) : fmt::format("{}", r.width);
-    std::vector<std::string> cells{shortened(r.graph, 18), shortened(r.op + " " + r.variant, 20), width,
-                                   std::string(name(r.dtype)), fmt::format("{}", r.threads)};
-    if (r.right()) {
-      for (const double value : {r.median_us, r.min_us}) cells.push_back(fmt::format("{:.1f}", value));
-      for (const double value : {r.gflops, r.gathered_gb_s, r.floor_ratio})
-        cells.push_back(value > 0 ? fmt::format("{:.2f}", value) : "-");
-      cells.push_back(r.plan_us > 0 ? fmt::format("{:.1f}", r.plan_us) : "-");
-      cells.push_back("yes");
-    } else {
-      cells.insert(cells.end(), {"WRONG", "-", "-", "-", "-", "-", "WRONG"});
-    }
-    for (const PeerRecord& peer : r.peers) {
-      const bool timed = r.right() && peer.status == "ok";
-      cells.push_back(timed                     ? fmt::format("{:.1f}", peer.median_us)
-                      : peer.status == "wrong"  ? "WRONG"
-                      : peer.status == "failed" ? "failed"
-                                                : "-");
-      cells.push_back(timed ? fmt::format("{:.2f}x", peer.speedup) : "-");
-    }
-    table_->print_row(cells);
-  }
-
- private:
-  std::vector<PeerLibrary> libraries_;
-  std::unique_ptr<TextTable> table_;
-};
-
-void print_notes(std::FILE* file, const Record& record) {
+void print_notes(std::FILE* file, const Record& record, DeviceKind device) {
   if (!record.right())
     print_line(file,
                fmt::format("  {} is WRONG on {}: {}", record.op, record.verified.how, record.verified.first_wrong));
+  if (device != DeviceKind::cpu) return;  // print_peers has a line for each
   for (const PeerRecord& peer : record.peers)
     if (!peer.detail.empty()) print_line(file, fmt::format("  {} {}: {}", peer.name, peer.status, peer.detail));
 }
@@ -145,35 +97,38 @@ int run(const Options& options, const std::string& command) {
   std::FILE* out = options.json == "-" ? stderr : stdout;
   print_line(out, device_line(context));
   const double load = machine_load();
-  if (load > 0.5 * context.threads())
+  if (context.device().kind == DeviceKind::cpu && load > 0.5 * context.threads())
     print_line(out,
                fmt::format("note: this machine is busy (load {:.1f} before weft started): expect noisy times", load));
   ProgressBar bar;
   request.options.progress = bar.callback();
+  const TableOptions columns{context.device().kind, request.setup.desc.kind, options.peers, !options.policies.empty()};
   std::unique_ptr<ResultTable> table;
   std::vector<Record> records;
   for (const std::string& source : options.sources) {
     const GraphFile file = open_source(source);
     // Values in the order the edges are stored in: what peers get, and what a trainer would keep.
-    const Graph graph = file.graph.has_edge_ids() ? in_stored_order(file.graph).graph : file.graph;
+    const PlacedGraph graph(context, file.graph);
     bar.clear();
     if (!file.note.empty() && file.note != file.name) print_line(out, "note: " + file.note);
-    if (table == nullptr) table = std::make_unique<ResultTable>(out, options.peers);
+    if (table == nullptr) table = std::make_unique<ResultTable>(out, columns);
     for (const Dtype dtype : request.dtypes)
       for (const std::int64_t width : request.widths) {
         Setup setup = request.setup;
         setup.desc.dtype = dtype;
         setup.desc.width = width;
-        Record record = run_case(context, graph, setup, request.options);
-        record.graph = file.name;
-        record.note = file.note;
-        bar.clear();
-        table->add(record);
-        print_notes(out, record);
-        records.push_back(std::move(record));
+        for (Record& record : run_cases(context, graph, setup, request.policies, request.options)) {
+          record.graph = file.name;
+          record.note = file.note;
+          bar.clear();
+          table->add(record);
+          print_notes(out, record, context.device().kind);
+          records.push_back(std::move(record));
+        }
       }
   }
-  RunInfo info = this_run(context.threads(), to_string(context.device()));
+  if (context.device().kind != DeviceKind::cpu) print_peers(out, records);
+  RunInfo info = this_run(context);
   info.command = command;
   info.load = load;
   const std::string json = json_text(to_json(info, records)) + "\n";
@@ -205,7 +160,7 @@ std::string command_text(const Options& options) {
   add("--device", options.device, "");
   add("--threads", options.threads, "0");
   if (options.peers) text += " --peers";
-  add("--policy", options.policy, "");
+  for (const std::string& policy : options.policies) add("--policy", policy, "");
   add("--repeat", options.repeat, "0");
   return text;
 }
@@ -230,8 +185,10 @@ Command add_bench(CLI::App& root) {
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
   app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
   app->add_flag("--peers", options->peers, "Also time the other libraries this build knows, in turns with weft");
-  app->add_option("--policy", options->policy,
-                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin");
+  app->add_option("--policy", options->policies,
+                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
+                  "edges=128,order=columns on a GPU; given several times, a row each (auto: the planner's choice)")
+      ->allow_extra_args(false);
   app->add_option("--repeat", options->repeat, "Timed runs; 0: at least 20, fewer (never under 5) where they take long")
       ->capture_default_str();
   app->add_option("--json", options->json, "Write the records to this file (- for standard output)");

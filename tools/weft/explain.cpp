@@ -132,7 +132,8 @@ Command add_explain(CLI::App& root) {
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
   app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
   app->add_option("--policy", options->policy,
-                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin");
+                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
+                  "edges=128,order=columns on a GPU");
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer("Example:\n  weft explain spmm like:arxiv --width 64");
   return {app, [options] { return run(*options); }};

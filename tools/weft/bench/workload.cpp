@@ -27,6 +27,7 @@ void Workload::make_plan_for(Context& context, const Graph& graph, const Setup& 
   for (double& s : seconds) {
     const Stopwatch watch;
     plan_ = make_plan(context, graph, setup.desc, setup.policy);
+    context.synchronise();
     s = watch.seconds();
   }
   std::sort(seconds.begin(), seconds.end());
