@@ -1,5 +1,6 @@
 // What a benchmark measures with on a GPU, and the command there.
-#include <cstring>
+#include <cmath>
+#include <utility>
 
 #include "bench/cuda/measure.hpp"
 #include "bench/inputs.hpp"
@@ -98,6 +99,38 @@ TEST_F(BenchGpu, spmm_is_verified_beside_every_cusparse_algorithm) {
       EXPECT_GE(right, 4);
     }
   }
+}
+
+TEST_F(BenchGpu, spmv_is_verified_beside_cusparse) {
+  const Outcome outcome = run_weft({"bench", "spmv", "powerlaw:nodes=1500,edges=20000,seed=4", "--device", "cuda",
+                                    "--peers", "--repeat", "3", "--json", "-"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto json = outcome.json();
+  const auto& result = json["results"][0];
+  EXPECT_EQ(result["verified"]["right"], true);
+  ASSERT_EQ(result["peers"].size(), 5u);
+  for (const auto& peer : result["peers"]) EXPECT_EQ(peer["status"], "ok") << peer.dump();
+}
+
+TEST_F(BenchGpu, subgraphs_count_planning_and_what_cusparse_does_once_a_matrix) {
+  const Outcome outcome = run_weft({"bench", "spmm", "powerlaw:nodes=6000,edges=60000,seed=4", "--width", "64",
+                                    "--device", "cuda", "--subgraphs", "4", "--peers", "--repeat", "3", "--json", "-"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto json = outcome.json();
+  const auto& record = json["subgraphs"][0];
+  ASSERT_EQ(record["methods"].size(), 9u);
+  for (std::size_t i : {0, 1}) {  // weft, and cuSPARSE's own choice
+    EXPECT_EQ(record["methods"][i]["subgraphs"], 4) << record["methods"][i].dump();
+    EXPECT_GT(record["methods"][i]["fresh_us"].get<double>(), record["methods"][i]["run_us"].get<double>());
+  }
+  EXPECT_GT(record["speedup"].get<double>(), 0);
+}
+
+TEST_F(BenchGpu, explain_shows_the_candidates_of_the_gpu) {
+  const Outcome outcome = run_weft({"explain", "spmm", "star:nodes=3000", "--width", "64", "--device", "cuda"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string part : {"device: cuda:0", "lanes", "->", "choice", "why"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
 }
 
 }  // namespace

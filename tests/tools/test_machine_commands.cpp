@@ -52,6 +52,11 @@ TEST(explain, chooses_one_candidate_and_says_why) {
   EXPECT_NE(json["reason"], "");
 }
 
+TEST(explain, says_why_there_is_no_plan_for_a_gpu) {
+  if (!cuda_devices().empty()) GTEST_SKIP() << "this machine has a GPU";
+  expect_complaint(run_weft({"explain", "spmm", "star:nodes=300", "--width", "8", "--device", "cuda"}), 1, "cuda:0");
+}
+
 TEST(explain, text_marks_the_choice_for_every_operator) {
   for (const std::string op : {"spmm", "sddmm", "spmv", "softmax", "attention", "segment"}) {
     SCOPED_TRACE(op);

@@ -125,6 +125,9 @@ TEST(timing, median_and_quantiles_are_of_the_values) {
   EXPECT_EQ(quantile_of({5, 1, 3}, 0), 1);
   EXPECT_EQ(quantile_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 0.9), 9);
   EXPECT_EQ(quantile_of({7}, 0.9), 7);
+  EXPECT_DOUBLE_EQ(geometric_mean_of({2, 8}), 4);
+  EXPECT_DOUBLE_EQ(geometric_mean_of({1e-3, 1, 1e3}), 1);
+  EXPECT_EQ(geometric_mean_of({}), 0);
 }
 
 TEST(gather_floor, counts_what_it_gathers_and_runs_for_any_row_size) {

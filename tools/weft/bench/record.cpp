@@ -97,7 +97,8 @@ RunInfo this_run(const Context& context) {
   run.cpu_model = this_machine().cpu_model;
   run.target = cpu::cpu_target();
   run.threads = context.threads();
-  run.peers = peer_versions();
+  for (PeerVersion& peer : peer_versions())
+    if (peer.device == context.device().kind) run.peers.push_back(std::move(peer));
   if (context.device().kind == DeviceKind::cuda) {
     run.gpu = gpu_facts(context.device().index);
     run.gpu_driver = gpu_driver_version();

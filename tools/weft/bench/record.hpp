@@ -52,9 +52,9 @@ struct RunInfo {
   int threads = 1;
   double load = 0;  // of the machine when the run began
   std::optional<GpuFacts> gpu;
-  std::string gpu_driver;  // the kernel module's version
-  double copy_gb_s = 0;    // of the GPU, bytes read and bytes written
-  std::vector<PeerVersion> peers;
+  std::string gpu_driver;          // the kernel module's version
+  double copy_gb_s = 0;            // of the GPU, bytes read and bytes written
+  std::vector<PeerVersion> peers;  // that run on the device
 };
 RunInfo this_run(const Context& context);
 

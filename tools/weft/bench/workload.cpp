@@ -35,6 +35,12 @@ void Workload::make_plan_for(Context& context, const Graph& graph, const Setup& 
   context.reserve(plan_->workspace_bytes);
 }
 
+void Workload::plan_once(Context& context, const Graph& graph, const Setup& setup) {
+  if (!plan_) return;
+  plan_ = make_plan(context, graph, setup.desc, setup.policy);
+  context.reserve(plan_->workspace_bytes);
+}
+
 std::unique_ptr<Workload> make_workload(Context& context, const Graph& graph, const Setup& setup) {
   switch (setup.desc.kind) {
     case OpKind::spmm:

@@ -52,10 +52,12 @@ class Workload {
   /// None where the operator plans inside its call, as segment_reduce does.
   const std::optional<Plan>& plan() const { return plan_; }
   double plan_us() const { return plan_us_; }
-  /// Another plan for the same inputs; nothing where there is none.
+  /// Another plan for the same inputs, and its time; nothing where there is none.
   void plan_again(Context& context, const Graph& graph, const Setup& setup) {
     if (plan_) make_plan_for(context, graph, setup);
   }
+  /// Plans as a caller with a new graph would: the plan, and workspace where there is too little.
+  void plan_once(Context& context, const Graph& graph, const Setup& setup);
 
  protected:
   /// Makes the plan (median time of three, until the device is done with it), and the workspace it needs.
