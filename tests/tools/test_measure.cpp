@@ -101,6 +101,21 @@ TEST(timing, contestants_take_turns_and_the_first_rotates) {
   for (const Contestant& contestant : contestants) EXPECT_EQ(contestant.microseconds.size(), 3u);
 }
 
+TEST(timing, short_runs_may_warm_the_cache_for_themselves) {
+  const Context context = Context::cpu(1);
+  std::string order;
+  std::vector<Contestant> contestants{{[&] { order += 'a'; }, {}}, {[&] { order += 'b'; }, {}}};
+  TimingOptions options;
+  options.repeat = 2;
+  options.warm_below_us = 1e9;
+  time_in_turns(*make_timer(context), contestants, options);
+  EXPECT_EQ(order,
+            "aabb"
+            "aabb"
+            "bbaa");
+  for (const Contestant& contestant : contestants) EXPECT_EQ(contestant.microseconds.size(), 2u);
+}
+
 TEST(timing, short_runs_are_repeated_at_least_twenty_times) {
   const Context context = Context::cpu(1);
   std::vector<Contestant> contestants{{[] {}, {}}};

@@ -1,5 +1,7 @@
 #include "bench/reference.hpp"
 
+#include <cstddef>
+
 #include "core/parallel.hpp"
 
 namespace weft::tool {
@@ -11,6 +13,23 @@ Reference blank(std::int64_t rows, std::int64_t row_size, const Sample& sample) 
   reference.absolute = Tensor::zeros(Shape(rows, row_size), Dtype::f64, "the reference's absolute sums");
   reference.how = sample.describe();
   return reference;
+}
+
+template <class F>
+void over_rows(const GraphView& graph, F&& body) {
+  parallel_ranges(default_threads(), graph.num_rows, 64, [&](std::int64_t begin, std::int64_t end) {
+    GraphView part = graph;
+    part.num_rows = end - begin;
+    part.offsets += begin;
+    body(part, begin);
+  });
+}
+
+// An operand by destination as a range of rows that starts at `begin` sees it.
+void skip_rows(Operand& operand, Target target, std::int64_t begin) {
+  if (target == Target::v && operand.given())
+    operand.data = static_cast<const std::byte*>(operand.data) +
+                   begin * operand.row_stride * static_cast<std::int64_t>(size_of(operand.dtype));
 }
 
 }  // namespace
@@ -33,12 +52,21 @@ Reference by_edge_reference(const Sample& sample, std::int64_t row_size, std::in
 
 void reference_spmm(const SpmmArgs& args, double* absolute) {
   const std::int64_t row_size = args.heads * args.width;
-  parallel_ranges(default_threads(), args.graph.num_rows, 64, [&](std::int64_t begin, std::int64_t end) {
+  over_rows(args.graph, [&](const GraphView& rows, std::int64_t begin) {
     SpmmArgs part = args;
-    part.graph.num_rows = end - begin;
-    part.graph.offsets += begin;
+    part.graph = rows;
     part.out.data = static_cast<double*>(args.out.data) + begin * row_size;
     reference::spmm(part, absolute + begin * row_size);
+  });
+}
+
+void reference_sddmm(const SddmmArgs& args, double* absolute) {
+  over_rows(args.graph, [&](const GraphView& rows, std::int64_t begin) {
+    SddmmArgs part = args;
+    part.graph = rows;
+    skip_rows(part.lhs, args.lhs_target, begin);
+    skip_rows(part.rhs, args.rhs_target, begin);
+    reference::sddmm(part, absolute);
   });
 }
 

@@ -12,7 +12,8 @@ Reference by_row_reference(const Sample& sample, std::int64_t row_size);
 /// The same with a row of the output for every sampled edge; `terms` of an edge's elements may be set afterwards.
 Reference by_edge_reference(const Sample& sample, std::int64_t row_size, std::int64_t terms);
 
-/// reference::spmm over ranges of rows in parallel: a row's result depends on nothing but the row.
+/// The references over ranges of rows in parallel: a row's results depend on nothing but the row.
 void reference_spmm(const SpmmArgs& args, double* absolute);
+void reference_sddmm(const SddmmArgs& args, double* absolute);
 
 }  // namespace weft::tool

@@ -36,7 +36,7 @@ class SddmmWorkload final : public Workload {
     const std::int64_t row_size = out_.shape().row_size();
     Reference expected = by_edge_reference(sample, row_size, setup_.sddmm_op == SddmmOp::dot ? d.width : 1);
     args.out = {expected.values.view().mutable_data(), Dtype::f64, row_size};
-    reference::sddmm(args, expected.absolute.span<double>().data());
+    reference_sddmm(args, expected.absolute.span<double>().data());
     return expected;
   }
 

@@ -36,10 +36,14 @@ struct TimingOptions {
   int most = 500;
   double fill_seconds = 0.25;  // short runs are repeated until so much was timed, a contestant
   double limit_seconds = 2;    // and stopped early after so much, a contestant
+  /// Runs shorter than this go once untimed before each timed one: caches then hold what the contestant itself leaves
+  /// there, not what the one before it did.
+  double warm_below_us = 0;
   std::function<void(int done, int total)> progress;
 };
 
-/// What suits a device: a GPU's times scatter so little that the fewest rounds do.
+/// What suits a device. A GPU's times scatter so little that the fewest rounds do; its cache holds whole tables of
+/// features, so who ran before would show.
 TimingOptions timing_for(Device device);
 
 /// Two untimed runs each, then rounds; who goes first rotates.
