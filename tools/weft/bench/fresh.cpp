@@ -29,9 +29,12 @@ struct Times {
 class FreshRun {
  public:
   FreshRun(Context& context, const Setup& setup, const std::vector<NamedPolicy>& policies, const FreshOptions& options)
-      : context_(context), setup_(setup), policies_(policies), options_(options) {
-    for (const NamedPolicy& policy : policies)
-      add_method(policy.text.empty() ? "weft" : fmt::format("weft {}", policy.text));
+      : context_(context), kind_(setup.desc.kind), options_(options) {
+    for (const NamedPolicy& named : policies) {
+      setups_.push_back(setup);
+      setups_.back().policy = named.policy;
+      add_method(named.text.empty() ? "weft" : fmt::format("weft {}", named.text));
+    }
     if (options.run.peers)
       for (const PeerLibrary& library : peer_libraries(context.device().kind, setup.desc.kind))
         add_method(library.name);
@@ -40,24 +43,17 @@ class FreshRun {
   void add(const Subgraph& subgraph) {
     const PlacedGraph graph(context_, subgraph.graph);
     std::vector<std::unique_ptr<Workload>> workloads;
-    for (const NamedPolicy& named : policies_) {
-      Setup one = setup_;
-      one.policy = named.policy;
-      workloads.push_back(make_workload(context_, graph.there, one));
-    }
+    for (const Setup& setup : setups_) workloads.push_back(make_workload(context_, graph.there, setup));
     Workload& first = *workloads.front();
     const Sample sample = Sample::of(graph.host, first.features_an_edge(), verified_work, verified_work);
     const Reference reference = first.reference(sample);
     std::vector<Entrant> entrants;
     for (std::size_t i = 0; i < workloads.size(); ++i) {
-      Setup one = setup_;
-      one.policy = policies_[i].policy;
       Workload& workload = *workloads[i];
-      enter(
-          entrants, i, reference,
-          {i, [this, &graph, &workload, one] { workload.plan_once(context_, graph.there, one); },
-           [&workload] { workload.run(); }},
-          [&workload] { return workload.result().view().data; }, workload);
+      const Setup& setup = setups_[i];
+      const auto plan = [this, &graph, &workload, &setup] { workload.plan_once(context_, graph.there, setup); };
+      enter(entrants, reference, workload, {i, plan, [&workload] { workload.run(); }},
+            [&workload] { return workload.result().view().data; });
     }
     if (entrants.empty() || entrants.front().method != 0) return;  // weft is wrong here: nothing to compare with
     std::vector<std::unique_ptr<Peer>> peers;
@@ -93,9 +89,10 @@ class FreshRun {
     times_.emplace_back();
   }
 
-  // Right results enter; of the others the method's line says what was wrong first.
-  void enter(std::vector<Entrant>& entrants, std::size_t method, const Reference& reference, Entrant entrant,
-             const std::function<const void*()>& result, Workload& shape) {
+  // Right results enter; of the others the method's line says what was wrong first. A result is shaped as `like`'s.
+  void enter(std::vector<Entrant>& entrants, const Reference& reference, Workload& like, Entrant entrant,
+             const std::function<const void*()>& result) {
+    const std::size_t method = entrant.method;
     std::string& trouble = record_.methods[method].trouble;
     const auto say = [&](const std::string& what) {
       if (trouble.empty()) trouble = what;
@@ -104,7 +101,7 @@ class FreshRun {
       entrant.prepare();
       entrant.run();
       context_.synchronise();
-      ConstTensorView view = shape.result().view();
+      ConstTensorView view = like.result().view();
       view.data = result();
       const Verification verification = reference.compare(context_, view);
       if (verification.right) {
@@ -112,9 +109,9 @@ class FreshRun {
         return;
       }
       say("wrong: " + verification.first_wrong);
-      if (method < policies_.size() && record_.wrong++ == 0) record_.first_wrong = verification.first_wrong;
+      if (method < setups_.size() && record_.wrong++ == 0) record_.first_wrong = verification.first_wrong;
     } catch (const Error& error) {
-      if (method < policies_.size()) throw;
+      if (method < setups_.size()) throw;
       say((error.code() == ErrorCode::unsupported ? "unsupported: " : "failed: ") + std::string(error.what()));
     }
   }
@@ -123,8 +120,8 @@ class FreshRun {
                    const Reference& reference) {
     const std::optional<PeerProblem> problem = workload.for_peers();
     if (!problem) return;
-    std::size_t method = policies_.size();
-    for (const PeerLibrary& library : peer_libraries(context_.device().kind, setup_.desc.kind)) {
+    std::size_t method = setups_.size();
+    for (const PeerLibrary& library : peer_libraries(context_.device().kind, kind_)) {
       const std::size_t mine = method++;
       try {
         peers.push_back(library.make(*problem));
@@ -134,9 +131,8 @@ class FreshRun {
       }
       Peer* peer = peers.back().get();
       if (peer == nullptr) continue;
-      enter(
-          entrants, mine, reference, {mine, [peer] { peer->prepare(); }, [peer] { peer->run(); }},
-          [peer] { return peer->result(); }, workload);
+      enter(entrants, reference, workload, {mine, [peer] { peer->prepare(); }, [peer] { peer->run(); }},
+            [peer] { return peer->result(); });
     }
   }
 
@@ -169,7 +165,7 @@ class FreshRun {
     g.weft_us = entrants.front().fresh_us;
     g.weft_run_us = entrants.front().run_us;
     for (const Entrant& e : entrants) {
-      if (e.method < policies_.size()) continue;
+      if (e.method < setups_.size()) continue;
       if (g.best.empty() || e.run_us < g.best_run_us) g.best_run_us = e.run_us;
       if (g.best.empty() || e.fresh_us < g.best_us) {
         g.best_us = e.fresh_us;
@@ -180,8 +176,8 @@ class FreshRun {
   }
 
   Context& context_;
-  const Setup& setup_;
-  const std::vector<NamedPolicy>& policies_;
+  OpKind kind_;
+  std::vector<Setup> setups_;  // one a policy
   const FreshOptions& options_;
   FreshRecord record_;
   std::vector<Times> times_;  // as record_.methods
@@ -249,9 +245,8 @@ void print_fresh(std::FILE* file, const std::vector<FreshRecord>& records) {
                          {"", 0, Align::left}});
   table.print_header();
   for (const FreshRecord& r : records) {
-    const std::vector<std::string> head{
-        shortened(r.graph, 18), shortened(r.op + " " + r.variant, 20),
-        r.heads > 1 ? fmt::format("{}x{}", r.heads, r.width) : fmt::format("{}", r.width), std::string(name(r.dtype))};
+    const std::vector<std::string> head{shortened(r.graph, 18), shortened(r.op + " " + r.variant, 20),
+                                        features_text(r.heads, r.width), std::string(name(r.dtype))};
     const auto row = [&](std::vector<std::string> cells) {
       cells.insert(cells.begin(), head.begin(), head.end());
       table.print_row(cells);

@@ -3,13 +3,6 @@
 #include <fmt/format.h>
 
 namespace weft::tool {
-namespace {
-
-std::string width_text(const Record& r) {
-  return r.heads > 1 ? fmt::format("{}x{}", r.heads, r.width) : fmt::format("{}", r.width);
-}
-
-}  // namespace
 
 ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options_(options) {
   const bool host = options.device == DeviceKind::cpu;
@@ -34,8 +27,8 @@ ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options
 
 void ResultTable::add(const Record& r) {
   const bool host = options_.device == DeviceKind::cpu;
-  std::vector<std::string> cells{shortened(r.graph, 18), shortened(r.op + " " + r.variant, 20), width_text(r),
-                                 std::string(name(r.dtype))};
+  std::vector<std::string> cells{shortened(r.graph, 18), shortened(r.op + " " + r.variant, 20),
+                                 features_text(r.heads, r.width), std::string(name(r.dtype))};
   if (host) cells.push_back(fmt::format("{}", r.threads));
   if (options_.policies) cells.push_back(r.policy.empty() ? "auto" : shortened(r.policy, 24));
   if (r.right()) {
@@ -94,7 +87,8 @@ void print_peers(std::FILE* file, const std::vector<Record>& records) {
   table.print_header();
   for (const Record& r : records)
     for (const PeerRecord& peer : r.peers) {
-      std::vector<std::string> cells{shortened(r.graph, 18), width_text(r), std::string(name(r.dtype)), peer.name};
+      std::vector<std::string> cells{shortened(r.graph, 18), features_text(r.heads, r.width),
+                                     std::string(name(r.dtype)), peer.name};
       if (peer.status == "ok" && r.right())
         cells.insert(cells.end(), {fmt::format("{:.1f}", peer.median_us), fmt::format("{:.1f}", peer.min_us),
                                    fmt::format("{:.1f}", peer.prepare_us), fmt::format("{:.2f}x", peer.speedup), ""});

@@ -47,6 +47,7 @@ TimingOptions timing_for(Device device) {
   TimingOptions options;
   if (device.kind == DeviceKind::cuda) {
     options.fill_seconds = 0.02;
+    options.limit_seconds = 5;
     options.warm_below_us = 5000;
   }
   return options;
