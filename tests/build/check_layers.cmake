@@ -19,7 +19,7 @@ endfunction()
 
 file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/include/*.hpp
   ${SOURCE_DIR}/src/*.hpp ${SOURCE_DIR}/src/*.cpp ${SOURCE_DIR}/src/*.cu ${SOURCE_DIR}/src/*.cuh ${SOURCE_DIR}/src/*.inc
-  ${SOURCE_DIR}/tools/*.hpp ${SOURCE_DIR}/tools/*.cpp)
+  ${SOURCE_DIR}/tools/*.hpp ${SOURCE_DIR}/tools/*.cpp ${SOURCE_DIR}/tools/*.cu)
 set(wrong 0)
 set(includes_seen 0)
 foreach(file IN LISTS files)

@@ -1,5 +1,8 @@
 // weft bench through the built command: every operator verified, records complete, peers beside it.
+#include <cmath>
+
 #include "command_runner.hpp"
+#include "weft/context.hpp"
 
 namespace weft::test {
 namespace {
@@ -100,14 +103,16 @@ TEST(bench_command, threads_are_the_ones_asked_for) {
 
 TEST(bench_command, peers_are_verified_and_timed_in_the_same_run) {
   const auto doctor = run_weft({"doctor", "--json"}).json();
-  if (doctor["peers"].empty()) GTEST_SKIP() << "no peer is compiled into this build";
+  std::size_t on_cpu = 0;
+  for (const auto& peer : doctor["peers"]) on_cpu += peer["device"] == "cpu" ? 1 : 0;
+  if (on_cpu == 0) GTEST_SKIP() << "no peer is compiled into this build";
   for (const std::vector<std::string>& extra :
        std::vector<std::vector<std::string>>{{}, {"--unweighted"}, {"--dtype", "f64"}}) {
     std::vector<std::string> arguments{"spmm", small, "--width", "16", "--peers"};
     arguments.insert(arguments.end(), extra.begin(), extra.end());
     const auto json = bench(arguments);
     const auto& peers = json["results"][0]["peers"];
-    ASSERT_EQ(peers.size(), doctor["peers"].size());
+    ASSERT_EQ(peers.size(), on_cpu);
     for (const auto& peer : peers) {
       SCOPED_TRACE(peer.dump());
       EXPECT_EQ(peer["status"], "ok");
@@ -143,6 +148,91 @@ TEST(bench_command, table_and_files_say_the_same) {
     EXPECT_NE(html.find(part), std::string::npos) << part;
   for (const std::string part : {"http://", "https://", "<script", "<link", "src="})
     EXPECT_EQ(html.find(part), std::string::npos) << part;
+}
+
+TEST(bench_command, every_policy_gives_a_row_and_only_the_first_has_peers) {
+  const auto json = bench({"spmm", small, "--width", "8", "--peers", "--policy", "tasks=3", "--policy", "auto",
+                           "--policy", "tasks=5,schedule=rows"});
+  ASSERT_EQ(json["results"].size(), 3u);
+  const std::vector<std::string> policies{"tasks=3", "", "tasks=5,schedule=rows"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto& result = json["results"][i];
+    expect_verified(result);
+    EXPECT_EQ(result["policy"], policies[i]);
+    if (i > 0) {
+      EXPECT_TRUE(result["peers"].empty());
+    }
+  }
+  EXPECT_NE(json["results"][0]["plan"].get<std::string>().find("tasks: 3 "), std::string::npos);
+  EXPECT_NE(json["results"][2]["plan"].get<std::string>().find("rows, tasks: 5 "), std::string::npos);
+  EXPECT_NE(json["command"].get<std::string>().find("--policy tasks=3 --policy auto"), std::string::npos);
+}
+
+TEST(bench_command, a_policy_may_stand_before_the_graphs) {
+  const Outcome outcome =
+      run_weft({"bench", "spmm", "--policy", "tasks=3", small, "star:nodes=50", "--width", "8", "--repeat", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string part : {"policy", "tasks=3", "powerlaw:nodes=15", "star:nodes=50"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
+}
+
+TEST(bench_command, a_batch_goes_on_where_one_graph_fails_and_keeps_its_records) {
+  const Folder folder;
+  const Outcome outcome = run_weft({"bench", "spmm", small, folder / "missing.csr", "star:nodes=50", "--width", "8",
+                                    "--repeat", "1", "--json", folder / "out.json"});
+  expect_complaint(outcome, 1, "1 of the measurements failed");
+  EXPECT_NE(outcome.out.find("missing.csr failed"), std::string::npos) << outcome.out;
+  const auto json = nlohmann::json::parse(text_of(folder / "out.json"));
+  ASSERT_EQ(json["results"].size(), 2u);
+  EXPECT_EQ(json["results"][1]["graph"], "star:nodes=50");
+}
+
+TEST(bench_command, says_why_there_is_no_gpu) {
+  if (!cuda_devices().empty()) GTEST_SKIP() << "this machine has a GPU";
+  expect_complaint(run_weft({"bench", "spmm", small, "--width", "8", "--device", "cuda:0"}), 1,
+                   "was asked for on cuda:0");
+}
+
+TEST(bench_command, subgraphs_are_verified_and_their_means_belong_to_their_times) {
+  const auto json = bench({"spmm", "powerlaw:nodes=6000,edges=60000,seed=4", "--width", "16", "--subgraphs", "4",
+                           "--seed", "7", "--peers", "--policy", "auto", "--policy", "tasks=3"});
+  EXPECT_TRUE(json["results"].empty());
+  ASSERT_EQ(json["subgraphs"].size(), 1u);
+  const auto& record = json["subgraphs"][0];
+  EXPECT_EQ(record["wrong"], 0);
+  EXPECT_EQ(record["seed"], 7);
+  EXPECT_EQ(record["repeat"], 3);
+  ASSERT_EQ(record["subgraphs"].size(), 4u);
+  ASSERT_GE(record["methods"].size(), 2u);
+  EXPECT_EQ(record["methods"][0]["name"], "weft");
+  EXPECT_EQ(record["methods"][1]["name"], "weft tasks=3");
+  double product = 1, ratios = 1;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto& subgraph = record["subgraphs"][i];
+    EXPECT_EQ(subgraph["sampler"], i % 2 == 0 ? "walk" : "node");
+    EXPECT_GE(subgraph["nodes"], 1000);
+    EXPECT_LE(subgraph["nodes"], 6000);
+    product *= subgraph["weft_us"].get<double>();
+    if (subgraph.contains("best_peer_us"))
+      ratios *= subgraph["best_peer_us"].get<double>() / subgraph["weft_us"].get<double>();
+  }
+  const double mean = record["methods"][0]["fresh_us"];
+  EXPECT_NEAR(std::pow(product, 0.25) / mean, 1, 1e-9);
+  if (record["methods"].size() > 2) {
+    EXPECT_NEAR(std::pow(ratios, 0.25) / record["speedup"].get<double>(), 1, 1e-9);
+  }
+}
+
+TEST(bench_command, subgraphs_have_a_table_and_no_page) {
+  const Outcome outcome = run_weft({"bench", "spmm", small, "--width", "8", "--subgraphs", "2", "--repeat", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string part : {"method", "fresh us", "run us", "weft"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
+  const Folder folder;
+  expect_complaint(
+      run_weft({"bench", "spmm", small, "--width", "8", "--subgraphs", "2", "--report", folder / "page.html"}), 2,
+      "--report shows whole graphs");
+  expect_complaint(run_weft({"bench", "spmm", small, "--width", "8", "--subgraphs", "many"}), 2, "--subgraphs");
 }
 
 TEST(bench_command, runs_a_file_as_well_as_a_spec) {

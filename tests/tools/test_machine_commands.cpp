@@ -33,7 +33,7 @@ TEST(device_line, says_why_a_gpu_was_passed_over) {
   EXPECT_EQ(tool::gpu_note(false, {}, "not built", false), "; this build has no CUDA");
   EXPECT_EQ(tool::gpu_note(false, {}, "not built", true), "; a GPU is present, but this build has no CUDA");
   EXPECT_EQ(tool::gpu_note(true, {}, "this machine has no usable GPU", false), "; this machine has no usable GPU");
-  EXPECT_EQ(tool::gpu_note(true, {gpu}, "", true), "; a GPU is present (H100), but this command runs on the cpu only");
+  EXPECT_EQ(tool::gpu_note(true, {gpu}, "", true), "; a GPU is present (H100): --device cuda uses it");
 }
 
 TEST(explain, chooses_one_candidate_and_says_why) {
@@ -50,6 +50,11 @@ TEST(explain, chooses_one_candidate_and_says_why) {
   EXPECT_EQ(chosen, 1);
   EXPECT_DOUBLE_EQ(taken, least);
   EXPECT_NE(json["reason"], "");
+}
+
+TEST(explain, says_why_there_is_no_plan_for_a_gpu) {
+  if (!cuda_devices().empty()) GTEST_SKIP() << "this machine has a GPU";
+  expect_complaint(run_weft({"explain", "spmm", "star:nodes=300", "--width", "8", "--device", "cuda"}), 1, "cuda:0");
 }
 
 TEST(explain, text_marks_the_choice_for_every_operator) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/reference.hpp"
 #include "bench/run_case.hpp"
 #include "bench/timing.hpp"
 #include "weft/generate.hpp"
@@ -16,17 +17,18 @@ using namespace weft::tool;
 class FakeWorkload final : public Workload {
  public:
   FakeWorkload(const Graph& graph, bool right, int same_runs)
-      : graph_(graph), right_(right), same_runs_(same_runs), out_(Tensor::zeros(Shape(4), Dtype::f32)) {}
+      : graph_(graph), right_(right), same_runs_(same_runs), out_(Tensor::zeros(Shape(graph.num_rows()), Dtype::f32)) {}
 
-  void run() override { out_.span<float>()[0] = ++runs_ <= same_runs_ ? 1.0f : 2.0f; }
-  Verification verify(const Sample& sample, const void*) const override {
-    Verification verification;
-    verification.right = right_;
-    verification.how = sample.describe();
-    if (!right_) verification.first_wrong = "row 0 is off";
-    return verification;
+  void run() override {
+    ++runs_;
+    for (float& value : out_.span<float>()) value = runs_ <= same_runs_ ? 1.0f : 2.0f;
   }
-  const Tensor& result() const override { return out_; }
+  Reference reference(const Sample& sample) const override {
+    Reference expected = by_row_reference(sample, 1);
+    for (double& value : expected.values.span<double>()) value = right_ ? 1 : 5;
+    return expected;
+  }
+  Tensor& result() override { return out_; }
   std::int64_t features_an_edge() const override { return 1; }
   double flops() const override { return 1000; }
   FloorJob floor() const override {
@@ -73,7 +75,7 @@ TEST(measure, a_wrong_result_is_never_timed_and_its_record_has_no_time) {
   EXPECT_EQ(measured.runs, 1);
   const auto json = to_json(RunInfo{}, {measured.record})["results"][0];
   EXPECT_EQ(json["verified"]["right"], false);
-  EXPECT_EQ(json["verified"]["first_wrong"], "row 0 is off");
+  EXPECT_EQ(json["verified"]["first_wrong"].get<std::string>().find("row 0, element 0 is 1 and should be 5"), 0u);
   for (const char* key : {"median_us", "min_us", "gflops"}) EXPECT_FALSE(json.contains(key)) << key;
   EXPECT_NE(to_html(RunInfo{}, {measured.record}).find("WRONG"), std::string::npos);
 }
@@ -85,11 +87,12 @@ TEST(measure, other_bits_in_a_later_run_make_it_wrong) {
 }
 
 TEST(timing, contestants_take_turns_and_the_first_rotates) {
+  const Context context = Context::cpu(1);
   std::string order;
   std::vector<Contestant> contestants{{[&] { order += 'a'; }, {}}, {[&] { order += 'b'; }, {}}};
   TimingOptions options;
   options.repeat = 3;
-  time_in_turns(contestants, options);
+  time_in_turns(*make_timer(context), contestants, options);
   EXPECT_EQ(order,
             "aabb"
             "ab"
@@ -98,19 +101,36 @@ TEST(timing, contestants_take_turns_and_the_first_rotates) {
   for (const Contestant& contestant : contestants) EXPECT_EQ(contestant.microseconds.size(), 3u);
 }
 
+TEST(timing, short_runs_may_warm_the_cache_for_themselves) {
+  const Context context = Context::cpu(1);
+  std::string order;
+  std::vector<Contestant> contestants{{[&] { order += 'a'; }, {}}, {[&] { order += 'b'; }, {}}};
+  TimingOptions options;
+  options.repeat = 2;
+  options.warm_below_us = 1e9;
+  time_in_turns(*make_timer(context), contestants, options);
+  EXPECT_EQ(order,
+            "aabb"
+            "aabb"
+            "bbaa");
+  for (const Contestant& contestant : contestants) EXPECT_EQ(contestant.microseconds.size(), 2u);
+}
+
 TEST(timing, short_runs_are_repeated_at_least_twenty_times) {
+  const Context context = Context::cpu(1);
   std::vector<Contestant> contestants{{[] {}, {}}};
   TimingOptions options;
   options.fill_seconds = 0.001;
-  time_in_turns(contestants, options);
+  time_in_turns(*make_timer(context), contestants, options);
   EXPECT_GE(contestants[0].microseconds.size(), 20u);
 }
 
 TEST(timing, long_runs_stop_early_but_never_under_five) {
+  const Context context = Context::cpu(1);
   std::vector<Contestant> contestants{{[] {}, {}}};
   TimingOptions options;
   options.limit_seconds = 0;
-  time_in_turns(contestants, options);
+  time_in_turns(*make_timer(context), contestants, options);
   EXPECT_EQ(contestants[0].microseconds.size(), 5u);
 }
 
@@ -120,6 +140,9 @@ TEST(timing, median_and_quantiles_are_of_the_values) {
   EXPECT_EQ(quantile_of({5, 1, 3}, 0), 1);
   EXPECT_EQ(quantile_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 0.9), 9);
   EXPECT_EQ(quantile_of({7}, 0.9), 7);
+  EXPECT_DOUBLE_EQ(geometric_mean_of({2, 8}), 4);
+  EXPECT_DOUBLE_EQ(geometric_mean_of({1e-3, 1, 1e3}), 1);
+  EXPECT_EQ(geometric_mean_of({}), 0);
 }
 
 TEST(gather_floor, counts_what_it_gathers_and_runs_for_any_row_size) {
@@ -134,8 +157,8 @@ TEST(gather_floor, counts_what_it_gathers_and_runs_for_any_row_size) {
     job.streamed.push_back({rows.data(), static_cast<std::int64_t>(rows.size())});
     job.written_bytes = 1000;
     EXPECT_EQ(job.gathered_bytes(), 2500.0 * static_cast<double>(bytes));
-    GatherFloor floor(job, 2);
-    EXPECT_GE(floor.best_ahead(), 0);
+    const Context context = Context::cpu(2);
+    make_gather_floor(context, job)->run();
   }
 }
 

@@ -60,6 +60,19 @@ TEST(verify, half_storage_may_add_one_rounding) {
   EXPECT_NE(result.first_wrong.find("row 1"), std::string::npos) << result.first_wrong;
 }
 
+TEST(verify, a_packed_result_has_only_the_compared_rows_and_errors_name_the_whole_ones) {
+  const std::vector<double> expected{0.25, 0.5}, absolute{1.0, 1.0};
+  const std::vector<float> packed{0.25f, 0.75f}, whole{9, 9, 9, 0.25f, 9, 9, 9, 0.5f};
+  const auto origin = [](std::int64_t i) { return 3 + 4 * i; };
+  const auto factor = [](std::int64_t) { return 4.0; };
+  const auto terms = [](std::int64_t) { return std::int64_t{1}; };
+  EXPECT_TRUE(Comparison({expected, absolute, 1}, whole.data(), Dtype::f32, "").run(origin, factor, terms).right);
+  const auto result =
+      Comparison({expected, absolute, 1}, packed.data(), Dtype::f32, "", true).run(origin, factor, terms);
+  EXPECT_FALSE(result.right);
+  EXPECT_NE(result.first_wrong.find("row 7, element 0 is 0.75"), std::string::npos) << result.first_wrong;
+}
+
 TEST(verify, fingerprint_sees_one_bit_and_the_order) {
   std::vector<std::uint8_t> bytes(37, 3);
   const auto before = fingerprint(bytes.data(), bytes.size());

@@ -2,10 +2,15 @@
 // every result checked before it is timed.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "bench/fresh.hpp"
 #include "bench/run_case.hpp"
+#include "bench/table.hpp"
 #include "command.hpp"
 #include "core/check.hpp"
 #include "machine.hpp"
@@ -17,9 +22,9 @@ namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string op, width, dtype = "f32", heads = "1", reduce = "sum", variant, device, threads = "0", policy,
-                         repeat = "0";
-  std::vector<std::string> sources;
+  std::string op, width, dtype = "f32", heads = "1", reduce = "sum", variant, device, threads = "0", repeat = "0",
+                         subgraphs = "0", seed = "1";
+  std::vector<std::string> sources, policies;
   std::string json, report;
   bool unweighted = false, peers = false;
 };
@@ -29,7 +34,9 @@ struct Request {
   Setup setup;  // without width and dtype
   std::vector<std::int64_t> widths;
   std::vector<Dtype> dtypes;
+  std::vector<NamedPolicy> policies;
   CaseOptions options;
+  std::int64_t subgraphs = 0;
 };
 
 void read_variant(const Options& options, Setup& setup) {
@@ -69,71 +76,141 @@ Request read(const Options& options) {
   desc.heads = parse_count("--heads", options.heads, 1, 4096);
   request.widths = parse_widths(desc.kind, desc.heads, options.width);
   request.dtypes = parse_dtypes(options.dtype);
-  if (!options.policy.empty())
-    request.setup.policy = as_usage("--policy", [&] { return parse_policy(options.policy); });
+  for (const std::string& text : options.policies)
+    request.policies.push_back(
+        text == "auto" ? NamedPolicy{} : NamedPolicy{text, as_usage("--policy", [&] { return parse_policy(text); })});
+  if (request.policies.empty()) request.policies.emplace_back();
+  request.subgraphs = parse_count("--subgraphs", options.subgraphs, 0, 1'000'000);
+  request.setup.seed =
+      static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, std::numeric_limits<std::int64_t>::max()));
+  if (request.subgraphs > 0 && !options.report.empty())
+    throw UsageError("--report shows whole graphs: leave it or --subgraphs out");
   request.options.peers = options.peers;
   request.options.repeat = static_cast<int>(parse_count("--repeat", options.repeat, 0, 1'000'000));
   return request;
 }
 
-class ResultTable {
+/// What a run says besides its table: collected, so that the table stays in one piece.
+class Remarks {
  public:
-  ResultTable(std::FILE* file, bool peers) : libraries_(peers ? peer_libraries() : std::vector<PeerLibrary>{}) {
-    std::vector<Column> columns{{"graph", 18, Align::left},
-                                {"op", 20, Align::left},
-                                {"width", 6},
-                                {"dtype", 5},
-                                {"threads", 7},
-                                {"median us", 10},
-                                {"min us", 10},
-                                {"GFLOP/s", 8},
-                                {"GB/s", 7},
-                                {"x floor", 7},
-                                {"plan us", 8},
-                                {"verified", 8}};
-    for (const PeerLibrary& library : libraries_) {
-      columns.push_back({library.name + " us", 10});
-      columns.push_back({"speed-up", 8});
-    }
-    table_ = std::make_unique<TextTable>(file, std::move(columns));
-    table_->print_header();
+  /// Once each, in the order they were made.
+  void add(std::string line) {
+    if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) lines_.push_back(std::move(line));
   }
-
-  void add(const Record& r) {
-    const std::string width = r.heads > 1 ? fmt::format("{}x{}", r.heads, r.width) : fmt::format("{}", r.width);
-    std::vector<std::string> cells{shortened(r.graph, 18), shortened(r.op + " " + r.variant, 20), width,
-                                   std::string(name(r.dtype)), fmt::format("{}", r.threads)};
-    if (r.right()) {
-      for (const double value : {r.median_us, r.min_us}) cells.push_back(fmt::format("{:.1f}", value));
-      for (const double value : {r.gflops, r.gathered_gb_s, r.floor_ratio})
-        cells.push_back(value > 0 ? fmt::format("{:.2f}", value) : "-");
-      cells.push_back(r.plan_us > 0 ? fmt::format("{:.1f}", r.plan_us) : "-");
-      cells.push_back("yes");
-    } else {
-      cells.insert(cells.end(), {"WRONG", "-", "-", "-", "-", "-", "WRONG"});
+  void add_notes(const Record& record, DeviceKind device) {
+    if (!record.right())
+      add(fmt::format("{} of width {} on {} is WRONG on {}: {}", record.op, record.width, record.graph,
+                      record.verified.how, record.verified.first_wrong));
+    if (device != DeviceKind::cpu) return;  // print_peers has a line for each
+    for (const PeerRecord& peer : record.peers)
+      if (!peer.detail.empty()) add(fmt::format("{} {}: {}", peer.name, peer.status, peer.detail));
+  }
+  /// f(); where it fails and is one of several, the others still run and the first failure is kept.
+  template <class F>
+  void attempt(const std::string& what, bool alone, F&& f) {
+    try {
+      f();
+    } catch (const Error& error) {
+      if (alone) throw;
+      ++failed_;
+      if (!first_) first_ = error;
+      add(fmt::format("{} failed: {}", what, error.what()));
     }
-    for (const PeerRecord& peer : r.peers) {
-      const bool timed = r.right() && peer.status == "ok";
-      cells.push_back(timed                     ? fmt::format("{:.1f}", peer.median_us)
-                      : peer.status == "wrong"  ? "WRONG"
-                      : peer.status == "failed" ? "failed"
-                                                : "-");
-      cells.push_back(timed ? fmt::format("{:.2f}x", peer.speedup) : "-");
-    }
-    table_->print_row(cells);
+  }
+  void print(std::FILE* file) const {
+    for (const std::string& line : lines_) print_line(file, "note: " + line);
+  }
+  /// An Error where something failed.
+  void conclude() const {
+    if (first_) fail(first_->code(), "{} of the measurements failed, the first so: {}", failed_, first_->what());
   }
 
  private:
-  std::vector<PeerLibrary> libraries_;
-  std::unique_ptr<TextTable> table_;
+  std::vector<std::string> lines_;
+  std::size_t failed_ = 0;
+  std::optional<Error> first_;
 };
 
-void print_notes(std::FILE* file, const Record& record) {
-  if (!record.right())
-    print_line(file,
-               fmt::format("  {} is WRONG on {}: {}", record.op, record.verified.how, record.verified.first_wrong));
-  for (const PeerRecord& peer : record.peers)
-    if (!peer.detail.empty()) print_line(file, fmt::format("  {} {}: {}", peer.name, peer.status, peer.detail));
+struct Run {
+  Request& request;
+  const Options& options;
+  Context& context;
+  std::FILE* out;  // people's
+  ProgressBar& bar;
+  Remarks remarks = {};
+  std::size_t wrong = 0, results = 0;
+
+  void count(std::size_t more_wrong, std::size_t more_results) {
+    wrong += more_wrong;
+    results += more_results;
+  }
+
+  /// body(file, setup) for every graph, type and width.
+  template <class Prepare, class Body>
+  void each(Prepare&& prepare, Body&& body) {
+    const bool one_graph = options.sources.size() == 1;
+    const bool alone = one_graph && request.dtypes.size() * request.widths.size() == 1;
+    for (const std::string& source : options.sources)
+      remarks.attempt(source, one_graph, [&] {
+        const GraphFile file = open_source(source);
+        auto graph = prepare(file);
+        bar.clear();
+        if (!file.note.empty() && file.note != file.name) remarks.add(file.note);
+        for (const Dtype dtype : request.dtypes)
+          for (const std::int64_t width : request.widths)
+            remarks.attempt(fmt::format("{} width {} {}", file.name, width, name(dtype)), alone, [&] {
+              Setup setup = request.setup;
+              setup.desc.dtype = dtype;
+              setup.desc.width = width;
+              body(file, graph, setup);
+            });
+      });
+  }
+};
+
+nlohmann::json measure_whole(Run& run, const RunInfo& info) {
+  const DeviceKind device = run.context.device().kind;
+  std::vector<Record> records;
+  std::unique_ptr<ResultTable> table;  // made when the first graph is there
+  const TableOptions columns{device, run.request.setup.desc.kind, run.options.peers, !run.options.policies.empty()};
+  // Values in the order the edges are stored in: what peers get, and what a trainer would keep.
+  run.each([&](const GraphFile& file) { return PlacedGraph(run.context, file.graph); },
+           [&](const GraphFile& file, const PlacedGraph& graph, const Setup& setup) {
+             for (Record& record : run_cases(run.context, graph, setup, run.request.policies, run.request.options)) {
+               record.graph = file.name;
+               record.note = file.note;
+               run.bar.clear();
+               if (table == nullptr) table = std::make_unique<ResultTable>(run.out, columns);
+               table->add(record);
+               run.remarks.add_notes(record, device);
+               records.push_back(std::move(record));
+             }
+           });
+  run.bar.clear();
+  if (device != DeviceKind::cpu) print_peers(run.out, records);
+  if (!run.options.report.empty()) save_text(run.options.report, to_html(info, records));
+  for (const Record& record : records) run.count(record.right() ? 0 : 1, 1);
+  return to_json(info, records);
+}
+
+nlohmann::json measure_subgraphs(Run& run, const RunInfo& info) {
+  FreshOptions options{run.request.subgraphs, run.request.setup.seed, run.request.options};
+  std::vector<FreshRecord> records;
+  run.each([&](const GraphFile& file) { return file.graph; },
+           [&](const GraphFile& file, const Graph& graph, const Setup& setup) {
+             records.push_back(run_fresh(run.context, graph, setup, run.request.policies, options));
+             records.back().graph = file.name;
+             records.back().note = file.note;
+             if (records.back().wrong > 0)
+               run.remarks.add(fmt::format("WRONG on a subgraph of {}: {}", file.name, records.back().first_wrong));
+             run.count(records.back().wrong, static_cast<std::size_t>(options.count));
+           });
+  run.bar.clear();
+  print_fresh(run.out, records);
+  nlohmann::json json = to_json(info, std::vector<Record>{});
+  json["subgraphs"] = nlohmann::json::array();
+  for (const FreshRecord& record : records) json["subgraphs"].push_back(to_json(record));
+  return json;
 }
 
 int run(const Options& options, const std::string& command) {
@@ -144,48 +221,26 @@ int run(const Options& options, const std::string& command) {
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" ? stderr : stdout;
   print_line(out, device_line(context));
-  const double load = machine_load();
-  if (load > 0.5 * context.threads())
-    print_line(out,
-               fmt::format("note: this machine is busy (load {:.1f} before weft started): expect noisy times", load));
+  RunInfo info = this_run(context);
+  info.command = command;
+  info.load = machine_load();
+  if (context.device().kind == DeviceKind::cpu && info.load > 0.5 * context.threads())
+    print_line(out, fmt::format("note: this machine is busy (load {:.1f} before weft started): expect noisy times",
+                                info.load));
+  if (info.gpu) print_line(out, fmt::format("copy: {:.0f} GB/s, read and written", info.copy_gb_s));
   ProgressBar bar;
   request.options.progress = bar.callback();
-  std::unique_ptr<ResultTable> table;
-  std::vector<Record> records;
-  for (const std::string& source : options.sources) {
-    const GraphFile file = open_source(source);
-    // Values in the order the edges are stored in: what peers get, and what a trainer would keep.
-    const Graph graph = file.graph.has_edge_ids() ? in_stored_order(file.graph).graph : file.graph;
-    bar.clear();
-    if (!file.note.empty() && file.note != file.name) print_line(out, "note: " + file.note);
-    if (table == nullptr) table = std::make_unique<ResultTable>(out, options.peers);
-    for (const Dtype dtype : request.dtypes)
-      for (const std::int64_t width : request.widths) {
-        Setup setup = request.setup;
-        setup.desc.dtype = dtype;
-        setup.desc.width = width;
-        Record record = run_case(context, graph, setup, request.options);
-        record.graph = file.name;
-        record.note = file.note;
-        bar.clear();
-        table->add(record);
-        print_notes(out, record);
-        records.push_back(std::move(record));
-      }
-  }
-  RunInfo info = this_run(context.threads(), to_string(context.device()));
-  info.command = command;
-  info.load = load;
-  const std::string json = json_text(to_json(info, records)) + "\n";
+  Run all{request, options, context, out, bar};
+  const std::string json =
+      json_text(request.subgraphs > 0 ? measure_subgraphs(all, info) : measure_whole(all, info)) + "\n";
+  all.remarks.print(out);
   if (options.json == "-")
     std::fputs(json.c_str(), stdout);
   else if (!options.json.empty())
     save_text(options.json, json);
-  if (!options.report.empty()) save_text(options.report, to_html(info, records));
-  std::size_t wrong = 0;
-  for (const Record& record : records) wrong += record.right() ? 0 : 1;
-  WEFT_CHECK(wrong == 0, internal, "{} of {} results are wrong: please report this with the table above", wrong,
-             records.size());
+  WEFT_CHECK(all.wrong == 0, internal, "{} of {} results are wrong: please report this with the table above", all.wrong,
+             all.results);
+  all.remarks.conclude();
   return 0;
 }
 
@@ -205,8 +260,10 @@ std::string command_text(const Options& options) {
   add("--device", options.device, "");
   add("--threads", options.threads, "0");
   if (options.peers) text += " --peers";
-  add("--policy", options.policy, "");
+  for (const std::string& policy : options.policies) add("--policy", policy, "");
   add("--repeat", options.repeat, "0");
+  add("--subgraphs", options.subgraphs, "0");
+  add("--seed", options.seed, "1");
   return text;
 }
 
@@ -230,16 +287,27 @@ Command add_bench(CLI::App& root) {
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
   app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
   app->add_flag("--peers", options->peers, "Also time the other libraries this build knows, in turns with weft");
-  app->add_option("--policy", options->policy,
-                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin");
+  app->add_option("--policy", options->policies,
+                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
+                  "edges=128,order=columns on a GPU; given several times, a row each (auto: the planner's choice)")
+      ->allow_extra_args(false);
   app->add_option("--repeat", options->repeat, "Timed runs; 0: at least 20, fewer (never under 5) where they take long")
       ->capture_default_str();
+  app->add_option(
+         "--subgraphs", options->subgraphs,
+         "Instead of the whole graph so many subgraphs of 1,000 to 50,000 nodes, walks and drawn nodes in turn, "
+         "planning counted; 0: the whole graph")
+      ->capture_default_str();
+  app->add_option("--seed", options->seed, "Of the inputs, and of the subgraphs")->capture_default_str();
   app->add_option("--json", options->json, "Write the records to this file (- for standard output)");
   app->add_option("--report", options->report, "Write an HTML page with table and bars to this file");
   app->footer(
       "Example:\n  weft bench spmm like:arxiv --width 16,32,64,128 --peers --json arxiv.json\n\n"
       "GB/s counts the gathered rows, x floor is the time over that of just loading them (gather floor), and a\n"
-      "peer's speed-up is its time over weft's. A result that fails its check shows WRONG instead of a time.");
+      "peer's speed-up is its time over weft's. With --subgraphs times are geometric means: fresh us counts planning "
+      "(a\n"
+      "peer's descriptors and preprocessing), run us does not, launching is in both. A result that fails its check "
+      "shows WRONG instead of a time.");
   return {app, [options] { return run(*options, command_text(*options)); }};
 }
 

@@ -42,8 +42,9 @@ std::vector<Check> self_test() {
       try {
         const auto workload = make_workload(context, graph, setup);
         workload->run();
-        const auto verification =
-            workload->verify(Sample::of(graph, workload->features_an_edge()), workload->result().view().data);
+        context.synchronise();
+        const Sample sample = Sample::of(graph, workload->features_an_edge());
+        const Verification verification = workload->reference(sample).compare(context, workload->result());
         check.passed = verification.right;
         check.detail = verification.first_wrong;
       } catch (const std::exception& error) {
@@ -58,7 +59,7 @@ struct Findings {
   Machine machine;
   std::vector<CudaDevice> gpus;
   std::string no_gpu;
-  std::vector<PeerLibrary> peers;
+  std::vector<PeerVersion> peers;
   std::vector<GraphFormat> formats;
   std::vector<Check> checks;
 
@@ -73,7 +74,7 @@ Findings examine() {
   Findings found;
   found.machine = this_machine();
   found.gpus = cuda_devices(&found.no_gpu);
-  found.peers = peer_libraries();
+  found.peers = peer_versions();
   found.formats = graph_formats();
   found.checks = self_test();
   return found;
@@ -91,7 +92,9 @@ nlohmann::json to_json(const Findings& found) {
                     {"name", d.name},
                     {"compute_capability", d.compute_capability},
                     {"memory_bytes", d.memory_bytes}});
-  for (const PeerLibrary& p : found.peers) peers.push_back({{"name", p.name}, {"version", p.version}});
+  for (const PeerVersion& p : found.peers)
+    peers.push_back(
+        {{"name", p.name}, {"version", p.version}, {"device", p.device == DeviceKind::cpu ? "cpu" : "cuda"}});
   for (const GraphFormat& f : found.formats)
     formats.push_back({{"name", f.name},
                        {"endings", f.endings},
@@ -147,7 +150,7 @@ void print(const Findings& found) {
     line("cuda", fmt::format("cuda:{} {}, sm_{}, {}", d.index, d.name, d.compute_capability,
                              bytes_text(static_cast<double>(d.memory_bytes))));
   std::string peers;
-  for (const PeerLibrary& p : found.peers)
+  for (const PeerVersion& p : found.peers)
     peers += fmt::format("{}{} {}", peers.empty() ? "" : ", ", p.name, p.version);
   line("peers", peers.empty() ? "none compiled in" : peers);
   for (const GraphFormat& f : found.formats)

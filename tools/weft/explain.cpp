@@ -27,6 +27,11 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
           {"long_rows", plan.long_rows},
           {"pieces", plan.pieces},
           {"prefetch_edges", plan.prefetch_edges},
+          {"edges_a_task", plan.edges_a_task},
+          {"ordered", plan.ordered},
+          {"lanes", plan.lanes},
+          {"vector", plan.vector},
+          {"loads", plan.loads},
           {"workspace_bytes", plan.workspace_bytes},
           {"gather_us", candidate.gather_us},
           {"stream_us", candidate.stream_us},
@@ -37,7 +42,20 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
           {"chosen", candidate.chosen}};
 }
 
-void print(const GraphFile& file, const OpDesc& desc, const PlanReport& report) {
+// What a plan decides on a CPU, and on a GPU.
+std::vector<Column> choices_header(bool host) {
+  if (host) return {{"assignment", 11, Align::left}, {"prefetch", 8}, {"long rows", 9}, {"pieces", 7}};
+  return {{"edges", 6}, {"order", 7, Align::left}, {"lanes", 5}, {"vector", 6}, {"loads", 5}};
+}
+std::vector<std::string> choices(const Plan& plan, bool host) {
+  if (host)
+    return {std::string(name(plan.assignment)), fmt::format("{}", plan.prefetch_edges), grouped(plan.long_rows),
+            grouped(plan.pieces)};
+  return {grouped(plan.edges_a_task), plan.ordered ? "columns" : "none", fmt::format("{}", plan.lanes),
+          fmt::format("{}", plan.vector), fmt::format("{}", plan.loads)};
+}
+
+void print(const GraphFile& file, const OpDesc& desc, Device device, const PlanReport& report) {
   const DegreeStats d = file.graph.degree_stats();
   print_line(stdout,
              fmt::format("graph    {}: {} x {}, {} edges; in-degree median {}, mean {}, p99 {}, max {}; {} empty rows",
@@ -49,26 +67,21 @@ void print(const GraphFile& file, const OpDesc& desc, const PlanReport& report) 
                                  desc.heads, desc.heads == 1 ? "" : "s", desc.width, name(desc.reduce),
                                  desc.weighted ? "" : ", unweighted"));
   print_line(stdout, "");
-  TextTable table(stdout, {{"", 2, Align::left},
-                           {"schedule", 10, Align::left},
-                           {"assignment", 11, Align::left},
-                           {"tasks", 7},
-                           {"prefetch", 8},
-                           {"long rows", 9},
-                           {"pieces", 7},
-                           {"gather us", 10},
-                           {"stream us", 10},
-                           {"compute us", 10},
-                           {"imbalance", 9},
-                           {"overhead us", 11},
-                           {"total us", 10}});
+  const bool host = device.kind == DeviceKind::cpu;
+  std::vector<Column> columns{{"", 2, Align::left}, {"schedule", 10, Align::left}, {"tasks", 9}};
+  for (Column& column : choices_header(host)) columns.push_back(std::move(column));
+  for (const char* title : {"gather us", "stream us", "compute us", "imbalance", "overhead us", "total us"})
+    columns.push_back({title, 10});
+  TextTable table(stdout, std::move(columns));
   table.print_header();
-  for (const PlanCandidate& c : report.candidates)
-    table.print_row({c.chosen ? "->" : "", std::string(name(c.plan.schedule)), std::string(name(c.plan.assignment)),
-                     grouped(c.plan.tasks), fmt::format("{}", c.plan.prefetch_edges), grouped(c.plan.long_rows),
-                     grouped(c.plan.pieces), fmt::format("{:.1f}", c.gather_us), fmt::format("{:.1f}", c.stream_us),
-                     fmt::format("{:.1f}", c.compute_us), fmt::format("{:.2f}", c.imbalance),
-                     fmt::format("{:.1f}", c.overhead_us), fmt::format("{:.1f}", c.total_us)});
+  for (const PlanCandidate& c : report.candidates) {
+    std::vector<std::string> cells{c.chosen ? "->" : "", std::string(name(c.plan.schedule)), grouped(c.plan.tasks)};
+    for (std::string& cell : choices(c.plan, host)) cells.push_back(std::move(cell));
+    for (const double us : {c.gather_us, c.stream_us, c.compute_us}) cells.push_back(fmt::format("{:.1f}", us));
+    cells.push_back(fmt::format("{:.2f}", c.imbalance));
+    for (const double us : {c.overhead_us, c.total_us}) cells.push_back(fmt::format("{:.1f}", us));
+    table.print_row(cells);
+  }
   print_line(stdout, "");
   for (const PlanCandidate& c : report.candidates)
     if (c.chosen) print_line(stdout, "choice   " + to_string(c.plan));
@@ -91,7 +104,8 @@ int run(const Options& options) {
       as_usage("--policy", [&] { return options.policy.empty() ? Policy{} : parse_policy(options.policy); });
   const Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
   const GraphFile file = open_source(options.source);
-  const PlanReport report = explain_plan(context, file.graph, desc, policy);
+  const Graph graph = context.device().kind == DeviceKind::cpu ? file.graph : file.graph.to(context.device());
+  const PlanReport report = explain_plan(context, graph, desc, policy);
   if (options.json) {
     nlohmann::json json = {{"graph", file.name},
                            {"note", file.note},
@@ -113,7 +127,7 @@ int run(const Options& options) {
     return 0;
   }
   print_line(stdout, device_line(context));
-  print(file, desc, report);
+  print(file, desc, context.device(), report);
   return 0;
 }
 
@@ -132,7 +146,8 @@ Command add_explain(CLI::App& root) {
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
   app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
   app->add_option("--policy", options->policy,
-                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin");
+                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
+                  "edges=128,order=columns on a GPU");
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer("Example:\n  weft explain spmm like:arxiv --width 64");
   return {app, [options] { return run(*options); }};

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -114,6 +115,14 @@ bool has_gpu_driver() {
   std::error_code ignored;
   return std::filesystem::exists("/dev/nvidia0", ignored) ||
          std::filesystem::exists("/proc/driver/nvidia/gpus", ignored);
+}
+
+std::string gpu_driver_version() {
+  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 ..."
+  std::istringstream words(first_line("/proc/driver/nvidia/version"));
+  for (std::string word; words >> word;)
+    if (word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos) return word;
+  return "";
 }
 
 std::string compiler_text() {

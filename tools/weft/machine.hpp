@@ -26,6 +26,8 @@ struct Machine {
 Machine this_machine();
 /// Whether the system shows an NVIDIA GPU; needs no CUDA in this build.
 bool has_gpu_driver();
+/// The version of NVIDIA's kernel module, "580.65.06"; empty where the system does not say.
+std::string gpu_driver_version();
 /// "GCC 12.2.0", of this very program.
 std::string compiler_text();
 /// Processes that wanted to run over the last minute; 0 where the system does not say.

@@ -150,17 +150,16 @@ Context pick_context(const std::string& device, std::int64_t threads) {
   }
   const Device wanted = as_usage("--device", [&] { return parse_device(device); });
   if (wanted.kind == DeviceKind::cpu) return Context::cpu(static_cast<int>(threads));
-  Context::on(wanted);  // says what is missing, if something is
-  throw Error(ErrorCode::unsupported,
-              fmt::format("--device {}: the weft command runs on the cpu only in this version; the library has spmm in "
-                          "f32 for CUDA",
-                          device));
+  return Context::on(wanted);  // says what is missing, if something is
 }
 
 std::string device_line(const Context& context) {
-  if (context.device().kind != DeviceKind::cpu) return "device: " + to_string(context.device());
   std::string why;
   const auto gpus = cuda_devices(&why);
+  if (context.device().kind != DeviceKind::cpu) {
+    const CudaDevice& gpu = gpus.at(static_cast<std::size_t>(context.device().index));
+    return fmt::format("device: {} ({}, sm_{})", to_string(context.device()), gpu.name, gpu.compute_capability);
+  }
   return fmt::format("device: cpu ({} thread{}, {}){}", context.threads(), context.threads() == 1 ? "" : "s",
                      cpu::cpu_target(), gpu_note(built_with_cuda(), gpus, why, has_gpu_driver()));
 }
@@ -168,7 +167,7 @@ std::string device_line(const Context& context) {
 std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver) {
   if (!built) return driver ? "; a GPU is present, but this build has no CUDA" : "; this build has no CUDA";
   if (gpus.empty()) return "; " + why;
-  return fmt::format("; a GPU is present ({}), but this command runs on the cpu only", gpus.front().name);
+  return fmt::format("; a GPU is present ({}): --device cuda uses it", gpus.front().name);
 }
 
 std::string json_text(const nlohmann::json& json) {

@@ -38,6 +38,10 @@ std::string short_number(double value) {
   return fmt::format("{:.4g}", value);
 }
 
+std::string features_text(std::int64_t heads, std::int64_t width) {
+  return heads > 1 ? fmt::format("{}x{}", heads, width) : fmt::format("{}", width);
+}
+
 std::string shortened(std::string_view text, std::size_t width) {
   if (text.size() <= width) return std::string(text);
   return width < 3 ? std::string(text.substr(0, width)) : std::string(text.substr(0, width - 2)) + "..";

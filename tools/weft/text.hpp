@@ -18,6 +18,8 @@ std::string bytes_text(double bytes);
 std::string seconds_text(double seconds);
 /// Four significant digits without an exponent where that is readable: "0.0123", "12.4", "1166".
 std::string short_number(double value);
+/// Features a node has: "64", or "4x16" in heads.
+std::string features_text(std::int64_t heads, std::int64_t width);
 /// At most `width` characters, the cut marked.
 std::string shortened(std::string_view text, std::size_t width);
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "bench/cuda/measure.hpp"
+#include "core/memory.hpp"
 #include "core/parallel.hpp"
 
 namespace weft::tool {
@@ -122,21 +124,30 @@ std::int64_t border(std::int64_t count, std::int64_t pieces, std::int64_t i) {
   return count / pieces * i + std::min(i, count % pieces);
 }
 
-}  // namespace
+class HostFloor final : public GatherFloor {
+ public:
+  HostFloor(FloorJob job, int threads);
+  void run() override { pass(ahead_); }
 
-double FloorJob::gathered_bytes() const {
-  double bytes = 0;
-  for (const Rows& rows : gathered) bytes += static_cast<double>(rows.row_bytes);
-  return bytes * static_cast<double>(graph.num_edges);
-}
+ private:
+  /// `ahead` edges are prefetched, 0 for none.
+  void pass(int ahead);
+  int best_ahead();
 
-GatherFloor::GatherFloor(FloorJob job, int threads)
+  FloorJob job_;
+  int threads_, ahead_ = 0;
+  Buffer<std::byte> out_;
+  std::vector<std::uint32_t> sums_;  // one a task: keeps the loads alive
+};
+
+HostFloor::HostFloor(FloorJob job, int threads)
     : job_(std::move(job)), threads_(threads), out_(job_.written_bytes, "the gather floor's output") {
   const std::int64_t tasks = std::clamp<std::int64_t>(job_.graph.num_edges / 1024, 1, std::int64_t{threads} * 16);
   sums_.assign(static_cast<std::size_t>(tasks), 0);
+  ahead_ = best_ahead();
 }
 
-void GatherFloor::run(int ahead) {
+void HostFloor::pass(int ahead) {
   const auto tasks = static_cast<std::int64_t>(sums_.size());
   parallel_tasks(threads_, tasks, [&](std::int64_t task, int) {
     std::uint32_t sum = 0;
@@ -156,16 +167,16 @@ void GatherFloor::run(int ahead) {
   });
 }
 
-int GatherFloor::best_ahead() {
+int HostFloor::best_ahead() {
   if (job_.gathered.empty()) return 0;
   using Clock = std::chrono::steady_clock;
   int best = 0;
   double fastest = std::numeric_limits<double>::infinity();
-  run(0);
+  pass(0);
   for (const int ahead : {0, 4, 8, 16, 32, 64}) {
-    for (int pass = 0; pass < 3; ++pass) {
+    for (int trial = 0; trial < 3; ++trial) {
       const auto begun = Clock::now();
-      run(ahead);
+      pass(ahead);
       const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
       if (seconds < fastest) {
         fastest = seconds;
@@ -174,6 +185,19 @@ int GatherFloor::best_ahead() {
     }
   }
   return best;
+}
+
+}  // namespace
+
+double FloorJob::gathered_bytes() const {
+  double bytes = 0;
+  for (const Rows& rows : gathered) bytes += static_cast<double>(rows.row_bytes);
+  return bytes * static_cast<double>(graph.num_edges);
+}
+
+std::unique_ptr<GatherFloor> make_gather_floor(const Context& context, FloorJob job) {
+  if (context.device().kind == DeviceKind::cuda) return make_cuda_floor(context, std::move(job));
+  return std::make_unique<HostFloor>(std::move(job), context.threads());
 }
 
 }  // namespace weft::tool

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/memory.hpp"
+#include "weft/context.hpp"
 #include "weft/graph.hpp"
 
 namespace weft::tool {
@@ -29,17 +29,13 @@ struct FloorJob {
 
 class GatherFloor {
  public:
-  GatherFloor(FloorJob job, int threads);
-  /// One pass; `ahead` edges are prefetched, 0 for none.
-  void run(int ahead);
-  /// The distance that was fastest over a few passes; what `run` should be timed with.
-  int best_ahead();
-
- private:
-  FloorJob job_;
-  int threads_;
-  Buffer<std::byte> out_;
-  std::vector<std::uint32_t> sums_;  // one a task: keeps the loads alive
+  virtual ~GatherFloor() = default;
+  /// One pass, started in the context's stream where there is one.
+  virtual void run() = 0;
 };
+
+/// Of its settings (how far ahead rows are asked for, edges a task) the fastest over a few passes is kept. What the job
+/// points to must be on the context's device, and both must outlive the floor.
+std::unique_ptr<GatherFloor> make_gather_floor(const Context& context, FloorJob job);
 
 }  // namespace weft::tool

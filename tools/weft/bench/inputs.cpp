@@ -1,5 +1,8 @@
 #include "bench/inputs.hpp"
 
+#include <cstring>
+
+#include "bench/cuda/measure.hpp"
 #include "core/dispatch.hpp"
 #include "core/parallel.hpp"
 
@@ -27,6 +30,30 @@ Tensor random_tensor(Shape shape, Dtype dtype, std::uint64_t seed, double low, d
         data[i] = convert<T>(low + (high - low) * unit_random(seed, static_cast<std::uint64_t>(i)));
     });
   });
+  return tensor;
+}
+
+Input::Input(const Context& context, Tensor host) : host_(std::move(host)) {
+  if (context.device().kind != DeviceKind::cpu) moved_ = host_.to(context.device(), context.stream());
+}
+
+ConstTensorView Input::there() const {
+  if (!host_) return {};
+  return moved_ ? moved_.view() : host_.view();
+}
+
+void forget(const Context& context, TensorView tensor) {
+  const std::size_t bytes = static_cast<std::size_t>(tensor.shape.size()) * size_of(tensor.dtype);
+  if (!tensor.given || bytes == 0) return;
+  if (tensor.device.kind == DeviceKind::cpu)
+    std::memset(tensor.mutable_data(), 0xff, bytes);
+  else
+    cuda_poison(tensor.device.index, context.stream(), tensor.mutable_data(), bytes);
+}
+
+Tensor unwritten_tensor(const Context& context, Shape shape, Dtype dtype, std::string_view what) {
+  Tensor tensor = Tensor::empty(shape, dtype, what, context.device(), context.stream());
+  forget(context, tensor);
   return tensor;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "bench/timing.hpp"
 #include "kernels/cpu/target.hpp"
 #include "machine.hpp"
 #include "weft/version.hpp"
@@ -18,7 +19,10 @@ json to_json(const PeerRecord& peer) {
   json out = {{"name", peer.name}, {"version", peer.version}, {"status", peer.status}};
   if (!peer.detail.empty()) out["detail"] = peer.detail;
   if (peer.status == "ok")
-    out.update({{"median_us", peer.median_us}, {"min_us", peer.min_us}, {"speedup", peer.speedup}});
+    out.update({{"median_us", peer.median_us},
+                {"min_us", peer.min_us},
+                {"prepare_us", peer.prepare_us},
+                {"speedup", peer.speedup}});
   return out;
 }
 
@@ -33,6 +37,7 @@ json to_json(const Record& r) {
               {"heads", r.heads},
               {"dtype", name(r.dtype)},
               {"threads", r.threads},
+              {"policy", r.policy},
               {"plan", r.plan},
               {"plan_us", number(r.plan_us)},
               {"verified",
@@ -56,32 +61,60 @@ json to_json(const Record& r) {
   return out;
 }
 
+json device_json(const RunInfo& run) {
+  json out = {{"kind", run.device}, {"cpu", run.cpu_model}, {"threads", run.threads}, {"target", run.target}};
+  if (run.gpu)
+    out["gpu"] = {{"name", run.gpu->name},
+                  {"compute_capability", run.gpu->compute_capability},
+                  {"multiprocessors", run.gpu->multiprocessors},
+                  {"memory_bytes", run.gpu->memory_bytes},
+                  {"l2_bytes", run.gpu->l2_bytes},
+                  {"clock_mhz", run.gpu->clock_mhz},
+                  {"memory_clock_mhz", run.gpu->memory_clock_mhz},
+                  {"driver", run.gpu_driver},
+                  {"driver_cuda", run.gpu->driver},
+                  {"runtime_cuda", run.gpu->runtime},
+                  {"copy_gb_s", number(run.copy_gb_s)}};
+  return out;
+}
+
 }  // namespace
 
-RunInfo this_run(int threads, const std::string& device) {
+const PeerRecord* best_peer(const Record& record) {
+  const PeerRecord* best = nullptr;
+  for (const PeerRecord& peer : record.peers)
+    if (peer.status == "ok" && (best == nullptr || peer.median_us < best->median_us)) best = &peer;
+  return best;
+}
+
+RunInfo this_run(const Context& context) {
   RunInfo run;
   run.version = version();
   run.commit = build_commit();
   run.date = utc_now();
   run.compiler = compiler_text();
-  run.device = device;
+  run.device = to_string(context.device());
   run.cpu_model = this_machine().cpu_model;
   run.target = cpu::cpu_target();
-  run.threads = threads;
+  run.threads = context.threads();
+  for (PeerVersion& peer : peer_versions())
+    if (peer.device == context.device().kind) run.peers.push_back(std::move(peer));
+  if (context.device().kind == DeviceKind::cuda) {
+    run.gpu = gpu_facts(context.device().index);
+    run.gpu_driver = gpu_driver_version();
+    run.copy_gb_s = copy_gb_s(context);
+  }
   return run;
 }
 
 nlohmann::json to_json(const RunInfo& run, const std::vector<Record>& records) {
   json results = json::array();
   for (const Record& record : records) results.push_back(to_json(record));
-  return {{"weft", run.version},
-          {"commit", run.commit},
-          {"date", run.date},
-          {"compiler", run.compiler},
-          {"command", run.command},
-          {"load", run.load},
-          {"device", {{"kind", run.device}, {"cpu", run.cpu_model}, {"threads", run.threads}, {"target", run.target}}},
-          {"results", results}};
+  json peers = json::array();
+  for (const PeerVersion& peer : run.peers) peers.push_back({{"name", peer.name}, {"version", peer.version}});
+  return {{"weft", run.version},        {"commit", run.commit},   {"date", run.date},
+          {"compiler", run.compiler},   {"command", run.command}, {"load", run.load},
+          {"device", device_json(run)}, {"peers", peers},         {"results", results}};
 }
 
 }  // namespace weft::tool

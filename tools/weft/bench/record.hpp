@@ -3,19 +3,24 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/cuda/measure.hpp"
+#include "bench/peers/peer.hpp"
 #include "bench/verify.hpp"
+#include "weft/context.hpp"
 #include "weft/types.hpp"
 
 namespace weft::tool {
 
 struct PeerRecord {
   std::string name, version;
-  std::string status;  // "ok", "wrong", "failed", "not applicable"
-  std::string detail;  // what was wrong or failed
+  std::string status;  // "ok", "wrong", "failed", "unsupported", "not applicable"
+  std::string detail;  // what was wrong, failed or is not supported
   double median_us = 0, min_us = 0, speedup = 0;
+  double prepare_us = 0;  // what it does once a matrix, not counted in its time
 };
 
 struct Record {
@@ -25,6 +30,7 @@ struct Record {
   std::int64_t width = 1, heads = 1;
   Dtype dtype = Dtype::f32;
   int threads = 1;
+  std::string policy;  // as given; empty: the planner's choice
   std::string plan;
   double plan_us = 0;
   Verification verified;
@@ -36,14 +42,21 @@ struct Record {
   bool right() const { return verified.right && repeatable; }
 };
 
+/// The fastest right peer; null where there is none.
+const PeerRecord* best_peer(const Record& record);
+
 /// Where and with what a set of records was measured.
 struct RunInfo {
   std::string version, commit, date, compiler, command;
   std::string device, cpu_model, target;
   int threads = 1;
   double load = 0;  // of the machine when the run began
+  std::optional<GpuFacts> gpu;
+  std::string gpu_driver;          // the kernel module's version
+  double copy_gb_s = 0;            // of the GPU, bytes read and bytes written
+  std::vector<PeerVersion> peers;  // that run on the device
 };
-RunInfo this_run(int threads, const std::string& device);
+RunInfo this_run(const Context& context);
 
 nlohmann::json to_json(const RunInfo& run, const std::vector<Record>& records);
 /// A page that needs nothing else: a table and bars.

@@ -39,7 +39,7 @@ std::string bars_svg(const Record& record) {
   double longest = 0;
   for (const Bar& bar : bars) longest = std::max(longest, bar.us);
   if (longest <= 0) return "";
-  constexpr int label_width = 100, bar_width = 480, line = 22;
+  constexpr int label_width = 120, bar_width = 480, line = 22;
   std::string svg = fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\">", label_width + bar_width + 130,
                                 line * static_cast<int>(bars.size()) + 4);
   for (std::size_t i = 0; i < bars.size(); ++i) {
@@ -95,9 +95,12 @@ std::string to_html(const RunInfo& run, const std::vector<Record>& records) {
       "h2 { font-size: 15px; margin: 1.5em 0 0.3em; }\n"
       "svg text { font: 12px system-ui, sans-serif; }\n"
       "</style>\n</head>\n<body>\n<h1>weft bench</h1>\n";
-  page += fmt::format("<p>weft {} ({}), {}, {} threads, {}, {}<br>{}<br><code>{}</code></p>\n", escaped(run.version),
-                      escaped(run.commit), escaped(run.cpu_model), run.threads, escaped(run.target),
-                      escaped(run.compiler), escaped(run.date), escaped(run.command));
+  const std::string device = run.gpu ? fmt::format("{}, driver {}, CUDA {}, a copy reaches {:.0f} GB/s", run.gpu->name,
+                                                   run.gpu_driver, run.gpu->runtime, run.copy_gb_s)
+                                     : fmt::format("{}, {} threads, {}", run.cpu_model, run.threads, run.target);
+  page +=
+      fmt::format("<p>weft {} ({}), {}, {}<br>{}<br><code>{}</code></p>\n", escaped(run.version), escaped(run.commit),
+                  escaped(device), escaped(run.compiler), escaped(run.date), escaped(run.command));
   page +=
       "<p>Median of single runs, every result checked against a float64 reference in the same run. The gather floor is "
       "the time just to load the indexed rows; a peer's factor is its time over weft's.</p>\n"

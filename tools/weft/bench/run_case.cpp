@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/inputs.hpp"
 #include "bench/timing.hpp"
 
 namespace weft::tool {
@@ -13,32 +14,47 @@ struct Entered {
   std::size_t contestant = 0;  // in the timing
 };
 
+// Its own preparation is timed apart, as weft's plan is: by the clock, until the device is done with it.
+double prepare(Peer& peer, const Context& context) {
+  const std::unique_ptr<Timer> timer = make_wall_timer(context);
+  std::vector<double> times;
+  for (int i = 0; i < 3; ++i) times.push_back(timer->microseconds([&] { peer.prepare(); }));
+  return median_of(std::move(times));
+}
+
 // Peers that gave a right result; the others' records say why they are not timed.
-std::vector<Entered> enter_peers(const Workload& workload, const Sample& sample, Record& record) {
+std::vector<Entered> enter_peers(const Context& context, Workload& workload, const Reference& reference,
+                                 Record& record) {
   std::vector<Entered> entered;
   const std::optional<PeerProblem> problem = workload.for_peers();
-  for (const PeerLibrary& library : peer_libraries()) {
-    record.peers.push_back({library.name, library.version, "not applicable", "", 0, 0, 0});
-    PeerRecord& peer_record = record.peers.back();
+  const OpKind kind = problem ? problem->kind : OpKind::spmm;
+  for (const PeerLibrary& library : peer_libraries(context.device().kind, kind)) {
+    PeerRecord& peer_record = record.peers.emplace_back();
+    peer_record.name = library.name;
+    peer_record.version = library.version;
+    peer_record.status = "not applicable";
     if (!problem) continue;
     try {
       std::unique_ptr<Peer> peer = library.make(*problem);
       if (peer == nullptr) continue;
+      peer_record.prepare_us = prepare(*peer, context);
       peer->run();
-      const Verification verification = workload.verify(sample, peer->result());
+      context.synchronise();
+      ConstTensorView result = workload.result().view();
+      result.data = peer->result();
+      const Verification verification = reference.compare(context, result);
       peer_record.status = verification.right ? "ok" : "wrong";
       peer_record.detail = verification.first_wrong;
       if (verification.right) entered.push_back({std::move(peer), record.peers.size() - 1, 0});
+    } catch (const Error& error) {
+      peer_record.status = error.code() == ErrorCode::unsupported ? "unsupported" : "failed";
+      peer_record.detail = error.what();
     } catch (const std::exception& error) {
       peer_record.status = "failed";
       peer_record.detail = error.what();
     }
   }
   return entered;
-}
-
-std::uint64_t result_fingerprint(const Workload& workload) {
-  return fingerprint(workload.result().view().data, workload.result().bytes());
 }
 
 void describe(Record& record, const Context& context, const Graph& graph, const Setup& setup) {
@@ -53,10 +69,8 @@ void describe(Record& record, const Context& context, const Graph& graph, const 
   record.threads = context.threads();
 }
 
-}  // namespace
-
-Record measure(Context& context, const Graph& graph, const Setup& setup, Workload& workload,
-               const CaseOptions& options) {
+Record measure_against(const Reference& reference, Context& context, const Graph& graph, const Setup& setup,
+                       Workload& workload, const CaseOptions& options) {
   Record record;
   describe(record, context, graph, setup);
   const auto tell = [&](std::string_view what, std::int64_t done, std::int64_t total) {
@@ -67,29 +81,29 @@ Record measure(Context& context, const Graph& graph, const Setup& setup, Workloa
   record.plan_us = workload.plan_us();
 
   tell(label + ": verifying", 0, 0);
+  forget(context, workload.result());
   workload.run();
-  const Sample sample = Sample::of(graph, workload.features_an_edge());
-  record.verified = workload.verify(sample, workload.result().view().data);
+  context.synchronise();
+  record.verified = reference.compare(context, workload.result());
   if (!record.verified.right) return record;
-  const std::uint64_t verified_bits = result_fingerprint(workload);
+  const std::uint64_t verified_bits = fingerprint(context, workload.result());
 
-  GatherFloor floor(workload.floor(), context.threads());
-  const int ahead = floor.best_ahead();
+  const std::unique_ptr<GatherFloor> floor = make_gather_floor(context, workload.floor());
   std::vector<Contestant> contestants;
   contestants.push_back({[&] { workload.run(); }, {}});
-  contestants.push_back({[&] { floor.run(ahead); }, {}});
+  contestants.push_back({[&] { floor->run(); }, {}});
   std::vector<Entered> entered;
-  if (options.peers) entered = enter_peers(workload, sample, record);
+  if (options.peers) entered = enter_peers(context, workload, reference, record);
   for (Entered& e : entered) {
     e.contestant = contestants.size();
     contestants.push_back({[peer = e.peer.get()] { peer->run(); }, {}});
   }
-  TimingOptions timing;
+  TimingOptions timing = timing_for(context.device());
   timing.repeat = options.repeat;
   timing.progress = [&](int done, int total) { tell(label + ": timing", done, total); };
-  time_in_turns(contestants, timing);
+  time_in_turns(*make_timer(context), contestants, timing);
 
-  record.repeatable = result_fingerprint(workload) == verified_bits;
+  record.repeatable = fingerprint(context, workload.result()) == verified_bits;
   if (!record.repeatable) record.verified.first_wrong = "a later run gave other bits than the one that was verified";
   const std::vector<double>& times = contestants[0].microseconds;
   record.repeat = static_cast<int>(times.size());
@@ -111,8 +125,39 @@ Record measure(Context& context, const Graph& graph, const Setup& setup, Workloa
   return record;
 }
 
-Record run_case(Context& context, const Graph& graph, const Setup& setup, const CaseOptions& options) {
-  return measure(context, graph, setup, *make_workload(context, graph, setup), options);
+}  // namespace
+
+Record measure(Context& context, const Graph& graph, const Setup& setup, Workload& workload,
+               const CaseOptions& options) {
+  const Sample sample = Sample::of(graph, workload.features_an_edge());
+  const Reference reference = workload.reference(sample);
+  return measure_against(reference, context, graph, setup, workload, options);
+}
+
+PlacedGraph::PlacedGraph(const Context& context, const Graph& graph)
+    : host(graph.has_edge_ids() ? in_stored_order(graph).graph : graph),
+      there(context.device().kind == DeviceKind::cpu ? host : host.to(context.device(), context.stream())) {}
+
+std::vector<Record> run_cases(Context& context, const PlacedGraph& graph, const Setup& setup,
+                              const std::vector<NamedPolicy>& policies, const CaseOptions& options) {
+  Setup first = setup;
+  if (!policies.empty()) first.policy = policies.front().policy;
+  const std::unique_ptr<Workload> workload = make_workload(context, graph.there, first);
+  const Sample sample = Sample::of(graph.host, workload->features_an_edge());
+  const Reference reference = workload->reference(sample);
+  std::vector<Record> records;
+  for (const NamedPolicy& named : policies) {
+    Setup one = setup;
+    one.policy = named.policy;
+    CaseOptions chosen = options;
+    if (!records.empty()) {
+      workload->plan_again(context, graph.there, one);
+      chosen.peers = false;
+    }
+    records.push_back(measure_against(reference, context, graph.host, one, *workload, chosen));
+    records.back().policy = named.text;
+  }
+  return records;
 }
 
 }  // namespace weft::tool

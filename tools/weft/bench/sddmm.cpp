@@ -1,5 +1,6 @@
 // sddmm (source against destination) as a benchmark workload.
 #include "bench/inputs.hpp"
+#include "bench/reference.hpp"
 #include "bench/workload.hpp"
 #include "kernels/signatures.hpp"
 #include "weft/ops.hpp"
@@ -12,17 +13,17 @@ class SddmmWorkload final : public Workload {
   SddmmWorkload(Context& context, const Graph& graph, const Setup& setup)
       : context_(context), graph_(graph), setup_(setup) {
     const OpDesc& d = setup.desc;
-    lhs_ = random_tensor(shape(graph.num_cols(), d.width), d.dtype, setup.seed, -1, 1, "lhs");
+    lhs_ = Input(context, random_tensor(shape(graph.num_cols(), d.width), d.dtype, setup.seed, -1, 1, "lhs"));
     // Away from 0 on the right, where div divides by it.
-    rhs_ = random_tensor(shape(graph.num_rows(), d.width), d.dtype, setup.seed + 1, 0.5, 1.5, "rhs");
-    out_ = Tensor::zeros(result_shape(), d.dtype, "out");
+    rhs_ = Input(context, random_tensor(shape(graph.num_rows(), d.width), d.dtype, setup.seed + 1, 0.5, 1.5, "rhs"));
+    out_ = unwritten_tensor(context, result_shape(), d.dtype, "out");
     options_ = {setup.sddmm_op, Target::u, Target::v};
     make_plan_for(context, graph, setup);
   }
 
-  void run() override { sddmm(context_, *plan(), graph_, lhs_, rhs_, out_, options_); }
+  void run() override { sddmm(context_, *plan(), graph_, lhs_.there(), rhs_.there(), out_, options_); }
 
-  Verification verify(const Sample& sample, const void* result) const override {
+  Reference reference(const Sample& sample) const override {
     const OpDesc& d = setup_.desc;
     Tensor keep;
     SddmmArgs args;
@@ -30,20 +31,16 @@ class SddmmWorkload final : public Workload {
     args.op = setup_.sddmm_op;
     args.heads = d.heads;
     args.width = d.width;
-    args.lhs = operand(lhs_);
-    args.rhs = operand(sample.by_row(rhs_, keep));
+    args.lhs = operand(lhs_.host());
+    args.rhs = operand(sample.by_row(rhs_.host(), keep));
     const std::int64_t row_size = out_.shape().row_size();
-    Tensor expected = Tensor::empty(Shape(sample.num_edges(), row_size), Dtype::f64, "the reference's result");
-    Tensor absolute = Tensor::zeros(Shape(sample.num_edges(), row_size), Dtype::f64, "the reference's absolute sums");
-    args.out = {expected.view().mutable_data(), Dtype::f64, row_size};
-    reference::sddmm(args, absolute.span<double>().data());
-    const std::int64_t terms = setup_.sddmm_op == SddmmOp::dot ? d.width : 1;
-    return Comparison({expected.span<double>(), absolute.span<double>(), row_size}, result, d.dtype, sample.describe())
-        .run([&](std::int64_t i) { return sample.edge(i); }, [&](std::int64_t) { return sum_factor(terms); },
-             [&](std::int64_t) { return terms; });
+    Reference expected = by_edge_reference(sample, row_size, setup_.sddmm_op == SddmmOp::dot ? d.width : 1);
+    args.out = {expected.values.view().mutable_data(), Dtype::f64, row_size};
+    reference_sddmm(args, expected.absolute.span<double>().data());
+    return expected;
   }
 
-  const Tensor& result() const override { return out_; }
+  Tensor& result() override { return out_; }
   std::int64_t features_an_edge() const override { return setup_.desc.heads * setup_.desc.width; }
   double flops() const override {
     const double per_feature = setup_.sddmm_op == SddmmOp::dot ? 2 : 1;
@@ -53,9 +50,8 @@ class SddmmWorkload final : public Workload {
   FloorJob floor() const override {
     FloorJob job;
     job.graph = graph_.view();
-    job.gathered.push_back(
-        {lhs_.view().data, features_an_edge() * static_cast<std::int64_t>(size_of(setup_.desc.dtype))});
-    job.streamed.push_back({rhs_.view().data, static_cast<std::int64_t>(rhs_.bytes())});
+    job.gathered.push_back({lhs_.data(), features_an_edge() * static_cast<std::int64_t>(size_of(setup_.desc.dtype))});
+    job.streamed.push_back({rhs_.data(), rhs_.bytes()});
     job.written_bytes = out_.bytes();
     return job;
   }
@@ -66,10 +62,10 @@ class SddmmWorkload final : public Workload {
     problem.kind = OpKind::sddmm;
     problem.dtype = setup_.desc.dtype;
     problem.graph = graph_.view();
-    problem.x = lhs_.view().data;
-    problem.y = rhs_.view().data;
+    problem.x = lhs_.data();
+    problem.y = rhs_.data();
     problem.width = setup_.desc.width;
-    problem.threads = context_.threads();
+    problem.on(context_);
     return problem;
   }
 
@@ -88,7 +84,8 @@ class SddmmWorkload final : public Workload {
   const Graph& graph_;
   Setup setup_;
   SddmmOptions options_;
-  Tensor lhs_, rhs_, out_;
+  Input lhs_, rhs_;
+  Tensor out_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // segment_reduce over a graph's rows (one vector an edge) as a benchmark workload. It has no planned
 // form: what is timed is the whole call, planning and the result's allocation included.
 #include "bench/inputs.hpp"
+#include "bench/reference.hpp"
 #include "bench/workload.hpp"
 #include "kernels/signatures.hpp"
 #include "weft/ops.hpp"
@@ -12,37 +13,32 @@ class SegmentWorkload final : public Workload {
  public:
   SegmentWorkload(Context& context, const Graph& graph, const Setup& setup)
       : context_(context), graph_(graph), setup_(setup) {
-    x_ = random_tensor(Shape(graph.num_edges(), row_size()), setup.desc.dtype, setup.seed, -1, 1, "x");
+    x_ = Input(context, random_tensor(Shape(graph.num_edges(), row_size()), setup.desc.dtype, setup.seed, -1, 1, "x"));
   }
 
-  void run() override { out_ = segment_reduce(context_, graph_.offsets(), x_, setup_.desc.reduce); }
+  void run() override { out_ = segment_reduce(context_, graph_.offsets(), x_.there(), setup_.desc.reduce); }
 
-  Verification verify(const Sample& sample, const void* result) const override {
+  Reference reference(const Sample& sample) const override {
     Tensor keep;
     SpmmArgs args;  // a segment is a row whose messages are its edges' own vectors
     args.graph = sample.view();
     args.op = SpmmOp::copy_e;
     args.reduce = setup_.desc.reduce;
     args.width = row_size();
-    args.edge = operand(sample.by_edge(x_, keep));
-    Tensor expected = Tensor::empty(Shape(sample.num_rows(), row_size()), Dtype::f64, "the reference's result");
-    Tensor absolute = Tensor::zeros(Shape(sample.num_rows(), row_size()), Dtype::f64, "the reference's absolute sums");
-    args.out = {expected.view().mutable_data(), Dtype::f64, row_size()};
-    reference::spmm(args, absolute.span<double>().data());
-    return Comparison({expected.span<double>(), absolute.span<double>(), row_size()}, result, setup_.desc.dtype,
-                      sample.describe())
-        .run([&](std::int64_t i) { return sample.row(i); },
-             [&](std::int64_t i) { return sum_factor(sample.degree(i)); },
-             [&](std::int64_t i) { return sample.degree(i); });
+    args.edge = operand(sample.by_edge(x_.host(), keep));
+    Reference expected = by_row_reference(sample, row_size());
+    args.out = {expected.values.view().mutable_data(), Dtype::f64, row_size()};
+    reference_spmm(args, expected.absolute.span<double>().data());
+    return expected;
   }
 
-  const Tensor& result() const override { return out_; }
+  Tensor& result() override { return out_; }
   std::int64_t features_an_edge() const override { return row_size(); }
   double flops() const override { return static_cast<double>(graph_.num_edges()) * static_cast<double>(row_size()); }
   FloorJob floor() const override {
     FloorJob job;
     job.graph = graph_.view();
-    job.streamed.push_back({x_.view().data, static_cast<std::int64_t>(x_.bytes())});
+    job.streamed.push_back({x_.data(), x_.bytes()});
     job.written_bytes = static_cast<std::size_t>(graph_.num_rows() * row_size()) * size_of(setup_.desc.dtype);
     return job;
   }
@@ -53,7 +49,8 @@ class SegmentWorkload final : public Workload {
   Context& context_;
   const Graph& graph_;
   Setup setup_;
-  Tensor x_, out_;
+  Input x_;
+  Tensor out_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // spmm and spmv as benchmark workloads.
 #include "bench/inputs.hpp"
+#include "bench/reference.hpp"
 #include "bench/workload.hpp"
 #include "kernels/signatures.hpp"
 #include "weft/ops.hpp"
@@ -14,24 +15,25 @@ class SpmmWorkload final : public Workload {
     const OpDesc& d = setup.desc;
     if (is_spmv()) setup_.spmm_op = d.weighted ? SpmmOp::u_mul_e : SpmmOp::copy_u;
     const SpmmOp op = setup_.spmm_op;
-    if (uses_node(op)) x_ = random_tensor(node_shape(graph.num_cols()), d.dtype, setup.seed, -1, 1, "x");
+    if (uses_node(op))
+      x_ = Input(context, random_tensor(node_shape(graph.num_cols()), d.dtype, setup.seed, -1, 1, "x"));
     // Around 1, so that dividing by an edge's value is as harmless as multiplying with it.
-    if (uses_edge(op)) edge_ = random_tensor(edge_shape(), d.dtype, setup.seed + 1, 0.5, 1.5, "edge values");
-    out_ = Tensor::zeros(node_shape(graph.num_rows()), d.dtype, "out");
+    if (uses_edge(op))
+      edge_ = Input(context, random_tensor(edge_shape(), d.dtype, setup.seed + 1, 0.5, 1.5, "edge values"));
+    out_ = unwritten_tensor(context, node_shape(graph.num_rows()), d.dtype, "out");
     options_.op = op;
     options_.reduce = d.reduce;
     make_plan_for(context, graph, setup_);
   }
 
   void run() override {
-    const ConstTensorView edge = edge_ ? edge_.view() : TensorView{};
     if (is_spmv())
-      spmv(context_, *plan(), graph_, x_, edge, out_);
+      spmv(context_, *plan(), graph_, x_.there(), edge_.there(), out_);
     else
-      spmm(context_, *plan(), graph_, x_ ? x_.view() : TensorView{}, edge, out_, options_);
+      spmm(context_, *plan(), graph_, x_.there(), edge_.there(), out_, options_);
   }
 
-  Verification verify(const Sample& sample, const void* result) const override {
+  Reference reference(const Sample& sample) const override {
     const OpDesc& d = setup_.desc;
     Tensor keep;
     SpmmArgs args;
@@ -40,20 +42,16 @@ class SpmmWorkload final : public Workload {
     args.reduce = d.reduce;
     args.heads = d.heads;
     args.width = d.width;
-    if (x_) args.x = operand(x_);
-    if (edge_) args.edge = operand(sample.by_edge(edge_, keep));
+    if (x_) args.x = operand(x_.host());
+    if (edge_) args.edge = operand(sample.by_edge(edge_.host(), keep));
     const std::int64_t row_size = d.heads * d.width;
-    Tensor expected = Tensor::empty(Shape(sample.num_rows(), row_size), Dtype::f64, "the reference's result");
-    Tensor absolute = Tensor::zeros(Shape(sample.num_rows(), row_size), Dtype::f64, "the reference's absolute sums");
-    args.out = {expected.view().mutable_data(), Dtype::f64, row_size};
-    reference::spmm(args, absolute.span<double>().data());
-    return Comparison({expected.span<double>(), absolute.span<double>(), row_size}, result, d.dtype, sample.describe())
-        .run([&](std::int64_t i) { return sample.row(i); },
-             [&](std::int64_t i) { return sum_factor(sample.degree(i)); },
-             [&](std::int64_t i) { return sample.degree(i); });
+    Reference expected = by_row_reference(sample, row_size);
+    args.out = {expected.values.view().mutable_data(), Dtype::f64, row_size};
+    reference_spmm(args, expected.absolute.span<double>().data());
+    return expected;
   }
 
-  const Tensor& result() const override { return out_; }
+  Tensor& result() override { return out_; }
   std::int64_t features_an_edge() const override { return setup_.desc.heads * setup_.desc.width; }
   double flops() const override {
     const bool combines = uses_node(setup_.spmm_op) && uses_edge(setup_.spmm_op);
@@ -65,9 +63,9 @@ class SpmmWorkload final : public Workload {
     job.graph = graph_.view();
     const auto row_bytes = features_an_edge() * static_cast<std::int64_t>(size_of(setup_.desc.dtype));
     if (x_)
-      job.gathered.push_back({x_.view().data, row_bytes});
+      job.gathered.push_back({x_.data(), row_bytes});
     else
-      job.streamed.push_back({edge_.view().data, static_cast<std::int64_t>(edge_.bytes())});
+      job.streamed.push_back({edge_.data(), edge_.bytes()});
     job.written_bytes = out_.bytes();
     return job;
   }
@@ -80,10 +78,10 @@ class SpmmWorkload final : public Workload {
     problem.kind = is_spmv() ? OpKind::spmv : OpKind::spmm;
     problem.dtype = d.dtype;
     problem.graph = graph_.view();
-    problem.x = x_.view().data;
-    problem.edge = edge_ ? edge_.view().data : nullptr;
+    problem.x = x_.data();
+    problem.edge = edge_.data();
     problem.width = features_an_edge();
-    problem.threads = context_.threads();
+    problem.on(context_);
     return problem;
   }
 
@@ -106,7 +104,8 @@ class SpmmWorkload final : public Workload {
   const Graph& graph_;
   Setup setup_;
   SpmmOptions options_;
-  Tensor x_, edge_, out_;
+  Input x_, edge_;
+  Tensor out_;
 };
 
 }  // namespace

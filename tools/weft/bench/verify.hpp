@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
+#include "weft/context.hpp"
+#include "weft/tensor.hpp"
 #include "weft/types.hpp"
 
 namespace weft::tool {
@@ -28,11 +31,12 @@ struct Expected {
   std::int64_t row_size = 1;
 };
 
-/// Result row `origin(i)` against expected row i; factor(i) is c for its elements, terms(i) how many they sum.
+/// Result row `origin(i)` against expected row i; factor(i) is c for its elements, terms(i) how many they sum. Of a
+/// result that is `packed` only those rows are there, in order.
 class Comparison {
  public:
-  Comparison(const Expected& expected, const void* result, Dtype dtype, std::string how)
-      : expected_(expected), result_(result), dtype_(dtype), how_(std::move(how)) {}
+  Comparison(const Expected& expected, const void* result, Dtype dtype, std::string how, bool packed = false)
+      : expected_(expected), result_(result), dtype_(dtype), how_(std::move(how)), packed_(packed) {}
 
   template <class Origin, class Factor, class Terms>
   Verification run(Origin&& origin, Factor&& factor, Terms&& terms) {
@@ -51,9 +55,24 @@ class Comparison {
   const void* result_;
   Dtype dtype_;
   std::string how_;
+  bool packed_;
+};
+
+/// What should come out on the sampled rows, computed once for all results that are held against it.
+struct Reference {
+  Tensor values, absolute;                           // f64, a row for every sampled one; no absolute: the values
+  std::function<std::int64_t(std::int64_t)> origin;  // where row i stands in a result
+  std::function<double(std::int64_t)> factor;
+  std::function<std::int64_t(std::int64_t)> terms;
+  std::string how;
+
+  /// A result on any device, contiguous and complete; of one on a GPU no more is fetched than is looked at.
+  Verification compare(const Context& context, ConstTensorView result) const;
 };
 
 /// Of the bytes, order and all: whether a later run gave the very same result.
 std::uint64_t fingerprint(const void* data, std::size_t bytes);
+/// The same of a contiguous tensor on the context's device.
+std::uint64_t fingerprint(const Context& context, ConstTensorView tensor);
 
 }  // namespace weft::tool

@@ -37,9 +37,11 @@ class Workload {
 
   /// One run, into memory that was allocated before.
   virtual void run() = 0;
-  /// A result of this workload's shape against the reference on the sampled rows.
-  virtual Verification verify(const Sample& sample, const void* result) const = 0;
-  virtual const Tensor& result() const = 0;
+  /// What a result of this workload's shape should be on the sampled rows. The sample, of the graph on the host, must
+  /// outlive it.
+  virtual Reference reference(const Sample& sample) const = 0;
+  /// What the last run wrote.
+  virtual Tensor& result() = 0;
   /// Features summed or written an edge: what the reference's work is counted in.
   virtual std::int64_t features_an_edge() const = 0;
   virtual double flops() const = 0;
@@ -50,9 +52,15 @@ class Workload {
   /// None where the operator plans inside its call, as segment_reduce does.
   const std::optional<Plan>& plan() const { return plan_; }
   double plan_us() const { return plan_us_; }
+  /// Another plan for the same inputs, and its time; nothing where there is none.
+  void plan_again(Context& context, const Graph& graph, const Setup& setup) {
+    if (plan_) make_plan_for(context, graph, setup);
+  }
+  /// Plans as a caller with a new graph would: the plan, and workspace where there is too little.
+  void plan_once(Context& context, const Graph& graph, const Setup& setup);
 
  protected:
-  /// Makes the plan (median time of three), and the workspace it needs.
+  /// Makes the plan (median time of three, until the device is done with it), and the workspace it needs.
   void make_plan_for(Context& context, const Graph& graph, const Setup& setup);
 
  private:
@@ -60,7 +68,8 @@ class Workload {
   double plan_us_ = 0;
 };
 
-/// The graph's ids must be in stored order; context and graph must outlive the workload.
+/// The graph's ids must be in stored order, and its arrays on the context's device; context and graph must outlive the
+/// workload.
 std::unique_ptr<Workload> make_workload(Context& context, const Graph& graph, const Setup& setup);
 
 std::unique_ptr<Workload> make_spmm_workload(Context& context, const Graph& graph, const Setup& setup);

@@ -1,0 +1,38 @@
+#include "bench/cuda/measure.hpp"
+#include "core/cuda/check.hpp"
+
+namespace weft::tool {
+namespace {
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+// Attributes newer drivers may no longer tell count as unknown.
+double megahertz(cudaDeviceAttr attribute, int index) {
+  int kilohertz = 0;
+  if (cudaDeviceGetAttribute(&kilohertz, attribute, index) == cudaSuccess) return kilohertz * 1e-3;
+  cudaGetLastError();
+  return 0;
+}
+
+}  // namespace
+
+GpuFacts gpu_facts(int index) {
+  cudaDeviceProp properties{};
+  weft::cuda::check(cudaGetDeviceProperties(&properties, index), "asking for the properties of cuda:{}", index);
+  int driver = 0, runtime = 0;
+  weft::cuda::check(cudaDriverGetVersion(&driver), "asking for the driver's version");
+  weft::cuda::check(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
+  GpuFacts facts;
+  facts.name = properties.name;
+  facts.driver = version_text(driver);
+  facts.runtime = version_text(runtime);
+  facts.compute_capability = properties.major * 10 + properties.minor;
+  facts.multiprocessors = properties.multiProcessorCount;
+  facts.memory_bytes = properties.totalGlobalMem;
+  facts.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+  facts.clock_mhz = megahertz(cudaDevAttrClockRate, index);
+  facts.memory_clock_mhz = megahertz(cudaDevAttrMemoryClockRate, index);
+  return facts;
+}
+
+}  // namespace weft::tool
