@@ -28,7 +28,10 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
           {"pieces", plan.pieces},
           {"prefetch_edges", plan.prefetch_edges},
           {"edges_a_task", plan.edges_a_task},
-          {"ordered", plan.ordered},
+          {"order", name(plan.order)},
+          {"joined", plan.joined},
+          {"whole_row", plan.whole_row},
+          {"finish_pass", plan.finish_pass},
           {"lanes", plan.lanes},
           {"vector", plan.vector},
           {"loads", plan.loads},
@@ -45,14 +48,17 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
 // What a plan decides on a CPU, and on a GPU.
 std::vector<Column> choices_header(bool host) {
   if (host) return {{"assignment", 11, Align::left}, {"prefetch", 8}, {"long rows", 9}, {"pieces", 7}};
-  return {{"edges", 6}, {"order", 7, Align::left}, {"lanes", 5}, {"vector", 6}, {"loads", 5}};
+  return {
+      {"edges", 6}, {"order", 16, Align::left}, {"of a", 5, Align::left}, {"passes", 6}, {"lanes", 5}, {"vector", 6},
+      {"loads", 5}};
 }
 std::vector<std::string> choices(const Plan& plan, bool host) {
   if (host)
     return {std::string(name(plan.assignment)), fmt::format("{}", plan.prefetch_edges), grouped(plan.long_rows),
             grouped(plan.pieces)};
-  return {grouped(plan.edges_a_task), plan.ordered ? "columns" : "none", fmt::format("{}", plan.lanes),
-          fmt::format("{}", plan.vector), fmt::format("{}", plan.loads)};
+  return {grouped(plan.edges_a_task),   std::string(name(plan.order)), plan.joined ? "block" : "group",
+          plan.finish_pass ? "2" : "1", fmt::format("{}", plan.lanes), fmt::format("{}", plan.vector),
+          fmt::format("{}", plan.loads)};
 }
 
 void print(const GraphFile& file, const OpDesc& desc, Device device, const PlanReport& report) {
