@@ -155,10 +155,14 @@ Plan chosen(PlanReport report) {
   fail(ErrorCode::internal, "the planner chose nothing among {} candidates", report.candidates.size());
 }
 
-PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
+void check_on_device(const Context& context, const Graph& graph) {
   WEFT_CHECK(graph.device() == context.device(), invalid_argument,
              "the graph is on {}, but the context runs on {}: copy the graph with to(context.device())",
              to_string(graph.device()), to_string(context.device()));
+}
+
+PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
+  check_on_device(context, graph);
   return explain_view(context, graph.view(), graph.identity(), desc, policy);
 }
 

@@ -11,6 +11,8 @@ inline constexpr std::int64_t max_edges_a_task = 1 << 16;
 
 PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy = {});
+/// An Error unless the graph is where the context runs.
+void check_on_device(const Context& context, const Graph& graph);
 /// The plan a report settled on.
 Plan chosen(PlanReport report);
 
