@@ -49,6 +49,10 @@ class Graph {
   /// k. Duplicates and self-loops stay. Edges are stored by destination, then source, then id.
   static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources, std::span<const NodeId> destinations,
                         std::span<const NodeId> sources);
+  /// The same from i32 tensors [E], on a GPU or not; the graph is built where they are, and done on return. `stream`
+  /// (null: the default one) orders the work with what wrote the tensors.
+  static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources, ConstTensorView destinations,
+                        ConstTensorView sources, CUstream_st* stream);
   /// From compressed rows, copied as they are: edge k is the k-th stored one.
   static Graph from_csr(std::int64_t num_destinations, std::int64_t num_sources, std::span<const EdgeId> offsets,
                         std::span<const NodeId> cols);
@@ -75,11 +79,11 @@ class Graph {
   std::span<const EdgeId> edge_ids() const;
   bool has_edge_ids() const { return !edge_ids().empty(); }
 
-  /// The same edges, reversed, with the same ids; built on first use and kept, and its own transpose
-  /// is this graph again.
+  /// The same edges, reversed, with the same ids; built on first use, where the graph is, and kept, and its own
+  /// transpose is this graph again.
   Graph transpose() const;
-  /// In-degree of every destination.
-  Tensor degrees(Dtype dtype = Dtype::i64) const;
+  /// In-degree of every destination, on the graph's device; there, in the order of `stream`.
+  Tensor degrees(Dtype dtype = Dtype::i64, CUstream_st* stream = nullptr) const;
   DegreeStats degree_stats() const;
 
   GraphView view() const;
@@ -148,9 +152,11 @@ Tensor carry_values(const EdgeOrigin& origin, ConstTensorView values, Duplicates
 Derived in_stored_order(const Graph& graph);
 
 /// One weight an edge, by id: 1 / sqrt(deg(v) * deg_out(u)) over the weighted or plain degrees. A
-/// node of degree 0 gives 0. Self-loops are the caller's to add.
-Tensor gcn_weights(const Graph& graph, ConstTensorView values = {}, Dtype dtype = Dtype::f32);
+/// node of degree 0 gives 0. Self-loops are the caller's to add. Of a graph on a GPU the weights are there too, in the
+/// order of `stream`; weighted degrees are the host's to compute.
+Tensor gcn_weights(const Graph& graph, ConstTensorView values = {}, Dtype dtype = Dtype::f32,
+                   CUstream_st* stream = nullptr);
 /// 1 / deg(v) for every edge that arrives at v.
-Tensor mean_weights(const Graph& graph, Dtype dtype = Dtype::f32);
+Tensor mean_weights(const Graph& graph, Dtype dtype = Dtype::f32, CUstream_st* stream = nullptr);
 
 }  // namespace weft

@@ -125,9 +125,15 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
 
 // ---- Segments --------------------------------------------------------------------------------
 
-/// Rows offsets[i] ... offsets[i + 1] - 1 of x reduced to row i.
+/// Rows offsets[i] ... offsets[i + 1] - 1 of x reduced to row i. Under a context on a GPU the offsets are copied there.
 Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce);
 Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
                                ConstTensorView out_grad, Reduce reduce);
+/// The same with offsets (i64) where the context runs. On a GPU checking them waits for the device; offsets that are
+/// `trusted` must run from 0 to the rows of x and never fall.
+Tensor segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView x, Reduce reduce,
+                      Validate validate = Validate::full);
+Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
+                               Reduce reduce, Validate validate = Validate::full);
 
 }  // namespace weft

@@ -55,7 +55,8 @@ struct Policy {
   // On a GPU:
   std::int64_t edges_a_group = 0;  // of threads; 0: the planner's
   std::optional<WorkOrder> order;
-  std::optional<bool> joined;  // whether a block's groups unite the rows between them
+  std::optional<bool> joined;   // whether a block's groups unite the rows between them
+  std::int64_t whole_row = -1;  // joined: rows of up to so many edges are not cut by tasks; -1: the planner's
 };
 /// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU, "edges=128,order=columns,join=no" on a
 /// GPU; an unknown key is an Error listing them.

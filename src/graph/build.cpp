@@ -10,9 +10,7 @@
 namespace weft {
 namespace {
 
-void check_ends(std::string_view argument, std::string_view bound_name, std::span<const NodeId> ids, std::int64_t bound,
-                std::int64_t k) {
-  const NodeId id = ids[static_cast<std::size_t>(k)];
+void check_end(std::string_view argument, std::string_view bound_name, NodeId id, std::int64_t bound, std::int64_t k) {
   WEFT_CHECK(id >= 0 && id < bound, invalid_graph, "{}[{}] is {}: expected a node id from 0 to {} ({} is {})", argument,
              k, id, bound - 1, bound_name, bound);
 }
@@ -75,6 +73,20 @@ void check_node_count(std::int64_t count, std::string_view argument) {
              argument, count, limit);
 }
 
+void check_coo_sizes(std::int64_t num_destinations, std::int64_t num_sources, std::size_t destinations,
+                     std::size_t sources) {
+  check_node_count(num_destinations, "num_destinations");
+  check_node_count(num_sources, "num_sources");
+  WEFT_CHECK(destinations == sources, invalid_argument,
+             "destinations has {} entries and sources has {}: expected one of each for every edge", destinations,
+             sources);
+}
+
+void check_edge_ends(const GraphView& list, std::int64_t k, NodeId destination, NodeId source) {
+  check_end("destinations", "num_destinations", destination, list.num_rows, k);
+  check_end("sources", "num_sources", source, list.num_cols, k);
+}
+
 bool in_sequence(std::span<const EdgeId> edge_ids) {
   const auto count = static_cast<std::int64_t>(edge_ids.size());
   return find_first(count, [ids = edge_ids.data()](std::int64_t k) { return ids[k] != k; }) == count;
@@ -82,21 +94,16 @@ bool in_sequence(std::span<const EdgeId> edge_ids) {
 
 Graph Graph::from_coo(std::int64_t num_destinations, std::int64_t num_sources, std::span<const NodeId> destinations,
                       std::span<const NodeId> sources) {
-  check_node_count(num_destinations, "num_destinations");
-  check_node_count(num_sources, "num_sources");
-  WEFT_CHECK(destinations.size() == sources.size(), invalid_argument,
-             "destinations has {} entries and sources has {}: expected one of each for every edge", destinations.size(),
-             sources.size());
+  check_coo_sizes(num_destinations, num_sources, destinations.size(), sources.size());
   const auto count = static_cast<std::int64_t>(sources.size());
   const std::int64_t wrong = find_first(
       count, [row = destinations.data(), col = sources.data(), rows = static_cast<std::uint32_t>(num_destinations),
               cols = static_cast<std::uint32_t>(num_sources)](std::int64_t k) {
         return (static_cast<std::uint32_t>(row[k]) >= rows) | (static_cast<std::uint32_t>(col[k]) >= cols);
       });
-  if (wrong < count) {
-    check_ends("destinations", "num_destinations", destinations, num_destinations, wrong);
-    check_ends("sources", "num_sources", sources, num_sources, wrong);
-  }
+  if (wrong < count)
+    check_edge_ends({num_destinations, num_sources, count}, wrong, destinations[static_cast<std::size_t>(wrong)],
+                    sources[static_cast<std::size_t>(wrong)]);
   if (in_stored_order(destinations, sources)) {
     EdgeArrays arrays;
     arrays.offsets = offsets_of_sorted(num_destinations, destinations);

@@ -5,8 +5,10 @@
 #include <mutex>
 
 #include "core/check.hpp"
+#include "core/device.hpp"
 #include "core/dispatch.hpp"
 #include "core/memory.hpp"
+#include "graph/cuda/edges.hpp"
 #include "graph/scan.hpp"
 #include "weft/graph.hpp"
 
@@ -20,6 +22,26 @@ std::int64_t largest_count(Dtype dtype) {
     case Dtype::i32: return std::numeric_limits<std::int32_t>::max();
     default: return std::numeric_limits<std::int64_t>::max();
   }
+}
+
+[[noreturn]] void fail_limit(Dtype dtype, std::int64_t limit, std::int64_t row, std::int64_t degree) {
+  fail(ErrorCode::invalid_argument, "dtype {} holds counts up to {}, but row {} has degree {}: ask for f32 or i64",
+       name(dtype), limit, row, degree);
+}
+
+Tensor degrees_on_device(const GraphView& view, Device device, Dtype dtype, CUstream_st* stream) {
+  const std::int64_t limit = largest_count(dtype);
+  if (limit < view.num_edges) {
+    const std::int64_t row = cuda::first_degree_over(device, stream, view.offsets, view.num_rows, limit);
+    if (row < view.num_rows) {
+      EdgeId ends[2];
+      copy_bytes(Device{}, ends, device, view.offsets + row, sizeof(ends), stream);
+      fail_limit(dtype, limit, row, ends[1] - ends[0]);
+    }
+  }
+  Tensor result = Tensor::empty(Shape(view.num_rows), dtype, "degrees of a graph", device, stream);
+  cuda::write_degrees(device, stream, view.offsets, view.num_rows, dtype, result.view().mutable_data());
+  return result;
 }
 
 // Integers only, so that the order in which threads add theirs does not show.
@@ -44,14 +66,13 @@ struct Totals {
 
 }  // namespace
 
-Tensor Graph::degrees(Dtype dtype) const {
+Tensor Graph::degrees(Dtype dtype, CUstream_st* stream) const {
+  if (device().kind != DeviceKind::cpu) return degrees_on_device(view(), device(), dtype, stream);
   const std::int64_t rows = num_rows();
   const EdgeId* offset = offsets().data();
   const std::int64_t limit = largest_count(dtype);
   const std::int64_t row = find_first(rows, [=](std::int64_t v) { return offset[v + 1] - offset[v] > limit; });
-  if (row < rows)
-    fail(ErrorCode::invalid_argument, "dtype {} holds counts up to {}, but row {} has degree {}: ask for f32 or i64",
-         name(dtype), limit, row, offset[row + 1] - offset[row]);
+  if (row < rows) fail_limit(dtype, limit, row, offset[row + 1] - offset[row]);
   Tensor result = Tensor::empty(Shape(rows), dtype, "degrees of a graph");
   with_any_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

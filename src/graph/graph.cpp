@@ -26,7 +26,8 @@ const Graph::Impl& Graph::Impl::on_host() const {
 }
 
 std::size_t Graph::Impl::bytes() const {
-  return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows.size() * sizeof(NodeId);
+  const std::size_t rows_held = device_rows != nullptr ? cols.size() : rows.size();
+  return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows_held * sizeof(NodeId);
 }
 
 const Graph::Impl& Graph::Impl::of(const Graph& graph) {
@@ -93,7 +94,7 @@ std::span<const NodeId> Graph::rows() const {
 
 GraphView Graph::view_with_rows() const {
   GraphView result = view();
-  if (result.rows == nullptr) result.rows = rows().data();
+  if (result.rows == nullptr && device().kind == DeviceKind::cpu) result.rows = rows().data();
   return result;
 }
 
@@ -102,9 +103,13 @@ Graph Graph::transpose() const {
   Impl::Pair& pair = *impl.pair;
   if (&impl == &pair.reversed) return Graph(std::shared_ptr<const Impl>(impl_, &pair.given));
   const std::lock_guard guard(pair.lock);
+  if (!pair.reversed_built && pair.given.device.kind != DeviceKind::cpu) {
+    pair.reverse_on_device();
+    pair.reversed_built = true;
+  }
   if (!pair.reversed_built) {
     const auto kept = or_out_of_memory("the transpose of a graph", [&] {
-      return std::make_shared<const EdgeArrays>(reverse_edges(pair.given.on_host().view()));
+      return std::make_shared<const EdgeArrays>(reverse_edges(pair.given.view()));
     });
     Impl& half = pair.reversed;
     half.num_rows = pair.given.num_cols;

@@ -9,6 +9,7 @@
 
 #include "core/memory.hpp"
 #include "graph/counting_sort.hpp"
+#include "graph/cuda/edges.hpp"
 #include "weft/graph.hpp"
 
 namespace weft {
@@ -22,6 +23,7 @@ struct Graph::Impl {
   std::span<const EdgeId> edge_ids;
   std::shared_ptr<const void> keeper;   // of the three arrays
   Device device;                        // where they are
+  CUstream_st* stream = nullptr;        // that they were made in, on a device
   Buffer<NodeId> rows;                  // built on demand
   const NodeId* device_rows = nullptr;  // of a graph on a device: always there
   bool rows_built = false;
@@ -39,8 +41,13 @@ struct Graph::Impl {
   /// Never the same twice, where an address would come back with the next graph.
   static std::uint64_t next_identity();
 
-  /// Fills `to` with copies of the arrays of `from` on a device.
-  static void copy_half(Impl& to, const Impl& from, std::span<const NodeId> rows, Device device, CUstream_st* stream);
+  /// Takes over arrays on a device.
+  void hold(std::int64_t num_rows, std::int64_t num_cols, std::int64_t num_edges, cuda::EdgeBuffers arrays,
+            Device device, CUstream_st* stream);
+  /// Finds longest_row and empty_rows of a half on a device; waits for the answer.
+  void look_at_rows();
+  /// Becomes a copy of `from` on a device.
+  void copy(const Impl& from, Device device, CUstream_st* stream);
 
   /// The half `graph` shows; one without nodes for a Graph that was moved from.
   static const Impl& of(const Graph& graph);
@@ -52,6 +59,9 @@ struct Graph::Impl::Pair {
   std::mutex lock;  // over everything built on demand in both halves
   bool reversed_built = false;
   Impl given, reversed;
+
+  /// Builds the reversed half of a graph on a device, there.
+  void reverse_on_device();
 };
 
 /// A graph over arrays built inside weft, taken to be right.
@@ -65,6 +75,12 @@ void validate(const GraphView& graph, EdgeIdCheck ids);
 
 /// Whether the ids are 0, 1, 2, ... and so can be left out.
 bool in_sequence(std::span<const EdgeId> edge_ids);
+
+/// An Error unless node counts fit a node id and there are as many destinations as sources.
+void check_coo_sizes(std::int64_t num_destinations, std::int64_t num_sources, std::size_t destinations,
+                     std::size_t sources);
+/// An Error that names the end of edge k of a list that is out of range.
+void check_edge_ends(const GraphView& list, std::int64_t k, NodeId destination, NodeId source);
 
 /// An Error unless the count fits the 32 bits of a node id.
 void check_node_count(std::int64_t count, std::string_view argument);

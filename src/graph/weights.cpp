@@ -5,6 +5,7 @@
 
 #include "core/dispatch.hpp"
 #include "core/memory.hpp"
+#include "graph/cuda/edges.hpp"
 #include "graph/scan.hpp"
 #include "graph/values.hpp"
 #include "weft/graph.hpp"
@@ -67,10 +68,25 @@ void check_weight_dtype(Dtype dtype) {
   WEFT_CHECK(is_floating(dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(dtype));
 }
 
+/// The same for a graph on a device, where write(view, out) puts its kernels into the stream.
+template <class Write>
+Tensor weights_on_device(const Graph& graph, Dtype dtype, CUstream_st* stream, const Write& write) {
+  Tensor result = Tensor::empty(Shape(graph.num_edges()), dtype, "weights of a graph's edges", graph.device(), stream);
+  write(graph.device(), stream, graph.view(), dtype, result.view().mutable_data());
+  return result;
+}
+
 }  // namespace
 
-Tensor gcn_weights(const Graph& graph, ConstTensorView values, Dtype dtype) {
+Tensor gcn_weights(const Graph& graph, ConstTensorView values, Dtype dtype, CUstream_st* stream) {
   check_weight_dtype(dtype);
+  if (graph.device().kind != DeviceKind::cpu) {
+    WEFT_CHECK(!values.given, unsupported,
+               "values is given, but the graph is on {}: weighted degrees are computed on the host; copy the graph "
+               "with to(Device{{}}) first",
+               to_string(graph.device()));
+    return weights_on_device(graph, dtype, stream, cuda::write_gcn_weights);
+  }
   const GraphView view = graph.host_view();
   if (!values) {
     const Buffer<EdgeId> out = column_counts(view);
@@ -101,8 +117,9 @@ Tensor gcn_weights(const Graph& graph, ConstTensorView values, Dtype dtype) {
   });
 }
 
-Tensor mean_weights(const Graph& graph, Dtype dtype) {
+Tensor mean_weights(const Graph& graph, Dtype dtype, CUstream_st* stream) {
   check_weight_dtype(dtype);
+  if (graph.device().kind != DeviceKind::cpu) return weights_on_device(graph, dtype, stream, cuda::write_mean_weights);
   const GraphView view = graph.host_view();
   return edge_weights(view, dtype, [&](NodeId row, NodeId, EdgeId) {
     return 1.0 / static_cast<double>(view.offsets[row + 1] - view.offsets[row]);

@@ -1,11 +1,24 @@
 #include "ops/elementwise.hpp"
 
 #include "core/parallel.hpp"
+#include "kernels/cuda/elementwise/elementwise.hpp"
 
 namespace weft {
 namespace {
 
 constexpr std::int64_t grain = 1 << 14;  // elements a task at least
+
+bool on_cuda(const Context& context) { return context.device().kind == DeviceKind::cuda; }
+
+/// out = a op b, or a * factor without b.
+void combine_on_cuda(const Context& context, ConstTensorView a, ConstTensorView b, cuda::Combine op, double factor,
+                     TensorView out) {
+  const Features features = Features::of(out.shape);
+  const cuda::CombineArgs args{
+      out.shape.rows, features.heads, features.width, operand(a, features), operand(b, features), op,
+      factor,         result(out)};
+  cuda::combine(args, context.device(), context.stream());
+}
 
 template <class F>
 void for_rows(const Context& context, const Shape& shape, F&& body) {
@@ -22,7 +35,8 @@ std::pair<std::int64_t, std::int64_t> source(std::int64_t at, std::int64_t size,
 }
 
 template <class F>
-void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, F&& f) {
+void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, cuda::Combine op, F&& f) {
+  if (on_cuda(context)) return combine_on_cuda(context, a, b, op, 1, a);
   const Features features = Features::of(a.shape());
   const Operand other = operand(b, features);
   with_floating(a.dtype(), "a", [&](auto a_tag) {
@@ -47,6 +61,7 @@ void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, F&& 
 }  // namespace
 
 void scale_in_place(const Context& context, Tensor& tensor, double factor) {
+  if (on_cuda(context)) return combine_on_cuda(context, tensor, {}, cuda::Combine::multiply, factor, tensor);
   with_floating(tensor.dtype(), "tensor", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
@@ -60,7 +75,11 @@ void scale_in_place(const Context& context, Tensor& tensor, double factor) {
 }
 
 Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale) {
-  Tensor out = Tensor::empty(x.shape, accumulator(x.dtype), "a widened copy");
+  Tensor out = Tensor::empty(x.shape, accumulator(x.dtype), "a widened copy", context.device(), context.stream());
+  if (on_cuda(context)) {
+    combine_on_cuda(context, x, scale, cuda::Combine::multiply, 1, out);
+    return out;
+  }
   with_floating(x.dtype, "x", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
@@ -76,8 +95,14 @@ Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale)
 }
 
 Tensor reduce_to(const Context& context, ConstTensorView x, Features features, Dtype dtype) {
-  Tensor out = Tensor::empty(features.with_rows(x.shape.rows), dtype, "a gradient");
+  Tensor out = Tensor::empty(features.with_rows(x.shape.rows), dtype, "a gradient", context.device(), context.stream());
   const Features from = Features::of(x.shape);
+  if (on_cuda(context)) {
+    const cuda::ReduceToArgs args{x.shape.rows,   from.heads,       from.width, features.heads,
+                                  features.width, operand(x, from), result(out)};
+    cuda::reduce_to(args, context.device(), context.stream());
+    return out;
+  }
   with_floating(x.dtype, "x", [&](auto in_tag) {
     with_floating(dtype, "gradient", [&](auto out_tag) {
       using In = typename decltype(in_tag)::type;
@@ -110,10 +135,32 @@ ConstTensorView head_of(ConstTensorView x, std::int64_t head) {
 }
 
 void multiply_in_place(const Context& context, Tensor& a, ConstTensorView b) {
-  combine_in_place(context, a, b, [](auto x, auto y) { return x * y; });
+  combine_in_place(context, a, b, cuda::Combine::multiply, [](auto x, auto y) { return x * y; });
 }
 void divide_in_place(const Context& context, Tensor& a, ConstTensorView b) {
-  combine_in_place(context, a, b, [](auto x, auto y) { return x / y; });
+  combine_in_place(context, a, b, cuda::Combine::divide, [](auto x, auto y) { return x / y; });
+}
+void add_in_place(const Context& context, Tensor& a, ConstTensorView b) {
+  combine_in_place(context, a, b, cuda::Combine::add, [](auto x, auto y) { return x + y; });
+}
+
+Tensor row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, Dtype dtype) {
+  Tensor out = Tensor::empty(Shape(graph.num_rows()), dtype, "degree norms", context.device(), context.stream());
+  const GraphView view = graph.view();
+  if (on_cuda(context)) {
+    cuda::row_norms({view.offsets, view.num_rows, mean, operand(scale), result(out)}, context.device(),
+                    context.stream());
+    return out;
+  }
+  with_floating(dtype, "scale", [&](auto tag) {
+    using Acc = AccumulatorOf<typename decltype(tag)::type>;
+    Acc* to = out.view().as<Acc>();
+    for (std::int64_t v = 0; v < view.num_rows; ++v) {
+      const auto degree = static_cast<Acc>(view.offsets[v + 1] - view.offsets[v]);
+      to[v] = (scale.given ? scale.as<Acc>()[v] : Acc{1}) / (mean && degree > 0 ? degree : Acc{1});
+    }
+  });
+  return out;
 }
 
 }  // namespace weft

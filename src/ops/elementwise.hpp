@@ -1,4 +1,4 @@
-// Small dense helpers of the backward passes.
+// Small dense helpers of the backward passes, on the context's device.
 #pragma once
 
 #include "ops/operands.hpp"
@@ -14,8 +14,11 @@ Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale 
 Tensor reduce_to(const Context& context, ConstTensorView x, Features features, Dtype dtype);
 /// One head of [n, H, F] as [n, F].
 ConstTensorView head_of(ConstTensorView x, std::int64_t head);
-/// a *= b and a /= b, row by row, b's missing dimensions broadcast.
+/// a *= b, a /= b and a += b, row by row, b's missing dimensions broadcast.
 void multiply_in_place(const Context& context, Tensor& a, ConstTensorView b);
 void divide_in_place(const Context& context, Tensor& a, ConstTensorView b);
+void add_in_place(const Context& context, Tensor& a, ConstTensorView b);
+/// One value a destination, f32 or f64: scale[v], or 1, over v's number of edges where `mean` says so.
+Tensor row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, Dtype dtype);
 
 }  // namespace weft

@@ -69,14 +69,9 @@ Tensor gradient(Problem& p) {
   if (p.op == SddmmOp::dot && p.own.target != Target::e && p.other.target != Target::e) {
     if (p.own.target == p.other.target) {  // the other operand is the node's own: it stands outside the sum
       Tensor sums = gather_edges(p, p.grad, p.own.target);
-      Tensor wide = widened(p.context, spelled(p.other.tensor));
-      Tensor full =
-          Tensor::zeros(Shape(wide.shape().rows, p.features.heads, p.features.width), wide.dtype(), "a gradient");
-      with_floating(full.dtype(), "gradient", [&](auto tag) {
-        using Acc = AccumulatorOf<typename decltype(tag)::type>;
-        for (Acc& value : full.span<Acc>()) value = 1;
-      });
-      multiply_in_place(p.context, full, wide);
+      const ConstTensorView other = spelled(p.other.tensor);
+      const Features all{p.features.heads, p.features.width, 3};
+      Tensor full = reduce_to(p.context, other, all, accumulator(other.dtype));
       multiply_in_place(p.context, full, sums);
       return reduce_to(p.context, full, wanted, dtype);
     }
@@ -94,7 +89,6 @@ Tensor gradient(Problem& p) {
 
 SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
                               ConstTensorView out_grad, const SddmmOptions& options) {
-  check_cpu(context, "sddmm_backward");
   const SddmmShape shape = resolve(context, graph, lhs, rhs, options);
   check_tensor(context, out_grad, "out_grad", graph.num_edges(), "edge", shape.out);
   check_dtype(out_grad, "out_grad", shape.desc.dtype, "as the operands have");

@@ -1,4 +1,11 @@
+// Segments: the rows of x as edges without sources, stored in the order of their ids, so that every reduction and
+// every gradient of one is that of spmm's copy_e.
+#include "core/device.hpp"
 #include "core/parallel.hpp"
+#include "graph/cuda/edges.hpp"
+#include "graph/graph_impl.hpp"
+#include "kernels/cuda/elementwise/elementwise.hpp"
+#include "kernels/extremum_backward.hpp"
 #include "ops/operands.hpp"
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
@@ -6,28 +13,97 @@
 namespace weft {
 namespace {
 
-void check_segments(const Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce) {
-  check_enum(reduce, Reduce::min, "reduce");
-  WEFT_CHECK(!offsets.empty(), invalid_argument, "offsets is empty: expected one entry more than there are segments");
-  WEFT_CHECK(offsets.front() == 0, invalid_argument, "offsets[0] is {}: expected 0", offsets.front());
-  for (std::size_t i = 1; i < offsets.size(); ++i)
-    WEFT_CHECK(offsets[i] >= offsets[i - 1], invalid_argument,
-               "offsets[{}] is {}, less than offsets[{}] = {}: they must not fall", i, offsets[i], i - 1,
-               offsets[i - 1]);
-  check_tensor(context, x, "x", offsets.back(), "entry of the last offset");
-}
-
-// The rows of x as edges without sources.
-GraphView view_of(std::span<const EdgeId> offsets) {
+/// Where segments begin, as kernels read it; on a GPU with memory of its own for what the caller did not give.
+struct Segments {
   GraphView view;
-  view.num_rows = static_cast<std::int64_t>(offsets.size()) - 1;
-  view.num_edges = offsets.back();
-  view.offsets = offsets.data();
-  return view;
+  DeviceBuffer offsets, rows;
+};
+
+void check_start(EdgeId first) { WEFT_CHECK(first == 0, invalid_argument, "offsets[0] is {}: expected 0", first); }
+[[noreturn]] void fail_fall(std::int64_t i, EdgeId before, EdgeId at) {
+  fail(ErrorCode::invalid_argument, "offsets[{}] is {}, less than offsets[{}] = {}: they must not fall", i, at, i - 1,
+       before);
+}
+void check_count(std::int64_t entries) {
+  WEFT_CHECK(entries > 0, invalid_argument, "offsets is empty: expected one entry more than there are segments");
 }
 
+/// Adds the row of every entry, which kernels on a GPU want.
+Segments with_rows(const Context& context, Segments segments) {
+  GraphView& view = segments.view;
+  check_node_count(view.num_rows, "the number of segments");
+  segments.rows = DeviceBuffer(context.device(), context.stream(),
+                               static_cast<std::size_t>(view.num_edges) * sizeof(NodeId), "the segments of entries");
+  auto* rows = reinterpret_cast<NodeId*>(segments.rows.data());
+  cuda::expand_rows(context.device(), context.stream(), view, rows);
+  view.rows = rows;
+  return segments;
+}
+
+Segments segments_of(const Context& context, std::span<const EdgeId> offsets, ConstTensorView x) {
+  check_count(static_cast<std::int64_t>(offsets.size()));
+  check_start(offsets.front());
+  for (std::size_t i = 1; i < offsets.size(); ++i)
+    if (offsets[i] < offsets[i - 1]) fail_fall(static_cast<std::int64_t>(i), offsets[i - 1], offsets[i]);
+  check_tensor(context, x, "x", offsets.back(), "entry of the last offset");
+  Segments segments;
+  segments.view.num_rows = static_cast<std::int64_t>(offsets.size()) - 1;
+  segments.view.num_edges = offsets.back();
+  segments.view.offsets = offsets.data();
+  if (context.device().kind == DeviceKind::cpu) return segments;
+  segments.offsets = DeviceBuffer(context.device(), context.stream(), offsets.size_bytes(), "the offsets of segments");
+  copy_bytes(context.device(), segments.offsets.data(), Device{}, offsets.data(), offsets.size_bytes(),
+             context.stream());
+  segments.view.offsets = reinterpret_cast<const EdgeId*>(segments.offsets.data());
+  return with_rows(context, std::move(segments));
+}
+
+/// Offsets on a GPU are looked at there, which waits for them, unless the caller vouches for them.
+Segments segments_of(const Context& context, ConstTensorView offsets, ConstTensorView x, Validate validate) {
+  WEFT_CHECK(offsets.given, invalid_argument, "offsets is missing: expected where every segment begins, and the end");
+  WEFT_CHECK(offsets.dtype == Dtype::i64, invalid_argument, "offsets has dtype {}: expected i64", name(offsets.dtype));
+  WEFT_CHECK(offsets.device == context.device(), invalid_argument, "offsets is on {}, but the context runs on {}",
+             to_string(offsets.device), to_string(context.device()));
+  WEFT_CHECK(offsets.shape.rows >= 0 && offsets.shape.row_size() == 1 && offsets.ld == 1, invalid_argument,
+             "offsets has shape {} and leading dimension {}: expected one dimension, its entries side by side",
+             to_string(offsets.shape), offsets.ld);
+  check_count(offsets.shape.rows);
+  const EdgeId* data = offsets.as<EdgeId>();
+  WEFT_CHECK(data != nullptr, invalid_argument, "offsets has no memory (null data)");
+  const Device device = context.device();
+  if (device.kind == DeviceKind::cpu)
+    return segments_of(context, std::span(data, static_cast<std::size_t>(offsets.shape.rows)), x);
+  Segments segments;
+  segments.view.num_rows = offsets.shape.rows - 1;
+  segments.view.num_edges = x.shape.rows;
+  segments.view.offsets = data;
+  if (validate == Validate::full) {
+    const auto read = [&](std::int64_t first, std::span<EdgeId> to) {
+      copy_bytes(Device{}, to.data(), device, data + first, to.size_bytes(), context.stream());
+    };
+    EdgeId ends[2];
+    read(0, {ends, 1});
+    check_start(ends[0]);
+    const std::int64_t falls = cuda::first_fall(device, context.stream(), data, segments.view.num_rows);
+    if (falls < segments.view.num_rows) {
+      read(falls, ends);
+      fail_fall(falls + 1, ends[0], ends[1]);
+    }
+    read(segments.view.num_rows, {ends, 1});
+    check_tensor(context, x, "x", ends[0], "entry of the last offset");
+  }
+  const std::int64_t entries = segments.view.num_rows > 0 ? std::max<std::int64_t>(x.shape.rows, 0) : 0;
+  check_tensor(context, x, "x", entries, "entry of the last offset");
+  return with_rows(context, std::move(segments));
+}
+
+/// To a GPU's planner segments are an spmm whose tasks have no columns to be ordered by.
 Plan plan_for(const Context& context, const GraphView& view, ConstTensorView x, Reduce reduce) {
-  return chosen(explain_view(context, view, 0, {OpKind::segment, x.dtype, x.shape.heads, x.shape.width, reduce, true}));
+  const bool cpu = context.device().kind == DeviceKind::cpu;
+  const OpDesc desc{cpu ? OpKind::segment : OpKind::spmm, x.dtype, x.shape.heads, x.shape.width, reduce, true};
+  Policy policy;
+  if (!cpu) policy.order = WorkOrder::none;
+  return chosen(explain_view(context, view, 0, desc, policy));
 }
 
 /// `winners`, if given: the row of x that won each output element, for max and min.
@@ -35,7 +111,8 @@ Tensor reduced(Context& context, const Plan& plan, const GraphView& view, ConstT
                EdgeId* winners = nullptr) {
   context.reserve(plan.workspace_bytes);
   const Features features = Features::of(x.shape);
-  Tensor out = Tensor::empty(features.with_rows(view.num_rows), x.dtype, "the output of segment_reduce");
+  Tensor out = Tensor::empty(features.with_rows(view.num_rows), x.dtype, "the output of segment_reduce",
+                             context.device(), context.stream());
   SpmmArgs args;
   args.graph = view;
   args.op = SpmmOp::copy_e;
@@ -45,60 +122,117 @@ Tensor reduced(Context& context, const Plan& plan, const GraphView& view, ConstT
   args.edge = operand(x, features);
   args.out = result(out);
   args.arg_e = winners;
-  cpu::spmm(args, plan, context.arena());
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::spmm(args, plan, context.arena(), context.stream());
+  } else {
+    cpu::spmm(args, plan, context.arena());
+  }
   return out;
 }
 
-}  // namespace
+/// What the backward reads and writes.
+struct Backward {
+  GraphView view;
+  ConstTensorView x, out_grad;
+  Reduce reduce;
+  const EdgeId* winners;  // null for sum and mean
+  Tensor& grad;
+};
 
-Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce) {
-  check_segments(context, offsets, x, reduce);
-  const GraphView view = view_of(offsets);
-  return reduced(context, plan_for(context, view, x, reduce), view, x, reduce);
-}
-
-Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
-                               ConstTensorView out_grad, Reduce reduce) {
-  check_cpu(context, "segment_reduce_backward");
-  check_segments(context, offsets, x, reduce);
-  const GraphView view = view_of(offsets);
-  check_tensor(context, out_grad, "out_grad", view.num_rows, "segment", Features::of(x.shape));
-  check_dtype(out_grad, "out_grad", x.dtype, "as x has");
-  const Plan plan = plan_for(context, view, x, reduce);
-  const bool extremum = reduce == Reduce::max || reduce == Reduce::min;
-  Tensor winners;
-  if (extremum) {
-    winners = Tensor::empty(Features::of(x.shape).with_rows(view.num_rows), Dtype::i64, "winners of segments");
-    reduced(context, plan, view, x, reduce, winners.span<EdgeId>().data());
-  }
-  Tensor grad = Tensor::empty(x.shape, x.dtype, "the gradient of segment_reduce");
-  with_floating(x.dtype, "x", [&](auto tag) {
+void run_on_cpu(const Backward& b, const Plan& plan) {
+  with_floating(b.x.dtype, "x", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
-    const std::int64_t row = x.shape.row_size();
-    T* dx = grad.span<T>().data();
+    const std::int64_t row = b.x.shape.row_size();
+    T* dx = b.grad.span<T>().data();
     // Both write a segment, or a piece of a long one, whose gradient is dy.
     const auto won = [&](const Run& run, const T* dy) {
-      const EdgeId* winner = winners.span<EdgeId>().data() + run.row * row;
+      const EdgeId* winner = b.winners + run.row * row;
       for (EdgeId k = run.begin; k < run.end; ++k)
         for (std::int64_t i = 0; i < row; ++i) dx[k * row + i] = winner[i] == k ? dy[i] : convert<T>(Acc{0});
     };
     const auto shared = [&](const Run& run, const T* dy) {
       if (run.begin == run.end) return;
       const Acc entries =
-          static_cast<Acc>(reduce == Reduce::sum ? 1 : view.offsets[run.row + 1] - view.offsets[run.row]);
+          static_cast<Acc>(b.reduce == Reduce::sum ? 1 : b.view.offsets[run.row + 1] - b.view.offsets[run.row]);
       T* first = dx + run.begin * row;
       for (std::int64_t i = 0; i < row; ++i) first[i] = convert<T>(convert<Acc>(dy[i]) / entries);
       for (EdgeId k = run.begin + 1; k < run.end; ++k) std::copy_n(first, row, dx + k * row);
     };
-    for_each_task(plan, view, [&](const Runs& runs, int) {
+    for_each_task(plan, b.view, [&](const Runs& runs, int) {
       for (const Run& run : runs) {
-        const T* dy = out_grad.as<T>() + run.row * out_grad.ld;
-        extremum ? won(run, dy) : shared(run, dy);
+        const T* dy = b.out_grad.as<T>() + run.row * b.out_grad.ld;
+        b.winners != nullptr ? won(run, dy) : shared(run, dy);
       }
     });
   });
+}
+
+void run_on_cuda(const Backward& b, const Context& context) {
+  const Features features = Features::of(b.x.shape);
+  if (b.winners == nullptr) {
+    const cuda::SpreadArgs args{b.view, b.x.shape.row_size(), b.reduce == Reduce::mean, operand(b.out_grad, features),
+                                result(b.grad)};
+    return cuda::spread(args, context.device(), context.stream());
+  }
+  ExtremumBackwardArgs args;
+  args.graph = b.view;
+  args.op = SpmmOp::copy_e;
+  args.heads = args.out_heads = features.heads;
+  args.width = args.out_width = features.width;
+  args.edge = operand(b.x, features);
+  args.out_grad = operand(b.out_grad, features);
+  args.arg_e = b.winners;
+  args.out = result(b.grad);
+  cuda::extremum_edge_gradient(args, context.device(), context.stream());
+}
+
+Tensor reduce_segments(Context& context, const Segments& segments, ConstTensorView x, Reduce reduce) {
+  return reduced(context, plan_for(context, segments.view, x, reduce), segments.view, x, reduce);
+}
+
+Tensor backward(Context& context, const Segments& segments, ConstTensorView x, ConstTensorView out_grad,
+                Reduce reduce) {
+  const GraphView& view = segments.view;
+  check_tensor(context, out_grad, "out_grad", view.num_rows, "segment", Features::of(x.shape));
+  check_dtype(out_grad, "out_grad", x.dtype, "as x has");
+  const Plan plan = plan_for(context, view, x, reduce);
+  Tensor winners;
+  if (reduce == Reduce::max || reduce == Reduce::min) {
+    winners = Tensor::empty(Features::of(x.shape).with_rows(view.num_rows), Dtype::i64, "winners of segments",
+                            context.device(), context.stream());
+    reduced(context, plan, view, x, reduce, winners.view().as<EdgeId>());
+  }
+  Tensor grad = Tensor::empty(x.shape, x.dtype, "the gradient of segment_reduce", context.device(), context.stream());
+  const Backward b{view, x, out_grad, reduce, winners ? winners.view().as<EdgeId>() : nullptr, grad};
+  if (context.device().kind == DeviceKind::cuda) {
+    run_on_cuda(b, context);
+  } else {
+    run_on_cpu(b, plan);
+  }
   return grad;
+}
+
+}  // namespace
+
+Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce) {
+  check_enum(reduce, Reduce::min, "reduce");
+  return reduce_segments(context, segments_of(context, offsets, x), x, reduce);
+}
+Tensor segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView x, Reduce reduce, Validate validate) {
+  check_enum(reduce, Reduce::min, "reduce");
+  return reduce_segments(context, segments_of(context, offsets, x, validate), x, reduce);
+}
+
+Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
+                               ConstTensorView out_grad, Reduce reduce) {
+  check_enum(reduce, Reduce::min, "reduce");
+  return backward(context, segments_of(context, offsets, x), x, out_grad, reduce);
+}
+Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
+                               Reduce reduce, Validate validate) {
+  check_enum(reduce, Reduce::min, "reduce");
+  return backward(context, segments_of(context, offsets, x, validate), x, out_grad, reduce);
 }
 
 }  // namespace weft

@@ -1,8 +1,9 @@
 // Gradients of spmm. With respect to x: a sum over the transpose, with the degree norms folded in before
 // the one rounding. With respect to edge values: one result an edge from both its ends.
-#include "kernels/cpu/extremum_backward.hpp"
+#include "kernels/extremum_backward.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/spmm_inputs.hpp"
+#include "plan/plan_view.hpp"
 
 namespace weft {
 namespace {
@@ -17,6 +18,7 @@ struct Problem {
 
 Problem resolve_backward(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                          ConstTensorView out_grad, const SpmmOptions& options) {
+  check_on_device(context, graph);
   const auto [desc, features] = resolve(context, graph, x, edge, options);
   check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination", features);
   check_dtype(out_grad, "out_grad", desc.dtype, "as the output of spmm has");
@@ -29,22 +31,11 @@ Problem resolve_backward(const Context& context, const Graph& graph, ConstTensor
 }
 
 /// What the gradient of destination v is multiplied by: row_scale[v], over the degree for a mean. Empty: 1.
-Tensor destination_scale(const Problem& p) {
+Tensor destination_scale(const Context& context, const Problem& p) {
   const ConstTensorView scale = p.options.epilogue.row_scale;
-  if (p.options.reduce != Reduce::mean && !scale.given) return {};
-  Tensor out = Tensor::empty(Shape(p.graph.num_rows()), accumulator(p.dtype), "degree norms");
-  with_floating(out.dtype(), "scale", [&](auto tag) {
-    using Acc = AccumulatorOf<typename decltype(tag)::type>;
-    Acc* to = out.view().as<Acc>();
-    const auto offsets = p.graph.offsets();
-    for (std::int64_t v = 0; v < p.graph.num_rows(); ++v) {
-      const auto degree =
-          static_cast<Acc>(offsets[static_cast<std::size_t>(v) + 1] - offsets[static_cast<std::size_t>(v)]);
-      to[v] = (scale.given ? scale.as<Acc>()[v] : Acc{1}) /
-              (p.options.reduce == Reduce::mean && degree > 0 ? degree : Acc{1});
-    }
-  });
-  return out;
+  const bool mean = p.options.reduce == Reduce::mean;
+  if (!mean && !scale.given) return {};
+  return row_norms(context, p.graph, scale, mean, accumulator(p.dtype));
 }
 
 Tensor x_gradient(Context& context, const Problem& p, const Tensor& destinations) {
@@ -62,7 +53,8 @@ Tensor x_gradient(Context& context, const Problem& p, const Tensor& destinations
   const OpDesc desc{OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, edge.given};
   const Plan plan = make_plan(context, reversed, desc);
   context.reserve(plan.workspace_bytes);
-  Tensor wide = Tensor::empty(p.features.with_rows(p.graph.num_cols()), accumulator(p.dtype), "the gradient of x");
+  Tensor wide = Tensor::empty(p.features.with_rows(p.graph.num_cols()), accumulator(p.dtype), "the gradient of x",
+                              context.device(), context.stream());
   spmm(context, plan, reversed, p.out_grad, edge, wide, options);
   return reduce_to(context, wide, wanted, p.dtype);
 }
@@ -84,12 +76,7 @@ Tensor products(Context& context, const Problem& p, const Tensor& x, const Tenso
     if (!sum) {
       sum = std::move(part);
     } else {
-      with_floating(acc, "gradient", [&](auto tag) {
-        using Acc = AccumulatorOf<typename decltype(tag)::type>;
-        const auto add = part.span<Acc>();
-        const auto to = sum.span<Acc>();
-        for (std::size_t i = 0; i < to.size(); ++i) to[i] += add[i];
-      });
+      add_in_place(context, sum, part);
     }
   }
   return sum;
@@ -117,13 +104,24 @@ Tensor edge_gradient(Context& context, const Problem& p, const Tensor& destinati
   return reduce_to(context, result, wanted, p.edge.dtype);
 }
 
-/// The gradient of `input`, x or edge, of a max or min; `over` is the graph whose rows `kernel` gathers.
-Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& destinations, const Graph& over,
-                         ConstTensorView input, std::string_view what,
-                         void (*kernel)(const ExtremumBackwardArgs&, const Plan&, Arena)) {
-  const Plan plan = make_plan(context, over, extremum_backward_desc(p.features.heads, p.features.width));
+void run_on_cpu(Context& context, const ExtremumBackwardArgs& args, const Graph& over, bool of_x) {
+  const Plan plan = make_plan(context, over, extremum_backward_desc(args.heads, args.width));
   context.reserve(plan.workspace_bytes);
-  Tensor gradient = Tensor::empty(input.shape, input.dtype, what);
+  (of_x ? cpu::extremum_x_gradient : cpu::extremum_edge_gradient)(args, plan, context.arena());
+}
+
+void run_on_cuda(Context& context, const ExtremumBackwardArgs& args, bool of_x) {
+  if (!of_x) return cuda::extremum_edge_gradient(args, context.device(), context.stream());
+  context.reserve(cuda::extremum_workspace(args));
+  cuda::extremum_x_gradient(args, context.device(), context.arena(), context.stream());
+}
+
+/// The gradient of x, gathered over the transpose, or of edge, over the graph, of a max or min.
+Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& destinations, bool of_x) {
+  const ConstTensorView input = of_x ? p.x : p.edge;
+  const Graph over = of_x ? p.graph.transpose() : p.graph;
+  Tensor gradient = Tensor::empty(input.shape, input.dtype, of_x ? "the gradient of x" : "the gradient of edge",
+                                  context.device(), context.stream());
   ExtremumBackwardArgs args;
   args.graph = over.view();
   args.op = p.options.op;
@@ -138,7 +136,11 @@ Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& desti
   args.col_scale = operand(p.options.epilogue.col_scale);
   args.arg_e = p.options.arg_e.as<EdgeId>();
   args.out = result(gradient);
-  kernel(args, plan, context.arena());
+  if (context.device().kind == DeviceKind::cuda) {
+    run_on_cuda(context, args, of_x);
+  } else {
+    run_on_cpu(context, args, over, of_x);
+  }
   return gradient;
 }
 
@@ -146,20 +148,15 @@ Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& desti
 
 SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                             ConstTensorView out_grad, const SpmmOptions& options, WantGradients want) {
-  check_cpu(context, "spmm_backward");
   const Problem p = resolve_backward(context, graph, x, edge, out_grad, options);
   const bool wants_x = want.x && uses_node(options.op), wants_edge = want.edge && uses_edge(options.op);
-  const Tensor destinations = destination_scale(p);
+  const Tensor destinations = destination_scale(context, p);
   SpmmGradients gradients;
   if (options.reduce == Reduce::max || options.reduce == Reduce::min) {
     WEFT_CHECK(options.arg_e.given, invalid_argument,
                "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
-    if (wants_x)
-      gradients.x = extremum_gradient(context, p, destinations, graph.transpose(), x, "the gradient of x",
-                                      &cpu::extremum_x_gradient);
-    if (wants_edge)
-      gradients.edge = extremum_gradient(context, p, destinations, graph, edge, "the gradient of edge",
-                                         &cpu::extremum_edge_gradient);
+    if (wants_x) gradients.x = extremum_gradient(context, p, destinations, true);
+    if (wants_edge) gradients.edge = extremum_gradient(context, p, destinations, false);
     return gradients;
   }
   if (wants_x) gradients.x = x_gradient(context, p, destinations);

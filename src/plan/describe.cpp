@@ -63,12 +63,15 @@ Policy parse_policy(std::string_view text) {
       policy.edges_a_group = parse_count(key, value, max_edges_a_group);
     } else if (key == "order") {
       policy.order = parse_work_order(value);
+    } else if (key == "whole") {
+      policy.whole_row = parse_count(key, value, max_whole_row);
     } else if (key == "join") {
       WEFT_CHECK(value == "yes" || value == "no", invalid_argument, "policy join={}: expected yes or no", value);
       policy.joined = value == "yes";
     } else {
       fail(ErrorCode::invalid_argument,
-           "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges, order or join", key);
+           "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges, order, join or whole",
+           key);
     }
   }
   return policy;

@@ -37,6 +37,8 @@ void check(const Policy& policy) {
   WEFT_CHECK(policy.edges_a_group >= 0 && policy.edges_a_group <= max_edges_a_group, invalid_argument,
              "policy edges_a_group is {}: expected 0 (the planner's choice) to {}", policy.edges_a_group,
              max_edges_a_group);
+  WEFT_CHECK(policy.whole_row >= -1 && policy.whole_row <= max_whole_row, invalid_argument,
+             "policy whole_row is {}: expected -1 (the planner's choice) to {}", policy.whole_row, max_whole_row);
   if (policy.order) check_enum(*policy.order, WorkOrder::clusters_columns, "policy order");
 }
 
@@ -159,10 +161,14 @@ Plan chosen(PlanReport report) {
   fail(ErrorCode::internal, "the planner chose nothing among {} candidates", report.candidates.size());
 }
 
-PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
+void check_on_device(const Context& context, const Graph& graph) {
   WEFT_CHECK(graph.device() == context.device(), invalid_argument,
              "the graph is on {}, but the context runs on {}: copy the graph with to(context.device())",
              to_string(graph.device()), to_string(context.device()));
+}
+
+PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
+  check_on_device(context, graph);
   return explain_view(context, graph.view(), graph.identity(), desc, policy, &graph);
 }
 

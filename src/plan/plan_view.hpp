@@ -8,10 +8,13 @@ namespace weft {
 inline constexpr std::int64_t max_tasks = 1 << 24;
 inline constexpr int max_prefetch = 1024;  // edges
 inline constexpr std::int64_t max_edges_a_group = 1 << 16;
+inline constexpr std::int64_t max_whole_row = 1 << 24;
 
 /// `owner`, where there is one, keeps what is worth keeping for later plans.
 PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy = {}, const Graph* owner = nullptr);
+/// An Error unless the graph is where the context runs.
+void check_on_device(const Context& context, const Graph& graph);
 /// The plan a report settled on.
 Plan chosen(PlanReport report);
 

@@ -28,7 +28,6 @@ TEST_F(transfer, the_host_is_told_when_it_reads_device_memory) {
   const Graph graph = battery::hub_graph().to(gpu);
   expect_refused([&] { graph.offsets(); }, "cuda:0");
   expect_refused([&] { graph.degree_stats(); }, "cuda:0");
-  expect_refused([&] { graph.transpose(); }, "cuda:0");
 }
 
 TEST_F(transfer, every_battery_graph_comes_back_as_it_went) {

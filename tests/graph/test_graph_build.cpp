@@ -52,6 +52,32 @@ TEST(graph_from_coo, keeps_duplicates_in_callers_order) {
   EXPECT_EQ(stored_edges(graph), (NaiveEdges{{0, 0, 1}, {1, 0, 0}, {1, 0, 2}, {1, 0, 3}}));
 }
 
+TEST(graph_from_coo, takes_tensors_as_it_takes_spans) {
+  const battery::EdgeList list = [] {
+    battery::EdgeList edges;
+    for (const auto& [source, destination] : {std::pair{3, 2}, {1, 0}, {3, 2}, {0, 1}}) edges.add(source, destination);
+    return edges;
+  }();
+  const ConstTensorView destinations(std::span<const NodeId>(list.destinations), Shape(4));
+  const ConstTensorView sources(std::span<const NodeId>(list.sources), Shape(4));
+  EXPECT_EQ(stored_edges(Graph::from_coo(3, 4, destinations, sources, nullptr)), stored_edges(list.graph(3, 4)));
+}
+
+TEST(graph_from_coo, names_the_tensor_that_is_no_list_of_ids) {
+  const std::vector<NodeId> ids{0, 1, 2, 0};
+  const ConstTensorView good(std::span<const NodeId>(ids), Shape(4)), wide(std::span<const NodeId>(ids), Shape(2, 2));
+  const std::vector<EdgeId> long_ids{0, 1, 2, 0};
+  ConstTensorView no_memory = good, apart = good, elsewhere = good;
+  no_memory.data = nullptr;
+  apart.ld = 2;
+  elsewhere.device = {DeviceKind::cuda, 0};
+  const ConstTensorView bad[] = {{}, wide, no_memory, apart, {std::span<const EdgeId>(long_ids), Shape(4)}, elsewhere};
+  for (const ConstTensorView& view : bad) {
+    expect_refused([&] { Graph::from_coo(3, 3, view, good, nullptr); }, "destinations");
+    expect_refused([&] { Graph::from_coo(3, 3, good, view, nullptr); }, "sources");
+  }
+}
+
 TEST(graph_from_coo, has_no_edge_ids_where_the_list_is_sorted) {
   const std::vector<NodeId> destinations{0, 0, 2, 2, 2};
   const std::vector<NodeId> sources{1, 1, 0, 3, 3};

@@ -1,6 +1,6 @@
 // Winners are drawn at random among the edges of a row, so the kernels are judged without any forward; all
 // values are small powers of two, so every sum is exact and must equal the plain loops' bit for bit.
-#include "kernels/cpu/extremum_backward.hpp"
+#include "kernels/extremum_backward.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -3,25 +3,18 @@
 
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
+#include "support/bad_views.hpp"
+#include "support/errors.hpp"
 #include "support/gradients.hpp"
 #include "support/hand_outs.hpp"
 #include "support/oracle.hpp"
+#include "support/segments.hpp"
 #include "support/small_graphs.hpp"
 
 namespace weft::test {
 namespace {
 
 constexpr Reduce reducers[] = {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min};
-
-/// A segment i is row i of a graph whose k-th edge comes from row k.
-Graph as_graph(const std::vector<EdgeId>& offsets) {
-  std::vector<NodeId> cols;
-  for (EdgeId k = 0; k < offsets.back(); ++k) cols.push_back(static_cast<NodeId>(k));
-  return Graph::from_csr(static_cast<std::int64_t>(offsets.size()) - 1, offsets.back(), offsets, cols);
-}
-
-const std::vector<std::vector<EdgeId>> segmentations{
-    {0}, {0, 0}, {0, 1}, {0, 3, 3, 4, 11, 11}, {0, 0, 0, 2}, {0, 1, 32, 64, 97, 1097}, {0, 5, 5005, 5010}};
 
 TEST(segment_reduce, agrees_with_the_reference_for_every_reducer_dtype_and_shape) {
   Context context = Context::cpu(2);
@@ -69,6 +62,40 @@ TEST(segment_reduce, is_bitwise_the_same_for_any_number_of_threads) {
             << name(dtype) << " " << name(reduce) << " " << threads << " threads";
       }
     }
+  }
+}
+
+TEST(segment_reduce, takes_offsets_in_a_tensor_as_it_takes_a_span) {
+  Context context = Context::cpu(2);
+  const std::vector<EdgeId> offsets{0, 5, 5005, 5005, 5010};
+  const ConstTensorView tensor(std::span<const EdgeId>(offsets), Shape(5));
+  const Tensor x = random_tensor(Shape(5010, 3), Dtype::f32, 185),
+               out_grad = random_tensor(Shape(4, 3), Dtype::f32, 186);
+  for (const Reduce reduce : reducers) {
+    EXPECT_TRUE(bitwise_equal(segment_reduce(context, tensor, x, reduce), segment_reduce(context, offsets, x, reduce)));
+    EXPECT_TRUE(bitwise_equal(segment_reduce_backward(context, tensor, x, out_grad, reduce),
+                              segment_reduce_backward(context, offsets, x, out_grad, reduce)));
+  }
+}
+
+TEST(segment_reduce, names_the_offsets_that_are_none) {
+  Context context = Context::cpu(1);
+  const std::vector<EdgeId> offsets{0, 2, 2, 5};
+  const std::vector<NodeId> narrow{0, 2, 2, 5};
+  const ConstTensorView good(std::span<const EdgeId>(offsets), Shape(4));
+  const Tensor x = random_tensor(Shape(5, 2), Dtype::f32, 187), grad = random_tensor(Shape(3, 2), Dtype::f32, 188);
+  ConstTensorView padded = good;
+  padded.ld = 2;
+  const ConstTensorView bad[] = {{},
+                                 {std::span<const NodeId>(narrow), Shape(4)},
+                                 {std::span<const EdgeId>(offsets), Shape(2, 2)},
+                                 {std::span<const EdgeId>(offsets), Shape(0)},
+                                 padded,
+                                 without_memory(good),
+                                 on_cuda(good)};
+  for (const ConstTensorView& view : bad) {
+    expect_refused([&] { segment_reduce(context, view, x, Reduce::sum); }, "offsets");
+    expect_refused([&] { segment_reduce_backward(context, view, x, grad, Reduce::sum); }, "offsets");
   }
 }
 

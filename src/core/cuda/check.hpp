@@ -15,23 +15,4 @@ void check(cudaError_t status, fmt::format_string<Args...> doing, Args&&... args
     fail_with(status, fmt::format(doing, std::forward<Args>(args)...));
 }
 
-/// Makes a device current for as long as it lives.
-class OnDevice {
- public:
-  explicit OnDevice(int index) {
-    check(cudaGetDevice(&before_), "asking for the current GPU");
-    if (before_ != index) check(cudaSetDevice(index), "choosing device cuda:{}", index);
-    changed_ = before_ != index;
-  }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  ~OnDevice() {
-    if (changed_) cudaSetDevice(before_);
-  }
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-};
-
 }  // namespace weft::cuda

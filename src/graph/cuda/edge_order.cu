@@ -3,105 +3,127 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-#include "core/cuda/status.hpp"
+#include "core/cuda/each.cuh"
 
 namespace weft {
 namespace {
 
-constexpr int threads = 256;
-constexpr int samples = 16;    // sources of a row that are asked for their label
+using namespace cuda;
+
 constexpr int iterations = 4;  // communities of thousands are found after three, and grow no further after five
-static_assert(threads % samples == 0 && 32 % samples == 0);
 
-unsigned blocks_for(std::int64_t count, int each) { return static_cast<unsigned>((count + each - 1) / each); }
+/// Sources of a row that are asked for their label. Where rows are long, few of them lead all rows to the same hubs.
+int samples_for(const GraphView& g) { return g.num_edges < 128 * g.num_rows ? 16 : 32; }
 
-// The row a group of `samples` threads works on, and the source this thread looks at; -1 where there is none.
+// The row a group of `Samples` threads works on, and the source this thread looks at; -1 where there is none.
+template <int Samples>
 struct Sample {
-  std::int64_t row;
+  std::int64_t row = first_item() / Samples;
   NodeId source = -1;
 
-  __device__ __forceinline__ Sample(const GraphView& g, unsigned turn)
-      : row((blockIdx.x * std::int64_t{threads} + threadIdx.x) / samples) {
+  __device__ __forceinline__ Sample(const GraphView& g, unsigned turn) {
     if (row >= g.num_rows) return;
-    const int s = threadIdx.x % samples;
+    const int s = threadIdx.x % Samples;
     const EdgeId begin = __ldg(g.offsets + row), degree = __ldg(g.offsets + row + 1) - begin;
-    if (degree <= samples) {
+    if (degree <= Samples) {
       if (s < degree) source = __ldg(g.cols + begin + s);
     } else {  // evenly spread, from another place each turn
       const auto shift = static_cast<EdgeId>((turn * 2654435761u >> 8) % static_cast<unsigned>(degree));
-      source = __ldg(g.cols + begin + ((s * degree + shift) / samples) % degree);
+      source = __ldg(g.cols + begin + ((s * degree + shift) / Samples) % degree);
     }
   }
 };
 
-template <class T>
+template <int Samples, class T>
 __device__ __forceinline__ T largest_of_group(T key) {
 #pragma unroll
-  for (int step = samples / 2; step > 0; step /= 2) {
-    const T other = __shfl_xor_sync(~0u, key, step, samples);
+  for (int step = Samples / 2; step > 0; step /= 2) {
+    const T other = __shfl_xor_sync(~0u, key, step, Samples);
     key = other > key ? other : key;
   }
   return key;
 }
 
 // To begin with a row belongs to the largest of its sources, or to itself where it is larger than those.
-__global__ void first_labels(GraphView g, NodeId* labels) {
-  const Sample sample(g, 0);
-  const auto degree_of = [&](std::int64_t v) {
-    return static_cast<unsigned long long>(__ldg(g.offsets + v + 1) - __ldg(g.offsets + v));
+template <int Samples>
+__global__ void __launch_bounds__(each_threads) first_labels(GraphView g, NodeId* labels) {
+  const Sample<Samples> sample(g, 0);
+  const auto key_of = [&](std::int64_t v) {
+    const auto degree = static_cast<unsigned long long>(__ldg(g.offsets + v + 1) - __ldg(g.offsets + v));
+    return degree << 32 | static_cast<unsigned>(v);
   };
-  const NodeId candidate = sample.source >= 0        ? sample.source
-                           : sample.row < g.num_rows ? static_cast<NodeId>(sample.row)
-                                                     : 0;
-  const unsigned long long key = degree_of(candidate) << 32 | static_cast<unsigned>(candidate);
-  unsigned long long best = largest_of_group(key);
-  if (sample.row >= g.num_rows) return;
-  const unsigned long long own = degree_of(sample.row) << 32 | static_cast<unsigned>(sample.row);
-  best = best > own ? best : own;
-  if (threadIdx.x % samples == 0) labels[sample.row] = static_cast<NodeId>(best & 0xffffffffu);
+  const std::int64_t own = sample.row < g.num_rows ? sample.row : 0;
+  const unsigned long long mine = key_of(own), theirs = sample.source >= 0 ? key_of(sample.source) : 0;
+  const unsigned long long best = largest_of_group<Samples>(theirs > mine ? theirs : mine);
+  if (sample.row < g.num_rows && threadIdx.x % Samples == 0) labels[own] = static_cast<NodeId>(best & 0xffffffffu);
 }
 
 // Then to where most of its sources belong; its own label weighs half a source, and a hash settles ties.
-__global__ void next_labels(GraphView g, const NodeId* labels, NodeId* next, unsigned turn) {
-  const Sample sample(g, turn);
+template <int Samples>
+__global__ void __launch_bounds__(each_threads)
+    next_labels(GraphView g, const NodeId* labels, NodeId* next, unsigned turn) {
+  const Sample<Samples> sample(g, turn);
   const NodeId own = sample.row < g.num_rows ? __ldg(labels + sample.row) : -1;
   const NodeId label = sample.source >= 0 ? __ldg(labels + sample.source) : -1;
   int votes = 0;
 #pragma unroll
-  for (int s = 0; s < samples; ++s) votes += 2 * (__shfl_sync(~0u, label, s, samples) == label);
+  for (int s = 0; s < Samples; ++s) votes += 2 * (__shfl_sync(~0u, label, s, Samples) == label);
   votes += label == own;
   const unsigned hash = static_cast<unsigned>(label) * 2654435761u;
   const unsigned long long key = label < 0 ? 0 : static_cast<unsigned long long>(votes) << 32 | hash;
-  const unsigned long long best = largest_of_group(key);
-  const unsigned winners = __ballot_sync(~0u, key == best) >> (threadIdx.x % 32 / samples * samples);
-  const NodeId won = __shfl_sync(~0u, label, __ffs(winners) - 1, samples);
-  if (sample.row < g.num_rows && threadIdx.x % samples == 0) next[sample.row] = best == 0 ? own : won;
+  const unsigned long long best = largest_of_group<Samples>(key);
+  const unsigned winners = __ballot_sync(~0u, key == best) >> (threadIdx.x % 32 / Samples * Samples);
+  const NodeId won = __shfl_sync(~0u, label, __ffs(winners) - 1, Samples);
+  if (sample.row < g.num_rows && threadIdx.x % Samples == 0) next[sample.row] = best == 0 ? own : won;
 }
 
-__global__ void count_up(std::int32_t* numbers, std::int64_t count) {
-  const std::int64_t i = blockIdx.x * std::int64_t{threads} + threadIdx.x;
-  if (i < count) numbers[i] = static_cast<std::int32_t>(i);
+/// Labels of every row in `labels`; `other` is as large, and lost.
+template <int Samples>
+void propagate_labels(const GraphView& g, NodeId*& labels, NodeId*& other, CUstream_st* stream) {
+  const unsigned grid = blocks_for(g.num_rows * Samples);
+  first_labels<Samples><<<grid, each_threads, 0, stream>>>(g, labels);
+  for (unsigned turn = 1; turn <= iterations; ++turn) {
+    next_labels<Samples><<<grid, each_threads, 0, stream>>>(g, labels, other, turn);
+    std::swap(labels, other);
+  }
+  check_status(cudaGetLastError(), "finding the communities of a graph");
 }
 
-__global__ void lengths_in_order(GraphView g, const std::int32_t* order, EdgeId* lengths) {
-  const std::int64_t i = blockIdx.x * std::int64_t{threads} + threadIdx.x;
-  if (i < g.num_rows) lengths[i] = __ldg(g.offsets + order[i] + 1) - __ldg(g.offsets + order[i]);
-}
+struct CountUp {
+  std::int32_t* numbers;
+  __device__ void operator()(std::int64_t i) const { numbers[i] = static_cast<std::int32_t>(i); }
+};
 
-__global__ void starts_by_row(std::int64_t rows, const std::int32_t* order, const EdgeId* sums, EdgeId* starts) {
-  const std::int64_t i = blockIdx.x * std::int64_t{threads} + threadIdx.x;
-  if (i < rows) starts[order[i]] = sums[i];
-}
+struct LengthInOrder {
+  GraphView g;
+  const std::int32_t* order;
+  EdgeId* lengths;
+  __device__ void operator()(std::int64_t i) const {
+    lengths[i] = __ldg(g.offsets + order[i] + 1) - __ldg(g.offsets + order[i]);
+  }
+};
 
-__global__ void place_edges(GraphView g, const EdgeId* starts, NodeId* rows, NodeId* cols, std::int32_t* ids) {
-  const std::int64_t k = blockIdx.x * std::int64_t{threads} + threadIdx.x;
-  if (k >= g.num_edges) return;
-  const NodeId row = __ldg(g.rows + k);
-  const EdgeId to = __ldg(starts + row) + k - __ldg(g.offsets + row);
-  rows[to] = row;
-  cols[to] = __ldg(g.cols + k);
-  ids[to] = static_cast<std::int32_t>(g.edge_ids != nullptr ? __ldg(g.edge_ids + k) : k);
-}
+struct StartByRow {
+  const std::int32_t* order;
+  const EdgeId* sums;
+  EdgeId* starts;
+  __device__ void operator()(std::int64_t i) const { starts[order[i]] = sums[i]; }
+};
+
+struct PlaceEdge {
+  GraphView g;
+  const EdgeId* starts;
+  NodeId* rows;
+  NodeId* cols;
+  std::int32_t* ids;
+  __device__ void operator()(std::int64_t k) const {
+    const NodeId row = __ldg(g.rows + k);
+    const EdgeId to = __ldg(starts + row) + k - __ldg(g.offsets + row);
+    rows[to] = row;
+    cols[to] = __ldg(g.cols + k);
+    ids[to] = static_cast<std::int32_t>(g.edge_ids != nullptr ? __ldg(g.edge_ids + k) : k);
+  }
+};
 
 int bits_for(std::int64_t most) {
   int bits = 1;
@@ -125,30 +147,30 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) : d
   ids_ = buffer(edges * sizeof(std::int32_t), "the ids of clustered edges");
   bytes_ = rows * sizeof(EdgeId) + 3 * edges * sizeof(NodeId);
 
-  DeviceBuffer labels = buffer(rows * sizeof(NodeId), "labels of rows");
-  DeviceBuffer other = buffer(rows * sizeof(NodeId), "labels of rows");
-  const unsigned grid = blocks_for(g.num_rows * samples, threads), row_grid = blocks_for(g.num_rows, threads);
-  first_labels<<<grid, threads, 0, stream>>>(g, as<NodeId>(labels));
-  for (unsigned turn = 1; turn <= iterations; ++turn) {
-    next_labels<<<grid, threads, 0, stream>>>(g, as<NodeId>(labels), as<NodeId>(other), turn);
-    std::swap(labels, other);
+  const OnDevice on(device.index);
+  const DeviceBuffer first = buffer(rows * sizeof(NodeId), "labels of rows");
+  const DeviceBuffer second = buffer(rows * sizeof(NodeId), "labels of rows");
+  NodeId *labels = as<NodeId>(first), *other = as<NodeId>(second);
+  if (samples_for(g) == 16) {
+    propagate_labels<16>(g, labels, other, stream);
+  } else {
+    propagate_labels<32>(g, labels, other, stream);
   }
   // Rows by label; the sort is stable, so that they stay in sequence within one.
   const DeviceBuffer numbers = buffer(rows * sizeof(std::int32_t), "the numbers of rows");
   const DeviceBuffer order = buffer(rows * sizeof(std::int32_t), "the order of rows");
-  count_up<<<row_grid, threads, 0, stream>>>(as<std::int32_t>(numbers), g.num_rows);
+  each(g.num_rows, stream, "numbering rows", CountUp{as<std::int32_t>(numbers)});
   const DeviceBuffer lengths = buffer(rows * sizeof(EdgeId), "the lengths of rows");
   const DeviceBuffer sums = buffer(rows * sizeof(EdgeId), "the starts of rows");
   std::size_t sort_bytes = 0, scan_bytes = 0;
   const auto sort = [&](void* scratch) {
-    cuda::check_status(
-        cub::DeviceRadixSort::SortPairs(scratch, sort_bytes, as<std::uint32_t>(labels), as<std::uint32_t>(other),
-                                        as<std::int32_t>(numbers), as<std::int32_t>(order), g.num_rows, 0,
-                                        bits_for(g.num_rows), stream),
-        "sorting rows by label");
+    check_status(cub::DeviceRadixSort::SortPairs(scratch, sort_bytes, reinterpret_cast<std::uint32_t*>(labels),
+                                                 reinterpret_cast<std::uint32_t*>(other), as<std::int32_t>(numbers),
+                                                 as<std::int32_t>(order), g.num_rows, 0, bits_for(g.num_rows), stream),
+                 "sorting rows by label");
   };
   const auto scan = [&](void* scratch) {
-    cuda::check_status(
+    check_status(
         cub::DeviceScan::ExclusiveSum(scratch, scan_bytes, as<EdgeId>(lengths), as<EdgeId>(sums), g.num_rows, stream),
         "adding up the lengths of rows");
   };
@@ -156,15 +178,14 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) : d
   scan(nullptr);
   const DeviceBuffer scratch = buffer(sort_bytes > scan_bytes ? sort_bytes : scan_bytes, "sorting rows by label");
   sort(scratch.data());
-  lengths_in_order<<<row_grid, threads, 0, stream>>>(g, as<std::int32_t>(order), as<EdgeId>(lengths));
+  each(g.num_rows, stream, "looking up the lengths of rows",
+       LengthInOrder{g, as<std::int32_t>(order), as<EdgeId>(lengths)});
   scan(scratch.data());
-  starts_by_row<<<row_grid, threads, 0, stream>>>(g.num_rows, as<std::int32_t>(order), as<EdgeId>(sums),
-                                                  as<EdgeId>(starts_));
-  place_edges<<<blocks_for(g.num_edges, threads), threads, 0, stream>>>(g, starts(), as<NodeId>(rows_),
-                                                                        as<NodeId>(cols_), as<std::int32_t>(ids_));
-  cuda::check_status(cudaGetLastError(), "clustering the edges of a graph");
-  cuda::check_status(cudaEventCreateWithFlags(&made_, cudaEventDisableTiming), "making an event");
-  cuda::check_status(cudaEventRecord(made_, stream), "recording an event");
+  each(g.num_rows, stream, "placing rows", StartByRow{as<std::int32_t>(order), as<EdgeId>(sums), as<EdgeId>(starts_)});
+  each(g.num_edges, stream, "placing edges",
+       PlaceEdge{g, starts(), as<NodeId>(rows_), as<NodeId>(cols_), as<std::int32_t>(ids_)});
+  check_status(cudaEventCreateWithFlags(&made_, cudaEventDisableTiming), "making an event");
+  check_status(cudaEventRecord(made_, stream), "recording an event");
 }
 
 EdgeOrder::~EdgeOrder() {
@@ -172,7 +193,7 @@ EdgeOrder::~EdgeOrder() {
 }
 
 void EdgeOrder::ready_in(CUstream_st* stream) const {
-  cuda::check_status(cudaStreamWaitEvent(stream, made_, 0), "waiting for the order of edges");
+  check_status(cudaStreamWaitEvent(stream, made_, 0), "waiting for the order of edges");
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-#include "kernels/cpu/extremum_backward.hpp"
+#include "kernels/extremum_backward.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -62,6 +62,11 @@ double order_us(const Call& call, WorkOrder order) {
   return us;
 }
 
+/// How often the GPU is filled by shares of that size.
+double waves(const Call& call, std::int64_t share) {
+  return std::max(call.edges() / static_cast<double>(share * call.places()), 1e-9);
+}
+
 Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder order, const Policy& policy) {
   const GraphView& g = call.graph;
   Plan plan = base;
@@ -78,10 +83,11 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
              plan.edges_a_task, plan.tasks);
   bool cuts = true;
   if (plan.joined) {
-    // Rows of up to a task's length stay whole; twice that where then none needs a second pass.
-    const bool fits = g.longest_row >= 0 && g.longest_row <= 2 * plan.edges_a_task;
-    plan.whole_row = fits ? g.longest_row : plan.edges_a_task;
-    cuts = !fits;
+    // A block is as much longer than its task as the row that ends it: only short rows stay whole, unless then no row
+    // needs a second pass.
+    const bool fits = g.longest_row >= 0 && g.longest_row <= plan.edges_a_task * (waves(call, share) < 2 ? 2 : 1) / 2;
+    plan.whole_row = policy.whole_row >= 0 ? policy.whole_row : fits ? g.longest_row : plan.edges_a_task / 8;
+    cuts = g.longest_row < 0 || g.longest_row > plan.whole_row;
   }
   plan.finish_pass = call.reduces() && (cuts || g.empty_rows != 0 || g.num_edges == 0);
   plan.staged_rows = call.reduces() && cuts ? 2 * plan.tasks : 0;
@@ -102,17 +108,17 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   const double index_bytes = 8.0 + (call.desc.weighted ? 4.0 : 0.0) + (by_clusters(plan.order) ? 4.0 : 0.0);
   const double out_bytes = call.reduces() ? call.rows() * (16.0 + call.row_bytes()) : call.edges() * 4.0;
   c.stream_us = (call.edges() * index_bytes + out_bytes) / (r.stream_gb_s * 1e3);
-  const double waves = std::max(call.edges() / static_cast<double>(share * call.places()), 1e-9);
-  c.imbalance = std::ceil(waves) / waves;
+  const double filled = waves(call, share);
+  c.imbalance = std::ceil(filled) / filled;
   // With many waves the last one is a small part, and blocks of different length fill its gaps.
-  if (waves > 4) c.imbalance = 1 + (c.imbalance - 1) / 2;
+  if (filled > 4) c.imbalance = 1 + (c.imbalance - 1) / 2;
   // Loose tasks write a slot each and read it again; joined ones only what rows longer than a task leave.
   const double slots = !call.reduces() || plan.staged_rows == 0 ? 0
                        : plan.joined                            ? static_cast<double>(plan.tasks) * 0.1
                                                                 : static_cast<double>(plan.tasks);
   const double staged = slots * call.features() * 4.0 * 2.0;
   c.overhead_us = r.launch_us + (plan.finish_pass ? r.finish_us : 0) + staged / (r.stream_gb_s * 1e3) +
-                  waves * r.task_ns * 1e-3 * (plan.joined ? 2 : 1);
+                  filled * r.task_ns * 1e-3 * (plan.joined ? 2 : 1);
   // A group alone cannot go faster than its loads follow one another.
   const double chain = static_cast<double>(share) / plan.loads * r.load_ns * 1e-3;
   c.total_us = std::max((c.gather_us + c.stream_us) * c.imbalance, chain) + c.overhead_us;

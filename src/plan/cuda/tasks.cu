@@ -41,6 +41,7 @@ DeviceTasks::DeviceTasks(const Context& context, const GraphView& graph, std::in
 void DeviceTasks::order_by_column(const Context& context, const GraphView& graph, std::int64_t size) {
   const Device device = context.device();
   CUstream_st* stream = context.stream();
+  const cuda::OnDevice on(device.index);
   const std::int64_t tasks = (graph.num_edges + size - 1) / size;
   const auto count = static_cast<std::size_t>(tasks);
   order_ = DeviceBuffer(device, stream, count * sizeof(std::int32_t), "the order of tasks");

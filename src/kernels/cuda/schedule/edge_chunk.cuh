@@ -39,7 +39,7 @@ struct EdgeChunk {
       value[i] = 0;
       if (p >= share.length) continue;
       const EdgeId k = share.begin + p;
-      col[i] = __ldg(g.cols + k);
+      if (g.cols != nullptr) col[i] = __ldg(g.cols + k);  // segments have none
       row[i] = __ldg(g.rows + k);
       value[i] = value_of(k, ahead[i], col[i]);
       if (split.ids != nullptr && p + size < share.length) ahead[i] = __ldg(split.ids + k + size);

@@ -12,7 +12,8 @@ struct EdgeShare {
   EdgeId begin = 0;
   int length = 0;        // 0: this group has none
   int most = 0;          // the length of the longest share in the block: every group makes as many steps
-  NodeId head = -1;      // the row that began before the share, if any
+  NodeId first = -1;     // the row of the first edge
+  NodeId head = -1;      // the same where it began before the share
   NodeId last = -1;      // the row of the last edge
   bool runs_on = false;  // past the end of the share
 
@@ -53,9 +54,9 @@ struct EdgeShare {
     }
     if (share.begin >= end) return share;
     share.length = static_cast<int>(end - share.begin);
-    const NodeId first = __ldg(rows + share.begin);
+    share.first = __ldg(rows + share.begin);
     share.last = __ldg(rows + end - 1);
-    if (share.begin > 0 && __ldg(rows + share.begin - 1) == first) share.head = first;
+    if (share.begin > 0 && __ldg(rows + share.begin - 1) == share.first) share.head = share.first;
     share.runs_on = end < edges && __ldg(rows + end) == share.last;
     return share;
   }

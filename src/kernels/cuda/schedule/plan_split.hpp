@@ -13,6 +13,7 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
   split.starts = graph.offsets;
   split.size = plan.edges_a_task;
   split.tasks = plan.tasks;
+  split.in_sequence = graph.empty_rows == 0;
   split.joined = plan.joined;
   split.whole_row = plan.whole_row;
   if (plan.device_tasks == nullptr) return split;
@@ -23,6 +24,7 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
     split.graph.edge_ids = nullptr;
     split.starts = edges->starts();
     split.ids = edges->ids();
+    split.in_sequence = false;
   }
   return split;
 }

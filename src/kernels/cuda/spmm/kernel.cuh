@@ -154,6 +154,8 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   // Places of edges are counted from where the task would begin if no border stepped back.
   const int origin = static_cast<int>(share.begin - share.task * split.size);
 
+  NodeId current = share.first;
+
   Chunk next;
   next.start(split, share, lane);
   next.load(split, share, 0, lane, value_of);
@@ -218,7 +220,8 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
 #pragma unroll
         for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), place + u);
         if (!(row_ends >> u & 1u)) continue;
-        const NodeId row = __ldg(split.graph.rows + share.begin + first + j + u);  // in cache: it was just loaded
+        const NodeId row = split.in_sequence ? current : __ldg(split.graph.rows + share.begin + first + j + u);
+        ++current;
         state.settle();
         if (row == share.head) {
           save_head();

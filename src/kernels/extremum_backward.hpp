@@ -7,7 +7,7 @@
 namespace weft {
 
 struct ExtremumBackwardArgs {
-  GraphView graph;
+  GraphView graph;  // with rows, on a GPU
   SpmmOp op = SpmmOp::copy_u;
   std::int64_t heads = 1, width = 1;          // of the forward's output
   std::int64_t out_heads = 1, out_width = 1;  // of the gradient: those of x or edge themselves
@@ -31,4 +31,14 @@ void extremum_x_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Are
 void extremum_edge_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Arena arena);
 
 }  // namespace cpu
+
+namespace cuda {
+
+// The same on a GPU, put into the stream. Tasks follow from the graph, so there is no plan.
+/// Bytes extremum_x_gradient carves from its arena.
+std::size_t extremum_workspace(const ExtremumBackwardArgs& args);
+void extremum_x_gradient(const ExtremumBackwardArgs& args, Device device, Arena arena, CUstream_st* stream);
+void extremum_edge_gradient(const ExtremumBackwardArgs& args, Device device, CUstream_st* stream);
+
+}  // namespace cuda
 }  // namespace weft

@@ -1,0 +1,154 @@
+// The sort under graphs that are built on a device: stable radix sorts of (one end, position) pairs, after which
+// everything else of an edge is gathered by position.
+#include <cub/device/device_radix_sort.cuh>
+
+#include "core/cuda/each.cuh"
+#include "graph/cuda/edges.hpp"
+
+namespace weft::cuda {
+namespace {
+
+template <class T>
+T* as(const DeviceBuffer& buffer) {
+  return reinterpret_cast<T*>(buffer.data());
+}
+
+int bits_below(std::int64_t limit) {
+  int bits = 1;
+  while (bits < 32 && (std::int64_t{1} << bits) < limit) ++bits;
+  return bits;
+}
+
+template <class Position>
+struct TakeKeys {
+  const NodeId* ends;
+  std::uint32_t* keys;
+  Position* positions;
+  __device__ void operator()(std::int64_t k) const {
+    keys[k] = static_cast<std::uint32_t>(ends[k]);
+    positions[k] = static_cast<Position>(k);
+  }
+};
+
+template <class Position>
+struct GatherKeys {
+  const NodeId* ends;
+  const Position* positions;
+  std::uint32_t* keys;
+  __device__ void operator()(std::int64_t k) const { keys[k] = static_cast<std::uint32_t>(ends[positions[k]]); }
+};
+
+template <class Position>
+struct GatherEdges {
+  const NodeId* other_ends;
+  const EdgeId* ids;  // null: an edge's id is its position
+  const Position* positions;
+  NodeId* cols;
+  EdgeId* edge_ids;
+  __device__ void operator()(std::int64_t k) const {
+    const Position from = positions[k];
+    cols[k] = other_ends[from];
+    edge_ids[k] = ids != nullptr ? ids[from] : static_cast<EdgeId>(from);
+  }
+};
+
+/// Edges on their way: a key and a position each, in two copies between which the sort moves. Positions take 4 bytes
+/// while they fit, which saves a third of what is moved.
+template <class Position>
+class EdgeSorter {
+ public:
+  EdgeSorter(Device device, CUstream_st* stream, std::int64_t count) : device_(device), stream_(stream), count_(count) {
+    const auto items = static_cast<std::size_t>(count);
+    for (DeviceBuffer& keys : keys_)
+      keys = DeviceBuffer(device, stream, items * sizeof(std::uint32_t), "ends of edges being sorted");
+    for (DeviceBuffer& positions : positions_)
+      positions = DeviceBuffer(device, stream, items * sizeof(Position), "positions of edges being sorted");
+  }
+
+  void start_with(const NodeId* ends) {
+    each(count_, stream_, "starting to sort edges", TakeKeys<Position>{ends, keys(), positions()});
+  }
+  void go_on_with(const NodeId* ends) {
+    each(count_, stream_, "sorting edges", GatherKeys<Position>{ends, positions(), keys()});
+  }
+  /// By key, all of which are below `limit`; edges of one key stay in order.
+  void sort(std::int64_t limit) {
+    if (count_ == 0) return;
+    cub::DoubleBuffer<std::uint32_t> keys_now(keys(), as<std::uint32_t>(keys_[1 - at_]));
+    cub::DoubleBuffer<Position> positions_now(positions(), as<Position>(positions_[1 - at_]));
+    std::size_t bytes = 0;
+    const auto run = [&](void* scratch) {
+      check_status(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys_now, positions_now, count_, 0,
+                                                   bits_below(limit), stream_),
+                   "sorting edges");
+    };
+    run(nullptr);
+    const DeviceBuffer scratch(device_, stream_, bytes, "sorting edges");
+    run(scratch.data());
+    if (keys_now.selector != 0) at_ = 1 - at_;  // both move together
+  }
+
+  /// Keys become the rows; columns and ids are gathered from arrays by position.
+  EdgeBuffers finish(std::int64_t num_rows, std::int64_t num_cols, const NodeId* other_ends, const EdgeId* ids) {
+    const auto items = static_cast<std::size_t>(count_);
+    EdgeBuffers result;
+    result.rows = std::move(keys_[at_]);
+    keys_[1 - at_] = {};  // before more is asked for
+    positions_[1 - at_] = {};
+    result.cols = DeviceBuffer(device_, stream_, items * sizeof(NodeId), "columns of a graph");
+    result.edge_ids = DeviceBuffer(device_, stream_, items * sizeof(EdgeId), "edge ids of a graph");
+    result.offsets =
+        DeviceBuffer(device_, stream_, static_cast<std::size_t>(num_rows + 1) * sizeof(EdgeId), "offsets of a graph");
+    each(count_, stream_, "placing sorted edges",
+         GatherEdges<Position>{other_ends, ids, positions(), as<NodeId>(result.cols), as<EdgeId>(result.edge_ids)});
+    GraphView sorted{num_rows, num_cols, count_};
+    sorted.rows = as<NodeId>(result.rows);
+    find_offsets(device_, stream_, sorted, as<EdgeId>(result.offsets));
+    return result;
+  }
+
+ private:
+  std::uint32_t* keys() const { return as<std::uint32_t>(keys_[at_]); }
+  Position* positions() const { return as<Position>(positions_[at_]); }
+
+  Device device_;
+  CUstream_st* stream_;
+  std::int64_t count_;
+  DeviceBuffer keys_[2], positions_[2];
+  int at_ = 0;  // the copy that holds
+};
+
+/// By source first: the sort by destination then keeps the sources of a row in order, and of one source the ids.
+template <class Position>
+EdgeBuffers sort_with(Device device, CUstream_st* stream, const GraphView& list) {
+  EdgeSorter<Position> sorter(device, stream, list.num_edges);
+  sorter.start_with(list.cols);
+  sorter.sort(list.num_cols);
+  sorter.go_on_with(list.rows);
+  sorter.sort(list.num_rows);
+  return sorter.finish(list.num_rows, list.num_cols, list.cols, nullptr);
+}
+
+template <class Position>
+EdgeBuffers reverse_with(Device device, CUstream_st* stream, const GraphView& graph) {
+  EdgeSorter<Position> sorter(device, stream, graph.num_edges);
+  sorter.start_with(graph.cols);
+  sorter.sort(graph.num_cols);
+  return sorter.finish(graph.num_cols, graph.num_rows, graph.rows, graph.edge_ids);
+}
+
+}  // namespace
+
+EdgeBuffers sort_edges(Device device, CUstream_st* stream, const GraphView& list, EdgeId narrow_limit) {
+  const OnDevice on(device.index);
+  return list.num_edges < narrow_limit ? sort_with<std::uint32_t>(device, stream, list)
+                                       : sort_with<std::uint64_t>(device, stream, list);
+}
+
+EdgeBuffers reverse_edges(Device device, CUstream_st* stream, const GraphView& graph, EdgeId narrow_limit) {
+  const OnDevice on(device.index);
+  return graph.num_edges < narrow_limit ? reverse_with<std::uint32_t>(device, stream, graph)
+                                        : reverse_with<std::uint64_t>(device, stream, graph);
+}
+
+}  // namespace weft::cuda

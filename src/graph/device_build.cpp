@@ -1,0 +1,110 @@
+// Graphs built where their edges are.
+#include "core/check.hpp"
+#include "core/device.hpp"
+#include "graph/cuda/edges.hpp"
+#include "graph/graph_impl.hpp"
+
+namespace weft {
+namespace {
+
+void check_ends(ConstTensorView ends, std::string_view argument) {
+  WEFT_CHECK(ends.given, invalid_argument, "{} is missing: expected one node id for every edge", argument);
+  WEFT_CHECK(ends.dtype == Dtype::i32, invalid_argument, "{} has dtype {}: expected i32, a node id for every edge",
+             argument, name(ends.dtype));
+  WEFT_CHECK(ends.shape.rows >= 0 && ends.shape.row_size() == 1 && ends.ld == 1, invalid_argument,
+             "{} has shape {} and leading dimension {}: expected one node id for every edge, side by side", argument,
+             to_string(ends.shape), ends.ld);
+  WEFT_CHECK(ends.data != nullptr || ends.shape.rows == 0, invalid_argument,
+             "{} has shape {} but no memory (null data)", argument, to_string(ends.shape));
+}
+
+NodeId read_node(Device device, CUstream_st* stream, const NodeId* from) {
+  NodeId node = 0;
+  copy_bytes(Device{}, &node, device, from, sizeof(node), stream);
+  return node;
+}
+
+template <class T>
+DeviceBuffer copy_of(Device device, CUstream_st* stream, const T* values, std::int64_t count, std::string_view what) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+  DeviceBuffer copy(device, stream, bytes, what);
+  copy_bytes(device, copy.data(), device, values, bytes, stream);
+  return copy;
+}
+
+/// The arrays of a list that is in stored order already.
+cuda::EdgeBuffers as_it_stands(Device device, CUstream_st* stream, const GraphView& list) {
+  cuda::EdgeBuffers arrays;
+  arrays.offsets =
+      DeviceBuffer(device, stream, static_cast<std::size_t>(list.num_rows + 1) * sizeof(EdgeId), "offsets of a graph");
+  arrays.rows = copy_of(device, stream, list.rows, list.num_edges, "rows of a graph");
+  arrays.cols = copy_of(device, stream, list.cols, list.num_edges, "columns of a graph");
+  cuda::find_offsets(device, stream, list, reinterpret_cast<EdgeId*>(arrays.offsets.data()));
+  return arrays;
+}
+
+}  // namespace
+
+void Graph::Impl::hold(std::int64_t rows_count, std::int64_t cols_count, std::int64_t edges, cuda::EdgeBuffers arrays,
+                       Device where, CUstream_st* in_stream) {
+  const auto kept = std::make_shared<cuda::EdgeBuffers>(std::move(arrays));
+  const auto count = static_cast<std::size_t>(edges);
+  num_rows = rows_count;
+  num_cols = cols_count;
+  device = where;
+  stream = in_stream;
+  offsets = {reinterpret_cast<const EdgeId*>(kept->offsets.data()), static_cast<std::size_t>(rows_count) + 1};
+  cols = {reinterpret_cast<const NodeId*>(kept->cols.data()), count};
+  edge_ids = {reinterpret_cast<const EdgeId*>(kept->edge_ids.data()), kept->edge_ids.data() != nullptr ? count : 0};
+  device_rows = reinterpret_cast<const NodeId*>(kept->rows.data());
+  keeper = kept;
+}
+
+void Graph::Impl::look_at_rows() {
+  const cuda::RowExtremes seen = cuda::row_extremes(device, stream, offsets.data(), num_rows);
+  longest_row = seen.longest;
+  empty_rows = seen.empty;
+}
+
+void Graph::Impl::Pair::reverse_on_device() {
+  const Device device = given.device;
+  reversed.hold(given.num_cols, given.num_rows, static_cast<std::int64_t>(given.cols.size()),
+                cuda::reverse_edges(device, given.stream, given.view()), device, given.stream);
+  reversed.look_at_rows();
+  // Whoever asked for it may work in any stream.
+  synchronise(device, given.stream);
+}
+
+Graph Graph::from_coo(std::int64_t num_destinations, std::int64_t num_sources, ConstTensorView destinations,
+                      ConstTensorView sources, CUstream_st* stream) {
+  check_ends(destinations, "destinations");
+  check_ends(sources, "sources");
+  WEFT_CHECK(destinations.device == sources.device, invalid_argument,
+             "destinations is on {} and sources on {}: expected both on one device", to_string(destinations.device),
+             to_string(sources.device));
+  const Device device = destinations.device;
+  const auto count = [](ConstTensorView ends) { return static_cast<std::size_t>(ends.shape.rows); };
+  if (device.kind == DeviceKind::cpu)
+    return from_coo(num_destinations, num_sources,
+                    std::span<const NodeId>(destinations.as<NodeId>(), count(destinations)),
+                    std::span<const NodeId>(sources.as<NodeId>(), count(sources)));
+  check_coo_sizes(num_destinations, num_sources, count(destinations), count(sources));
+  GraphView list{num_destinations, num_sources, sources.shape.rows};
+  list.rows = destinations.as<NodeId>();
+  list.cols = sources.as<NodeId>();
+  const std::int64_t wrong = cuda::first_outside(device, stream, list);
+  if (wrong < list.num_edges)
+    check_edge_ends(list, wrong, read_node(device, stream, list.rows + wrong),
+                    read_node(device, stream, list.cols + wrong));
+  const bool stored_order = cuda::first_unsorted(device, stream, list) == list.num_edges;
+  auto pair = std::make_shared<Impl::Pair>();
+  pair->given.pair = pair->reversed.pair = pair.get();
+  pair->given.hold(num_destinations, num_sources, list.num_edges,
+                   stored_order ? as_it_stands(device, stream, list) : cuda::sort_edges(device, stream, list), device,
+                   stream);
+  pair->given.look_at_rows();
+  synchronise(device, stream);
+  return Graph(std::shared_ptr<const Impl>(pair, &pair->given));
+}
+
+}  // namespace weft

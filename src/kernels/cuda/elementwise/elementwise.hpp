@@ -1,0 +1,53 @@
+// The dense passes of the backward on a GPU, one thread an element. Storage types are looked at when the kernel runs,
+// so one compiled kernel an accumulator type serves them all.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/signatures.hpp"
+
+namespace weft::cuda {
+
+enum class Combine : std::uint8_t { multiply, divide, add };
+
+/// out = a op b, or a * factor where b is not given, in the accumulator type of `out`. `out` may be `a` itself.
+struct CombineArgs {
+  std::int64_t rows = 0, heads = 1, width = 1;  // of out
+  Operand a, b;
+  Combine op = Combine::multiply;
+  double factor = 1;
+  Result out;
+};
+void combine(const CombineArgs& args, Device device, CUstream_st* stream);
+
+/// Sums over the dimensions of x that `out` does not have, in float64; a dimension of 1 that it has wider is repeated.
+struct ReduceToArgs {
+  std::int64_t rows = 0;
+  std::int64_t from_heads = 1, from_width = 1;
+  std::int64_t heads = 1, width = 1;  // of out
+  Operand x;                          // its row_stride counts; heads and features are side by side
+  Result out;
+};
+void reduce_to(const ReduceToArgs& args, Device device, CUstream_st* stream);
+
+/// out[row] = scale[row], or 1, over the row's number of edges where `mean` says so and there are any.
+struct RowNormArgs {
+  const EdgeId* offsets = nullptr;
+  std::int64_t rows = 0;
+  bool mean = false;
+  Operand scale;
+  Result out;
+};
+void row_norms(const RowNormArgs& args, Device device, CUstream_st* stream);
+
+/// out[k] = the gradient of edge k's row, over the row's number of edges for a mean: the backward of segments.
+struct SpreadArgs {
+  GraphView graph;         // offsets and rows
+  std::int64_t width = 1;  // elements of a row of out
+  bool mean = false;
+  Operand row_grad;
+  Result out;
+};
+void spread(const SpreadArgs& args, Device device, CUstream_st* stream);
+
+}  // namespace weft::cuda

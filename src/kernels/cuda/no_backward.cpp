@@ -1,0 +1,20 @@
+// Builds without CUDA have no context that could ask for these.
+#include "core/device.hpp"
+#include "kernels/cuda/elementwise/elementwise.hpp"
+#include "kernels/extremum_backward.hpp"
+
+namespace weft::cuda {
+
+void combine(const CombineArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+void reduce_to(const ReduceToArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+void row_norms(const RowNormArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+void spread(const SpreadArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+std::size_t extremum_workspace(const ExtremumBackwardArgs&) { return 0; }
+void extremum_x_gradient(const ExtremumBackwardArgs&, Device device, Arena, CUstream_st*) {
+  require_cuda(device.index, "a backward pass");
+}
+void extremum_edge_gradient(const ExtremumBackwardArgs&, Device device, CUstream_st*) {
+  require_cuda(device.index, "a backward pass");
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,200 @@
+// Graphs built on a GPU are, bit for bit, those the host builds.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "core/device.hpp"
+#include "cuda/gpu.hpp"
+#include "graph/cuda/edges.hpp"
+#include "support/compare.hpp"
+#include "support/errors.hpp"
+#include "support/graphs.hpp"
+#include "support/small_graphs.hpp"
+
+namespace weft::test {
+namespace {
+
+class cuda_graph : public GpuTest {};
+
+template <class T>
+std::vector<T> from_gpu(const T* data, std::int64_t count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  copy_bytes(Device{}, values.data(), gpu, data, values.size() * sizeof(T), nullptr);
+  return values;
+}
+
+Tensor ids_on_gpu(const std::vector<NodeId>& ids) {
+  Tensor host = Tensor::empty(Shape(static_cast<std::int64_t>(ids.size())), Dtype::i32);
+  std::ranges::copy(ids, host.span<NodeId>().begin());
+  return host.to(gpu);
+}
+
+Graph build_on_gpu(std::int64_t rows, std::int64_t cols, const battery::EdgeList& list) {
+  const Tensor destinations = ids_on_gpu(list.destinations), sources = ids_on_gpu(list.sources);
+  return Graph::from_coo(rows, cols, destinations, sources, nullptr);
+}
+
+/// The edges of a graph in the order of their ids.
+battery::EdgeList edges_by_id(const Graph& graph) {
+  battery::EdgeList list;
+  list.destinations.resize(static_cast<std::size_t>(graph.num_edges()));
+  list.sources.resize(list.destinations.size());
+  const std::span<const NodeId> rows = graph.rows();
+  for (EdgeId k = 0; k < graph.num_edges(); ++k) {
+    const auto id = static_cast<std::size_t>(graph.view().edge_id(k));
+    list.destinations[id] = rows[static_cast<std::size_t>(k)];
+    list.sources[id] = graph.cols()[static_cast<std::size_t>(k)];
+  }
+  return list;
+}
+
+/// Every array of `there` holds what the host's graph holds, rows and the presence of ids included.
+void expect_same(const Graph& there, const Graph& host) {
+  ASSERT_EQ(there.device(), gpu);
+  ASSERT_EQ(there.num_rows(), host.num_rows());
+  ASSERT_EQ(there.num_cols(), host.num_cols());
+  ASSERT_EQ(there.num_edges(), host.num_edges());
+  const GraphView view = there.view();
+  EXPECT_TRUE(std::ranges::equal(from_gpu(view.offsets, view.num_rows + 1), host.offsets()));
+  EXPECT_TRUE(std::ranges::equal(from_gpu(view.rows, view.num_edges), host.rows()));
+  EXPECT_TRUE(std::ranges::equal(from_gpu(view.cols, view.num_edges), host.cols()));
+  ASSERT_EQ(view.edge_ids != nullptr, host.has_edge_ids());
+  if (!host.has_edge_ids()) return;
+  EXPECT_TRUE(std::ranges::equal(from_gpu(view.edge_ids, view.num_edges), host.edge_ids()));
+}
+
+TEST_F(cuda_graph, from_coo_stores_every_battery_graph_as_the_host_does) {
+  for (const BatteryGraph& battery : battery_graphs()) {
+    SCOPED_TRACE(battery.name);
+    const battery::EdgeList list = edges_by_id(battery.graph);
+    const std::int64_t rows = battery.graph.num_rows(), cols = battery.graph.num_cols();
+    expect_same(build_on_gpu(rows, cols, list), list.graph(rows, cols));
+  }
+}
+
+TEST_F(cuda_graph, transposes_every_battery_graph_as_the_host_does) {
+  for (const BatteryGraph& battery : battery_graphs()) {
+    SCOPED_TRACE(battery.name);
+    const Graph fresh = Graph::from_coo(battery.graph.num_rows(), battery.graph.num_cols(),
+                                        edges_by_id(battery.graph).destinations, edges_by_id(battery.graph).sources);
+    const Graph there = fresh.to(gpu);  // before the host has a transpose that would be copied along
+    expect_same(there.transpose(), fresh.transpose());
+    expect_same(there.transpose().transpose(), fresh);
+    expect_same(fresh.to(gpu).transpose(), fresh.transpose());
+  }
+}
+
+TEST_F(cuda_graph, keeps_its_transpose) {
+  const Graph there = battery::power_law_graph().to(gpu);
+  const std::size_t before = there.bytes();
+  const GraphView first = there.transpose().view();
+  EXPECT_GT(there.bytes(), before);
+  EXPECT_EQ(there.transpose().view().cols, first.cols);
+  EXPECT_EQ(there.transpose().transpose().view().cols, there.view().cols);
+}
+
+TEST_F(cuda_graph, a_list_of_a_million_edges_with_hubs_and_duplicates_is_stored_as_on_the_host) {
+  battery::SmallRandom random(71);
+  battery::EdgeList list;
+  constexpr std::int64_t rows = 300'000, cols = 70'000;
+  for (int k = 0; k < 1'000'000; ++k)
+    list.add(k % 5 == 0 ? 17 : random.below(cols), k % 3 == 0 ? rows - 2 : random.below(rows));
+  const Graph host = list.graph(rows, cols), there = build_on_gpu(rows, cols, list);
+  expect_same(there, host);
+  expect_same(there.transpose(), host.transpose());
+}
+
+TEST_F(cuda_graph, the_64_bit_sort_gives_what_the_32_bit_one_gives) {
+  const Graph host = battery::hub_graph();
+  const battery::EdgeList list = edges_by_id(host);
+  const Tensor destinations = ids_on_gpu(list.destinations), sources = ids_on_gpu(list.sources);
+  GraphView view{host.num_rows(), host.num_cols(), host.num_edges()};
+  view.rows = destinations.view().as<NodeId>();
+  view.cols = sources.view().as<NodeId>();
+  const auto expect_edges = [&](const cuda::EdgeBuffers& arrays, const Graph& wanted) {
+    const auto check = [&]<class T>(const DeviceBuffer& buffer, std::span<const T> values) {
+      EXPECT_TRUE(std::ranges::equal(
+          from_gpu(reinterpret_cast<const T*>(buffer.data()), static_cast<std::int64_t>(values.size())), values));
+    };
+    check(arrays.offsets, wanted.offsets());
+    check(arrays.rows, wanted.rows());
+    check(arrays.cols, wanted.cols());
+    check(arrays.edge_ids, wanted.edge_ids());
+  };
+  expect_edges(cuda::sort_edges(gpu, nullptr, view, 0), host);
+  expect_edges(cuda::reverse_edges(gpu, nullptr, host.to(gpu).view(), 0), host.transpose());
+}
+
+TEST_F(cuda_graph, names_the_first_end_out_of_range_in_the_hosts_words) {
+  for (const std::int64_t wrong : {0, 3, 4999}) {
+    for (const NodeId value : {-1, 40, 1 << 30}) {
+      for (const bool source : {false, true}) {
+        SCOPED_TRACE(fmt::format("edge {} {} {}", wrong, source ? "from" : "to", value));
+        battery::EdgeList list = edges_by_id(battery::random_graph(40, 40, 5000, 72));
+        (source ? list.sources : list.destinations)[static_cast<std::size_t>(wrong)] = value;
+        (source ? list.sources : list.destinations).back() = value;
+        const std::string host = refusal_of([&] { list.graph(40, 40); });
+        EXPECT_NE(host.find(fmt::format("[{}] is {}", wrong, value)), host.npos) << host;
+        EXPECT_EQ(refusal_of([&] { build_on_gpu(40, 40, list); }), host);
+      }
+    }
+  }
+}
+
+TEST_F(cuda_graph, refuses_lists_that_are_none) {
+  const Tensor five = ids_on_gpu({0, 1, 2, 3, 4}), four = ids_on_gpu({0, 1, 2, 3});
+  const Tensor wide = Tensor::zeros(Shape(5), Dtype::i64, "ids", gpu), host = Tensor::zeros(Shape(5), Dtype::i32);
+  const auto refused = [&](ConstTensorView destinations, ConstTensorView sources, std::string_view argument) {
+    expect_refused([&] { Graph::from_coo(5, 5, destinations, sources, nullptr); }, argument);
+  };
+  refused(five, four, "sources");
+  refused(wide, five, "destinations");
+  refused(five, wide, "sources");
+  refused({}, five, "destinations");
+  refused(five, host, "sources");
+  expect_refused([&] { Graph::from_coo(-1, 5, five, five, nullptr); }, "num_destinations");
+  expect_refused([&] { Graph::from_coo(5, std::int64_t{1} << 31, five, five, nullptr); }, "num_sources");
+}
+
+TEST_F(cuda_graph, degrees_and_weights_have_the_hosts_bits_in_every_dtype) {
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph there = battery.graph.to(gpu);
+    for (const Dtype dtype : {Dtype::i32, Dtype::i64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f64}) {
+      SCOPED_TRACE(fmt::format("{} {}", battery.name, name(dtype)));
+      const Tensor degrees = there.degrees(dtype);
+      EXPECT_EQ(degrees.device(), gpu);
+      EXPECT_TRUE(bitwise_equal(degrees.to(Device{}), battery.graph.degrees(dtype)));
+      if (!is_floating(dtype)) continue;
+      EXPECT_TRUE(bitwise_equal(mean_weights(there, dtype).to(Device{}), mean_weights(battery.graph, dtype)));
+      EXPECT_TRUE(bitwise_equal(gcn_weights(there, {}, dtype).to(Device{}), gcn_weights(battery.graph, {}, dtype)));
+    }
+  }
+}
+
+TEST_F(cuda_graph, degrees_refuse_a_dtype_that_cannot_hold_them_in_the_hosts_words) {
+  const Graph passes = battery::graph_of_degrees({1, 65505}, 3, 2);
+  const Graph there = passes.to(gpu);
+  EXPECT_EQ(refusal_of([&] { there.degrees(Dtype::f16); }), refusal_of([&] { passes.degrees(Dtype::f16); }));
+  EXPECT_TRUE(bitwise_equal(there.degrees(Dtype::bf16).to(Device{}), passes.degrees(Dtype::bf16)));
+}
+
+TEST_F(cuda_graph, weighted_gcn_weights_are_refused_and_say_so) {
+  const Graph there = tangled_graph().to(gpu);
+  const Tensor values = Tensor::zeros(Shape(there.num_edges()), Dtype::f32, "values", gpu);
+  expect_refused([&] { gcn_weights(there, values); }, "values", ErrorCode::unsupported);
+}
+
+TEST_F(cuda_graph, building_gives_back_all_but_the_graph) {
+  const Tensor ids = ids_on_gpu(std::vector<NodeId>(100'000, 3));
+  const std::size_t before = memory_stats(gpu).live_bytes;
+  {
+    const Graph graph = Graph::from_coo(5, 5, ids, ids, nullptr);
+    EXPECT_EQ(memory_stats(gpu).live_bytes - before, graph.bytes());
+    graph.transpose();
+    EXPECT_EQ(memory_stats(gpu).live_bytes - before, graph.bytes());
+  }
+  EXPECT_EQ(memory_stats(gpu).live_bytes, before);
+}
+
+}  // namespace
+}  // namespace weft::test
