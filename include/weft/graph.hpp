@@ -94,6 +94,7 @@ class Graph {
   /// Of a graph on a device: its edges with rows of one community side by side, for planners; built on first use in
   /// `stream` and kept (12 bytes an edge). Square graphs of fewer than 2^31 edges only.
   std::shared_ptr<const EdgeOrder> clustered_edges(CUstream_st* stream) const;
+  bool has_clustered_edges() const;
   /// Bytes held by the arrays, the cached rows and transpose included.
   std::size_t bytes() const;
   /// Equal for copies of one graph, different for any two others: what a plan remembers.

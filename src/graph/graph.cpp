@@ -92,6 +92,12 @@ std::span<const NodeId> Graph::rows() const {
   return {half.rows.data(), half.rows.size()};
 }
 
+bool Graph::has_clustered_edges() const {
+  const Impl& half = Impl::of(*this);
+  const std::lock_guard guard(half.pair->lock);
+  return half.clustered != nullptr;
+}
+
 GraphView Graph::view_with_rows() const {
   GraphView result = view();
   if (result.rows == nullptr && device().kind == DeviceKind::cpu) result.rows = rows().data();

@@ -34,6 +34,11 @@ struct Call {
   bool reduces() const { return desc.kind != OpKind::sddmm; }
 };
 
+/// How often the GPU is filled by shares of that size.
+double waves(const Call& call, std::int64_t share) {
+  return std::max(call.edges() / static_cast<double>(share * call.places()), 1e-9);
+}
+
 // HP-SpMM's Dynamic Task Partition (Eq. 3 to 5): as many shares as fill the GPU a whole number of times, so that no
 // wave runs nearly empty. Here the shares are exact, so their number is free.
 std::int64_t edges_for_waves(const Call& call, int waves) {
@@ -41,37 +46,44 @@ std::int64_t edges_for_waves(const Call& call, int waves) {
   return ((call.graph.num_edges + shares - 1) / shares + 7) / 8 * 8;
 }
 
-std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy) {
+/// Sizes of a group's share worth weighing. Where the order is for the sake of the cache, the size decides how wide a
+/// window of sources runs at a time, and one is best; otherwise all that fill the GPU are weighed.
+std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, WorkOrder order) {
   if (policy.edges_a_group > 0) return {(policy.edges_a_group + 7) / 8 * 8};
+  const auto cached = [&](std::int64_t most) {
+    std::int64_t size = most;
+    while (size > 32 && waves(call, size) < 8) size /= 2;
+    return std::vector<std::int64_t>{size};
+  };
+  if (order == WorkOrder::columns) return cached(tuning::edges_by_columns(call.row_bytes()));
+  if (order == WorkOrder::clusters_columns) return cached(2 * tuning::edges_by_columns(call.row_bytes()));
+  if (order == WorkOrder::clusters) return cached(tuning::edges_by_clusters(call.row_bytes()));
   std::vector<std::int64_t> sizes;
   const std::int64_t most = tuning::most_edges_a_group(call.mean_degree());
   for (const int waves : {1, 2, 3, 4, 6, 8})
     sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), 8, most));
-  for (const std::int64_t size : {16, 32, 64, 128, 256, 512}) sizes.push_back(std::min(size, most));
+  for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(size, most));
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
 }
 
-/// Modelled cost of making that order.
-double order_us(const Call& call, WorkOrder order) {
+/// Modelled cost of making that order; one the graph has kept costs nothing.
+double order_us(const Call& call, WorkOrder order, const Graph* owner) {
   const tuning::CudaRates& r = call.rates;
-  double us = by_columns(order) ? r.sort_us : 0;
-  if (by_clusters(order))
+  double us = by_columns(order) ? r.sort_us + call.edges() * r.sort_edge_ns * 1e-3 : 0;
+  if (by_clusters(order) && !(owner != nullptr && owner->has_clustered_edges()))
     us += r.cluster_us + call.rows() * r.cluster_row_ns * 1e-3 + call.edges() * r.cluster_edge_ns * 1e-3;
   return us;
-}
-
-/// How often the GPU is filled by shares of that size.
-double waves(const Call& call, std::int64_t share) {
-  return std::max(call.edges() / static_cast<double>(share * call.places()), 1e-9);
 }
 
 Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder order, const Policy& policy) {
   const GraphView& g = call.graph;
   Plan plan = base;
   plan.order = order;
-  plan.joined = policy.joined.value_or(call.reduces() && !by_columns(order));
+  plan.joined =
+      policy.joined.value_or(call.reduces() && !by_columns(order) &&
+                             (order == WorkOrder::none || call.row_bytes() >= call.rates.joined_clusters_bytes));
   WEFT_CHECK(!plan.joined || !by_columns(order), invalid_argument,
              "policy join=yes with order={}: tasks in the order of their columns are not neighbours; expected join=no, "
              "or another order",
@@ -85,7 +97,7 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   if (plan.joined) {
     // A block is as much longer than its task as the row that ends it: only short rows stay whole, unless then no row
     // needs a second pass.
-    const bool fits = g.longest_row >= 0 && g.longest_row <= plan.edges_a_task * (waves(call, share) < 2 ? 2 : 1) / 2;
+    const bool fits = g.longest_row >= 0 && 2 * g.longest_row <= plan.edges_a_task * (waves(call, share) < 2 ? 4 : 1);
     plan.whole_row = policy.whole_row >= 0 ? policy.whole_row : fits ? g.longest_row : plan.edges_a_task / 8;
     cuts = g.longest_row < 0 || g.longest_row > plan.whole_row;
   }
@@ -100,10 +112,8 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   PlanCandidate c;
   const double table = call.row_bytes() * static_cast<double>(call.graph.num_cols);
   double gather_rate = table <= r.l2_bytes ? r.l2_gb_s : r.memory_gather_gb_s;
-  // The shorter the tasks, the narrower the window of columns that runs at a time; under 64 edges nothing is gained.
-  const double narrow = std::cbrt(64.0 / std::max<double>(64, static_cast<double>(share)));
-  if (by_columns(plan.order)) gather_rate *= 1 + r.column_gain * narrow;
-  if (by_clusters(plan.order)) gather_rate *= 1 + r.cluster_gain;
+  if (by_columns(plan.order)) gather_rate *= 1 + r.column_gain;
+  if (by_clusters(plan.order)) gather_rate *= tuning::cluster_gain(table, call.mean_degree());
   c.gather_us = call.edges() * call.row_bytes() / (gather_rate * 1e3);
   const double index_bytes = 8.0 + (call.desc.weighted ? 4.0 : 0.0) + (by_clusters(plan.order) ? 4.0 : 0.0);
   const double out_bytes = call.reduces() ? call.rows() * (16.0 + call.row_bytes()) : call.edges() * 4.0;
@@ -133,9 +143,10 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
   std::vector<WorkOrder> result = {WorkOrder::none};
   // Only tasks inside one row are reordered: rows must be long for that to be most of them.
   const bool long_rows = call.mean_degree() >= call.rates.column_from_degree;
+  const double table = call.row_bytes() * call.rows();
   const bool clusters = owner != nullptr && EdgeOrder::possible(call.graph) &&
                         call.mean_degree() >= call.rates.cluster_from_degree &&
-                        call.row_bytes() * call.rows() >= call.rates.cluster_from_bytes;
+                        tuning::cluster_gain(table, call.mean_degree()) > 1.1;
   if (long_rows) result.push_back(WorkOrder::columns);
   if (clusters) result.push_back(WorkOrder::clusters);
   if (clusters && long_rows) result.push_back(WorkOrder::clusters_columns);
@@ -166,7 +177,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   double unordered_us = 0;  // the best without an order: what planning one may cost
   for (const WorkOrder order : orders(call, policy, owner)) {
     double best_us = 0;
-    for (const std::int64_t share : share_sizes(call, policy)) {
+    for (const std::int64_t share : share_sizes(call, policy, order)) {
       PlanCandidate c = evaluate(call, candidate(call, base, share, order, policy), share);
       if (best_us == 0 || c.total_us < best_us) best_us = c.total_us;
       report.candidates.push_back(std::move(c));
@@ -174,7 +185,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
     if (order == WorkOrder::none) unordered_us = best_us;
   }
   const auto affordable = [&](const PlanCandidate& c) {
-    return policy.order.has_value() || order_us(call, c.plan.order) <= unordered_us;
+    return policy.order.has_value() || order_us(call, c.plan.order, owner) <= unordered_us;
   };
   const auto best =
       std::min_element(report.candidates.begin(), report.candidates.end(), [&](const auto& a, const auto& b) {

@@ -1,6 +1,8 @@
 // What the planner assumes of a GPU: rates that rank candidates, not predictions of times.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace weft::tuning {
@@ -11,27 +13,45 @@ struct CudaRates {
   double l2_gb_s;             // gathers from there
   double memory_gather_gb_s;  // gathers from beyond
   double stream_gb_s;         // arrays read or written in sequence
-  double column_gain;         // what gathers gain where tasks of 64 edges run by column; less with larger ones
+  double column_gain;         // what gathers gain where tasks run by column
   double column_from_degree;  // the mean degree from which that pays
-  double cluster_gain;        // what gathers gain where rows of one community run together
   double cluster_from_degree;
-  double cluster_from_bytes;                           // of the table of sources
+  double joined_clusters_bytes;                        // a row: from there on clustered tasks are a block's
   double launch_us;                                    // a kernel
   double finish_us;                                    // the second one
   double load_ns;                                      // one dependent batch of loads
   double task_ns;                                      // a task's start: its own loads before the first row arrives
-  double sort_us;                                      // making an order by columns
+  double sort_us, sort_edge_ns;                        // making an order by columns
   double cluster_us, cluster_row_ns, cluster_edge_ns;  // making clusters
 };
 
 /// One H200: 132 multiprocessors, three blocks each. The ceilings are those of a copy and of L2; gains and latencies
-/// fit the times of task sizes from 32 to 512, in order and not, on graphs of mean degree 2 to 486 and widths 16 to
-/// 256.
+/// fit the times of share sizes from 8 to 512 in every order, on graphs of mean degree 2 to 486 and widths 16 to 256
+/// (bench/records/h200).
 constexpr CudaRates cuda_rates() {
-  return {396, 40e6, 7000, 6200, 4000, 0.3, 32, 0.4, 8, 32e6, 4, 4, 900, 400, 40, 60, 0.5, 0.008};
+  return {396, 40e6, 7000, 5600, 4000, 0.2, 32, 8, 512, 4, 3, 900, 400, 60, 0.001, 80, 1.0, 0.01};
 }
 
-/// Rows that end within a few edges keep a group busy with writing: only small tasks then fill the GPU.
-constexpr std::int64_t most_edges_a_group(double mean_degree) { return mean_degree < 8 ? 32 : 512; }
+/// Rows that end within a few edges keep a group busy with writing: only small shares then fill the GPU.
+constexpr std::int64_t most_edges_a_group(double mean_degree) { return mean_degree < 8 ? 96 : 512; }
+
+/// A window of sources that stays in L1: 32 KiB of rows a group.
+constexpr std::int64_t edges_by_columns(double row_bytes) {
+  std::int64_t edges = 256;
+  while (edges > 32 && static_cast<double>(edges) * row_bytes > 32768) edges /= 2;
+  return edges;
+}
+
+/// Here the rows' own community is the window, and longer shares cut fewer rows.
+constexpr std::int64_t edges_by_clusters(double row_bytes) {
+  return row_bytes < 128 ? 64 : row_bytes < 1024 ? 256 : 128;
+}
+
+/// What gathers gain where rows of one community run together: the more of the table L2 cannot hold, the more. Very
+/// long rows gather from everywhere.
+inline double cluster_gain(double table_bytes, double mean_degree) {
+  if (mean_degree > 128) return 1.0;
+  return 1 + 0.18 * std::log2(std::max(table_bytes, 1.0) / 64e6);
+}
 
 }  // namespace weft::tuning

@@ -3,9 +3,26 @@
 
 namespace weft::cuda {
 
+namespace {
+
+/// Half the lanes of a gather, with two packs each: fewer shuffles an edge, to hand it round and to add its products
+/// up. (On an H200 the kernel is bound by instructions where SpMM is bound by L2.)
+template <int MostVector, class F>
+void with_dot_shape(const GatherShape& shape, const F& f) {
+  with_shape<MostVector, (MostVector < 4)>(shape, [&](auto vector, auto lanes, auto steps) {
+    if constexpr (decltype(steps)::value == 1 && decltype(lanes)::value > 2) {
+      f(vector, std::integral_constant<int, decltype(lanes)::value / 2>{}, std::integral_constant<int, 2>{});
+    } else {
+      f(vector, lanes, steps);
+    }
+  });
+}
+
+}  // namespace
+
 template <class Storage>
 void launch_dot(const DotArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
-  with_shape<16 / sizeof(Storage), (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
+  with_dot_shape<16 / static_cast<int>(sizeof(Storage))>(given, [&](auto vector, auto lanes, auto steps) {
     using S = Shape<vector, lanes, steps, (sizeof(Storage) > 4 ? 4 : 8) / steps>;
     const std::int64_t blocks = args.split.joined ? args.split.tasks : (args.split.tasks + S::groups - 1) / S::groups;
     const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(args.heads));

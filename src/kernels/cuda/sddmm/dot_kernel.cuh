@@ -25,18 +25,31 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
             shift = threadIdx.x % 32 / S::lanes * S::lanes;
   const EdgeShare share = EdgeShare::of<S::groups>(split, group);
   const std::int64_t head = blockIdx.y;
-  const Storage* const source = args.source + head * args.source_head;
-  const Storage* const destination = args.destination + head * args.destination_head;
   const bool one_tile = args.features <= S::tile;
-
-  // Lanes past the last feature have zeros on one side and read nothing.
-  const auto load = [&](const Storage* row, int feature) __attribute__((always_inline)) {
-    return feature < args.features ? X::load(row + feature) : X::all(Storage(0));
+  const auto source_pitch = static_cast<std::uint32_t>(args.source_pitch);
+  const auto destination_pitch = static_cast<std::uint32_t>(args.destination_pitch);
+  const int feature = lane * S::vector;
+  const auto has = [&](int tile, int s) { return tile + feature + s * S::lanes * S::vector < args.features; };
+  const auto offset = [](std::uint32_t row, std::uint32_t pitch) { return static_cast<std::uint64_t>(row) * pitch; };
+  // In the first tile lanes past the last feature read the first ones again, and their products do not count.
+  const Storage* source[S::steps];
+  const Storage* destination[S::steps];
+  bool counts[S::steps];
+#pragma unroll
+  for (int s = 0; s < S::steps; ++s) {
+    counts[s] = has(0, s);
+    const int at = counts[s] ? feature + s * S::lanes * S::vector : 0;
+    source[s] = args.source + head * args.source_head + at;
+    destination[s] = args.destination + head * args.destination_head + at;
+  }
+  // In the others they read nothing.
+  const auto load = [&](const Storage* row, int tile, int s) __attribute__((always_inline)) {
+    return tile == 0 || has(tile, s) ? X::load(row + tile) : X::all(Storage(0));
   };
   const auto times = [](const X& a, const X& b) __attribute__((always_inline)) {
-    Acc sum = 0;
+    Acc sum = static_cast<Acc>(a.values[0]) * static_cast<Acc>(b.values[0]);
 #pragma unroll
-    for (int i = 0; i < S::vector; ++i) sum = fma(static_cast<Acc>(a.values[i]), static_cast<Acc>(b.values[i]), sum);
+    for (int i = 1; i < S::vector; ++i) sum = fma(static_cast<Acc>(a.values[i]), static_cast<Acc>(b.values[i]), sum);
     return sum;
   };
   const auto value_of = [&](EdgeId, std::int32_t id, NodeId) { return split.ids != nullptr ? id : 0; };
@@ -56,7 +69,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       const int p = pending_at + owned_sum<S::lanes, loads>(lane) + i;
       if (!writes || p >= share.length) continue;
       const EdgeId id = split.ids != nullptr ? pending_id[i] : split.id_of(share.begin + p);
-      args.out[id * args.out_pitch + head] = static_cast<Storage>(pending[i]);
+      __stcs(args.out + id * args.out_pitch + head, static_cast<Storage>(pending[i]));
     }
   };
 
@@ -78,10 +91,9 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
     if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, value_of);
     const auto batch = [&](int j) __attribute__((always_inline)) {
       const auto from_lane = [&](const NodeId(&held_by)[S::each], int u) __attribute__((always_inline)) {
-        const int owner = S::each == 1 ? j + u : (j + u) % S::lanes, i = S::each == 1 ? 0 : (j + u) / S::lanes;
-        return std::int64_t{__shfl_sync(~0u, held_by[i], owner, S::lanes)};
+        return static_cast<std::uint32_t>(
+            __shfl_sync(~0u, held_by[Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes));
       };
-      Acc partial[loads];
       // Whether every edge of the batch has the same destination; the warp takes one path.
       const bool changes = (ends >> j & ((1u << (loads - 1)) - 1)) != 0;
       if (one_tile && !__any_sync(~0u, changes)) {
@@ -89,62 +101,66 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
         const auto row = static_cast<NodeId>(from_lane(rows, 0));
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
-          const Storage* const at = source + from_lane(cols, u) * args.source_pitch;
+          const std::uint64_t at = offset(from_lane(cols, u), source_pitch);
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) x[u][s] = load(at, (s * S::lanes + lane) * S::vector);
+          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(source[s] + at);
         }
         flush();
         if (row != held) {
           held = row;
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s)
-            y[s] = load(destination + row * args.destination_pitch, (s * S::lanes + lane) * S::vector);
+          for (int s = 0; s < S::steps; ++s) y[s] = X::load(destination[s] + offset(row, destination_pitch));
         }
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
-          partial[u] = 0;
+          pending[u] = counts[0] ? times(x[u][0], y[0]) : Acc(0);
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) partial[u] += times(x[u][s], y[s]);
+          for (int s = 1; s < S::steps; ++s) pending[u] += counts[s] ? times(x[u][s], y[s]) : Acc(0);
         }
       } else {
         flush();
 #pragma unroll
-        for (int u = 0; u < loads; ++u) partial[u] = 0;
+        for (int u = 0; u < loads; ++u) pending[u] = 0;
         for (int tile = 0; tile < args.features; tile += S::tile) {
           // By halves: two rows an edge are in flight.
+          constexpr int half = (loads + 1) / 2;
 #pragma unroll
-          for (int half = 0; half < loads; half += (loads + 1) / 2) {
-            X x[(loads + 1) / 2][S::steps], z[(loads + 1) / 2][S::steps];
+          for (int begin = 0; begin < loads; begin += half) {
+            X x[half][S::steps], z[half][S::steps];
+            std::uint32_t before = 0;
 #pragma unroll
-            for (int u = 0; u < (loads + 1) / 2; ++u) {
-              const Storage* const at = source + from_lane(cols, half + u) * args.source_pitch;
-              const Storage* const to = destination + from_lane(rows, half + u) * args.destination_pitch;
+            for (int u = 0; u < half; ++u) {
+              const std::uint64_t at = offset(from_lane(cols, begin + u), source_pitch);
+              const std::uint32_t row = from_lane(rows, begin + u);
+              const std::uint64_t to = offset(row, destination_pitch);
+              // An edge of the same destination takes what its neighbour has.
+              const bool fresh = u == 0 || row != before;
+              before = row;
 #pragma unroll
               for (int s = 0; s < S::steps; ++s) {
-                x[u][s] = load(at, tile + (s * S::lanes + lane) * S::vector);
-                z[u][s] = load(to, tile + (s * S::lanes + lane) * S::vector);
+                x[u][s] = load(source[s] + at, tile, s);
+                if (u > 0) z[u][s] = z[u > 0 ? u - 1 : 0][s];
+                if (fresh) z[u][s] = load(destination[s] + to, tile, s);
               }
             }
 #pragma unroll
-            for (int u = 0; u < (loads + 1) / 2; ++u)
+            for (int u = 0; u < half; ++u)
 #pragma unroll
-              for (int s = 0; s < S::steps; ++s) partial[half + u] += times(x[u][s], z[u][s]);
+              for (int s = 0; s < S::steps; ++s)
+                pending[begin + u] += tile > 0 || counts[s] ? times(x[u][s], z[u][s]) : Acc(0);
           }
         }
       }
       pending_at = first + j;
-#pragma unroll
-      for (int u = 0; u < loads; ++u) pending[u] = partial[u];
       if (split.ids == nullptr) return;
 #pragma unroll
       for (int i = 0; i < kept; ++i) {
         // Which register of which lane holds the edge whose sum this lane will own.
         const int edge = j + owned_sum<S::lanes, loads>(lane) + i;
-        pending_id[i] = ids[0];
 #pragma unroll
         for (int r = 0; r < S::each; ++r) {
-          const std::int32_t id = __shfl_sync(~0u, ids[r], edge % S::lanes, S::lanes);
-          if (S::each == 1 || edge / S::lanes == r) pending_id[i] = id;
+          const std::int32_t id = __shfl_sync(~0u, ids[r], Chunk::lane_of(edge), S::lanes);
+          if (Chunk::place_of(edge) == r) pending_id[i] = id;
         }
       }
     };

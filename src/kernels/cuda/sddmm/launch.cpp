@@ -72,6 +72,9 @@ void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
   WEFT_CHECK(args.heads < (1 << 16) && args.heads * args.width < (std::int64_t{1} << 31), unsupported,
              "lhs and rhs have {} heads of {} features: expected fewer than 2^16 heads and 2^31 features", args.heads,
              args.width);
+  WEFT_CHECK(args.lhs.row_stride < (std::int64_t{1} << 32) && args.rhs.row_stride < (std::int64_t{1} << 32),
+             unsupported, "lhs and rhs have rows {} and {} apart: expected less than 2^32", args.lhs.row_stride,
+             args.rhs.row_stride);
   if (args.graph.num_edges == 0 || args.heads == 0 || (args.width == 0 && args.op != SddmmOp::dot)) return;
   const OnDevice on(plan.device.index);
   if (dtype == Dtype::f64) return run<double>(args, plan, stream);
