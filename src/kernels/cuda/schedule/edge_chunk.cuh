@@ -50,19 +50,22 @@ struct EdgeChunk {
     }
   }
 
-  /// Bit k of this group's: a row ends with edge k of the chunk.
+  /// Bit l of the warp's, for each of its lanes: a row ends with that lane's i-th edge.
+  __device__ __forceinline__ unsigned ends_of(int i, const EdgeShare& share, int first, int lane) const {
+    NodeId follower = __shfl_down_sync(~0u, row[i], 1, Lanes);
+    const NodeId wrapped = i + 1 < Each ? __shfl_sync(~0u, row[i + 1 < Each ? i + 1 : i], 0, Lanes) : behind;
+    if (lane == Lanes - 1) follower = wrapped;
+    const int p = first + i * Lanes + lane;
+    return __ballot_sync(~0u, p < share.length - 1 ? row[i] != follower : p == share.length - 1 && !share.runs_on);
+  }
+
+  /// Bit k of this group's, in chunks of up to 32 edges: a row ends with edge k.
   __device__ __forceinline__ unsigned ends(const EdgeShare& share, int first, int lane, int shift) const {
+    static_assert(size <= 32);
     constexpr unsigned lanes = Lanes >= 32 ? ~0u : (1u << (Lanes & 31)) - 1;
     unsigned bits = 0;
 #pragma unroll
-    for (int i = 0; i < Each; ++i) {
-      NodeId follower = __shfl_down_sync(~0u, row[i], 1, Lanes);
-      const NodeId wrapped = i + 1 < Each ? __shfl_sync(~0u, row[i + 1 < Each ? i + 1 : i], 0, Lanes) : behind;
-      if (lane == Lanes - 1) follower = wrapped;
-      const int p = first + i * Lanes + lane;
-      const bool end = p < share.length - 1 ? row[i] != follower : p == share.length - 1 && !share.runs_on;
-      bits |= (__ballot_sync(~0u, end) >> shift & lanes) << (i * Lanes & 31);
-    }
+    for (int i = 0; i < Each; ++i) bits |= (ends_of(i, share, first, lane) >> shift & lanes) << (i * Lanes & 31);
     return bits;
   }
 };

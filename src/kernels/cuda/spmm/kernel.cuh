@@ -7,7 +7,8 @@
 
 #include "kernels/cuda/schedule/edge_chunk.cuh"
 #include "kernels/cuda/schedule/shape.hpp"
-#include "kernels/cuda/spmm/row_finish.cuh"
+#include "kernels/cuda/spmm/cut_rows.cuh"
+#include "kernels/cuda/spmm/edge_value.cuh"
 
 namespace weft::cuda {
 
@@ -20,75 +21,6 @@ __device__ __forceinline__ Acc combine(SpmmOp op, Acc x, Acc e) {
   return fma(x, a, b);
 }
 
-/// Where a lane's features stand, and how its state moves between registers, staging slots and the output.
-template <class Storage, class S, Message Sent, Reduction Kind>
-struct Lane {
-  using Acc = AccumulatorOf<Storage>;
-  using State = RowState<Kind, Acc, S::count>;
-  const SpmmKernelArgs<Storage>& args;
-  const EdgeShare& share;
-  int feature;  // the first one; those of the next step stand S::lanes * S::vector further on
-
-  __device__ __forceinline__ int at(int step) const { return feature + step * S::lanes * S::vector; }
-  __device__ __forceinline__ bool has(int step) const { return at(step) < args.features; }
-
-  /// Into (or out of) slot values `to` and their places, which point at this lane's first feature.
-  __device__ __forceinline__ void save(const State& state, Acc* to, std::int32_t* places) const {
-#pragma unroll
-    for (int s = 0; s < S::steps; ++s) {
-      if (!has(s)) continue;
-      Pack<Acc, S::vector> pack;
-      Pack<std::int32_t, S::vector> place;
-#pragma unroll
-      for (int i = 0; i < S::vector; ++i) {
-        pack.values[i] = state.value(s * S::vector + i);
-        place.values[i] = state.place(s * S::vector + i);
-      }
-      pack.store(to + s * S::lanes * S::vector);
-      if constexpr (Kind == Reduction::extremum) place.store(places + s * S::lanes * S::vector);
-    }
-  }
-  __device__ __forceinline__ void absorb(State& state, const Acc* from, const std::int32_t* places) const {
-#pragma unroll
-    for (int s = 0; s < S::steps; ++s) {
-#pragma unroll
-      for (int i = 0; i < S::vector; ++i) {
-        const int f = s * S::lanes * S::vector + i;
-        state.absorb(s * S::vector + i, from[f], Kind == Reduction::extremum ? places[f] : 0);
-      }
-    }
-  }
-  /// The task's slot in global memory: 0 for the row that began before it, 1 for the one that runs on.
-  __device__ __forceinline__ void stage(const State& state, int slot) const {
-    const std::int64_t to = (2 * share.task + slot) * args.staging.pitch + feature;
-    save(state, args.staging.values + to, args.staging.places + to);
-  }
-  __device__ __forceinline__ void write(const State& state, NodeId row) const {
-    const RowFinish<Storage>& finish = args.finish;
-#pragma unroll
-    for (int s = 0; s < S::steps; ++s) {
-      if (!has(s)) continue;
-      Acc value[S::vector];
-#pragma unroll
-      for (int i = 0; i < S::vector; ++i) value[i] = state.value(s * S::vector + i);
-      if constexpr (Kind == Reduction::extremum) {
-#pragma unroll
-        for (int i = 0; i < S::vector; ++i) value[i] = finish.negated ? -value[i] : value[i];
-        const EdgeId origin = share.task * args.split.size;
-        write_winners<S::vector>(finish, args.split, args.features, row, at(s), [&](int i) -> EdgeId {
-          const int place = state.place(s * S::vector + i);
-          return place == State::nowhere ? __ldg(args.split.starts + row) : origin + place;
-        });
-      }
-      if constexpr (Sent == Message::source || Sent == Message::weighted) {
-        write_plain<S::vector>(finish, row, at(s), value);
-      } else {
-        write_finished<S::vector>(finish, args.split.graph, row, at(s), value);
-      }
-    }
-  }
-};
-
 template <class Storage, class S, Message Sent, Reduction Kind>
 __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3)
     reduce_edges(const SpmmKernelArgs<Storage> args) {
@@ -97,9 +29,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   using X = Pack<Storage, S::vector>;
   constexpr int loads = S::loads;
   constexpr bool plain = Sent == Message::source, edgewise = Sent == Message::edgewise;
-  __shared__ alignas(16) Acc head_values[S::groups * S::tile];
-  __shared__ alignas(16) std::int32_t head_places[Kind == Reduction::extremum ? S::groups * S::tile : 1];
-  __shared__ NodeId head_rows[S::groups];
+  __shared__ HeadSlots<Acc, S::groups * S::tile, S::groups, Kind> heads;
 
   const EdgeSplit& split = args.split;
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
@@ -124,33 +54,11 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
     }
   }
   const auto x_pitch = static_cast<std::uint32_t>(args.x_pitch);
-  const auto signed_for_min = [&](Acc value) {
-    return Kind == Reduction::extremum && args.finish.negated ? -value : value;
-  };
-  const auto value_of = [&](EdgeId k, std::int32_t id, NodeId col) -> Acc {
-    if constexpr (plain) {
-      return 0;
-    } else if constexpr (Sent == Message::weighted) {
-      return static_cast<Acc>(__ldg(args.edge + (split.ids != nullptr ? id : k)));
-    } else {
-      const Acc scale = args.col_scale != nullptr ? __ldg(args.col_scale + col) : Acc(1);
-      if (edgewise || args.edge == nullptr) return signed_for_min(scale);
-      return signed_for_min(scale * static_cast<Acc>(__ldg(args.edge + split.id_of(k) * args.edge_pitch)));
-    }
-  };
+  const EdgeValue<Storage, Sent, Kind> value_of{args};
 
   typename Lane<Storage, S, Sent, Kind>::State state;
   state.clear();
-  Acc* const my_head = head_values + group * S::tile + lane * S::vector;
-  std::int32_t* const my_places =
-      Kind == Reduction::extremum ? head_places + group * S::tile + lane * S::vector : nullptr;
-  const auto save_head = [&] {
-    if (split.joined) {
-      here.save(state, my_head, my_places);
-    } else {
-      here.stage(state, 0);
-    }
-  };
+  const CutRows<Storage, S, Sent, Kind, S::groups> cut{here, heads, group, lane};
   // Places of edges are counted from where the task would begin if no border stepped back.
   const int origin = static_cast<int>(share.begin - share.task * split.size);
 
@@ -224,7 +132,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
         ++current;
         state.settle();
         if (row == share.head) {
-          save_head();
+          cut.save_head(state);
         } else {
           here.write(state, row);
         }
@@ -241,37 +149,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
     if ((first + Chunk::size) % 64 == 0) state.settle();
   }
   state.settle();
-  const bool through = share.runs_on && share.last == share.head;
-  if (through) save_head();
-  if (!split.joined) {
-    if (share.runs_on && !through) here.stage(state, 1);
-    return;
-  }
-
-  // The group in which a row begins unites it; the first group, the row that began before the block's task.
-  if (lane == 0) head_rows[group] = share.head;
-  __syncthreads();
-  const auto unite = [&](NodeId row, int from) {
-    for (int g = from; g < S::groups && head_rows[g] == row; ++g) {
-      const int slot = g * S::tile + lane * S::vector;
-      here.absorb(state, head_values + slot, Kind == Reduction::extremum ? head_places + slot : nullptr);
-      if ((g - from) % 8 == 7) state.settle();
-    }
-    state.settle();
-  };
-  if (share.runs_on && !through) {
-    unite(share.last, group + 1);
-    if (share.passes(split, share.last)) {
-      here.stage(state, 1);
-    } else {
-      here.write(state, share.last);
-    }
-  }
-  if (group == 0 && share.head >= 0) {
-    state.clear();
-    unite(share.head, 0);
-    here.stage(state, 0);
-  }
+  cut.finish(state);
 }
 
 }  // namespace weft::cuda

@@ -1,0 +1,78 @@
+// A lane's part of a row: its place, and the way from registers to staging slots and the output.
+#pragma once
+
+#include "kernels/cuda/schedule/edge_split.cuh"
+#include "kernels/cuda/spmm/row_finish.cuh"
+
+namespace weft::cuda {
+
+/// Where a lane's features stand, and how its state moves between registers, staging slots and the output.
+template <class Storage, class S, Message Sent, Reduction Kind>
+struct Lane {
+  using Acc = AccumulatorOf<Storage>;
+  using State = RowState<Kind, Acc, S::count>;
+  const SpmmKernelArgs<Storage>& args;
+  const EdgeShare& share;
+  int feature;  // the first one; those of the next step stand S::lanes * S::vector further on
+
+  __device__ __forceinline__ int at(int step) const { return feature + step * S::lanes * S::vector; }
+  __device__ __forceinline__ bool has(int step) const { return at(step) < args.features; }
+
+  /// Into (or out of) slot values `to` and their places, which point at this lane's first feature.
+  __device__ __forceinline__ void save(const State& state, Acc* to, std::int32_t* places) const {
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      if (!has(s)) continue;
+      Pack<Acc, S::vector> pack;
+      Pack<std::int32_t, S::vector> place;
+#pragma unroll
+      for (int i = 0; i < S::vector; ++i) {
+        pack.values[i] = state.value(s * S::vector + i);
+        place.values[i] = state.place(s * S::vector + i);
+      }
+      pack.store(to + s * S::lanes * S::vector);
+      if constexpr (Kind == Reduction::extremum) place.store(places + s * S::lanes * S::vector);
+    }
+  }
+  __device__ __forceinline__ void absorb(State& state, const Acc* from, const std::int32_t* places) const {
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+#pragma unroll
+      for (int i = 0; i < S::vector; ++i) {
+        const int f = s * S::lanes * S::vector + i;
+        state.absorb(s * S::vector + i, from[f], Kind == Reduction::extremum ? places[f] : 0);
+      }
+    }
+  }
+  /// The task's slot in global memory: 0 for the row that began before it, 1 for the one that runs on.
+  __device__ __forceinline__ void stage(const State& state, int slot) const {
+    const std::int64_t to = (2 * share.task + slot) * args.staging.pitch + feature;
+    save(state, args.staging.values + to, args.staging.places + to);
+  }
+  __device__ __forceinline__ void write(const State& state, NodeId row) const {
+    const RowFinish<Storage>& finish = args.finish;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      if (!has(s)) continue;
+      Acc value[S::vector];
+#pragma unroll
+      for (int i = 0; i < S::vector; ++i) value[i] = state.value(s * S::vector + i);
+      if constexpr (Kind == Reduction::extremum) {
+#pragma unroll
+        for (int i = 0; i < S::vector; ++i) value[i] = finish.negated ? -value[i] : value[i];
+        const EdgeId origin = share.task * args.split.size;
+        write_winners<S::vector>(finish, args.split, args.features, row, at(s), [&](int i) -> EdgeId {
+          const int place = state.place(s * S::vector + i);
+          return place == State::nowhere ? __ldg(args.split.starts + row) : origin + place;
+        });
+      }
+      if constexpr (Sent == Message::source || Sent == Message::weighted) {
+        write_plain<S::vector>(finish, row, at(s), value);
+      } else {
+        write_finished<S::vector>(finish, args.split.graph, row, at(s), value);
+      }
+    }
+  }
+};
+
+}  // namespace weft::cuda
