@@ -22,6 +22,7 @@ struct Call {
   const GraphView& graph;
   const OpDesc& desc;
   GatherShape shape;
+  bool narrow = false;  // lanes lie along the edges
   tuning::CudaRates rates = tuning::cuda_rates();
 
   double edges() const { return static_cast<double>(graph.num_edges); }
@@ -44,10 +45,12 @@ std::int64_t edges_for_waves(const Call& call, int waves) {
 std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy) {
   if (policy.edges_a_group > 0) return {(policy.edges_a_group + 7) / 8 * 8};
   std::vector<std::int64_t> sizes;
-  const std::int64_t most = tuning::most_edges_a_group(call.mean_degree());
+  const std::int64_t least = call.narrow ? narrow_lanes : 8;
+  const std::int64_t most = call.narrow ? tuning::most_edges_a_warp : tuning::most_edges_a_group(call.mean_degree());
   for (const int waves : {1, 2, 3, 4, 6, 8})
-    sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), 8, most));
-  for (const std::int64_t size : {16, 32, 64, 128, 256, 512}) sizes.push_back(std::min(size, most));
+    sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
+  for (const std::int64_t size : {16, 32, 64, 128, 256, 512})
+    sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
@@ -104,7 +107,7 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   const double narrow = std::cbrt(64.0 / std::max<double>(64, static_cast<double>(share)));
   if (by_columns(plan.order)) gather_rate *= 1 + r.column_gain * narrow;
   if (by_clusters(plan.order)) gather_rate *= 1 + r.cluster_gain;
-  c.gather_us = call.edges() * call.row_bytes() / (gather_rate * 1e3);
+  c.gather_us = call.edges() * std::max(call.row_bytes(), r.sector_bytes) / (gather_rate * 1e3);
   const double index_bytes = 8.0 + (call.desc.weighted ? 4.0 : 0.0) + (by_clusters(plan.order) ? 4.0 : 0.0);
   const double out_bytes = call.reduces() ? call.rows() * (16.0 + call.row_bytes()) : call.edges() * 4.0;
   c.stream_us = (call.edges() * index_bytes + out_bytes) / (r.stream_gb_s * 1e3);
@@ -132,7 +135,8 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
   if (policy.order) return {*policy.order};
   std::vector<WorkOrder> result = {WorkOrder::none};
   // Only tasks inside one row are reordered: rows must be long for that to be most of them.
-  const bool long_rows = call.mean_degree() >= call.rates.column_from_degree;
+  // Narrow rows gain little: so many fit into the caches that those of other tasks are there anyway.
+  const bool long_rows = call.mean_degree() >= call.rates.column_from_degree && !call.narrow;
   const bool clusters = owner != nullptr && EdgeOrder::possible(call.graph) &&
                         call.mean_degree() >= call.rates.cluster_from_degree &&
                         call.row_bytes() * call.rows() >= call.rates.cluster_from_bytes;
@@ -150,7 +154,11 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
              "{} has no CUDA kernels yet, and the context runs on {}: use a cpu context", name(desc.kind),
              to_string(context.device()));
   const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);
-  const Call call{graph, desc, gather_shape(features, static_cast<int>(size_of(desc.dtype)), 16)};
+  // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
+  const bool narrow = is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
+                                              (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean));
+  const Call call{graph, desc,
+                  (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), 16), narrow};
   Plan base;
   base.desc = desc;
   base.device = context.device();

@@ -22,6 +22,7 @@ struct CudaRates {
   double task_ns;                                      // a task's start: its own loads before the first row arrives
   double sort_us;                                      // making an order by columns
   double cluster_us, cluster_row_ns, cluster_edge_ns;  // making clusters
+  double sector_bytes = 32;                            // the least a gather moves
 };
 
 /// One H200: 132 multiprocessors, three blocks each. The ceilings are those of a copy and of L2; gains and latencies
@@ -33,5 +34,9 @@ constexpr CudaRates cuda_rates() {
 
 /// Rows that end within a few edges keep a group busy with writing: only small tasks then fill the GPU.
 constexpr std::int64_t most_edges_a_group(double mean_degree) { return mean_degree < 8 ? 32 : 512; }
+
+/// Of narrow rows, where a group is a warp with 128 edges in flight: enough steps that its start is a small part.
+/// Untuned.
+inline constexpr std::int64_t most_edges_a_warp = 2048;
 
 }  // namespace weft::tuning

@@ -30,6 +30,14 @@ Message message_of(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel) 
 }
 
 template <class Storage>
+void launch_narrow(const SpmmKernelArgs<Storage>& args, Message message, int vector, CUstream_st* stream) {
+  if (message == Message::scaled) return launch_narrow<Storage, Message::scaled>(args, vector, stream);
+  if constexpr (sizeof(Storage) <= 4)
+    message == Message::weighted ? launch_narrow<Storage, Message::weighted>(args, vector, stream)
+                                 : launch_narrow<Storage, Message::source>(args, vector, stream);
+}
+
+template <class Storage>
 void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, bool finish, const GatherShape& shape,
             CUstream_st* stream) {
   constexpr auto sum = Reduction::sum, extremum = Reduction::extremum;
@@ -37,6 +45,8 @@ void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, 
     if (message == Message::edgewise) {
       largest ? launch_tasks<Storage, Message::edgewise, extremum>(args, shape, stream)
               : launch_tasks<Storage, Message::edgewise, sum>(args, shape, stream);
+    } else if (is_narrow(args.features, !largest)) {
+      launch_narrow(args, message, shape.vector, stream);
     } else if (message == Message::scaled) {
       largest ? launch_tasks<Storage, Message::scaled, extremum>(args, shape, stream)
               : launch_tasks<Storage, Message::scaled, sum>(args, shape, stream);

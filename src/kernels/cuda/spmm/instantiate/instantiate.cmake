@@ -11,3 +11,12 @@ foreach(kind
   configure_file(${CMAKE_CURRENT_LIST_DIR}/tasks.cu.in ${file} @ONLY)
   target_sources(weft_kernels PRIVATE ${file})
 endforeach()
+# Sums of rows of few features; the same messages fall back in the same way.
+foreach(kind float:source float:weighted float:scaled double:scaled)
+  string(REPLACE ":" ";" parts ${kind})
+  list(GET parts 0 STORAGE)
+  list(GET parts 1 MESSAGE)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/cuda/spmm_narrow_${STORAGE}_${MESSAGE}.cu)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/narrow.cu.in ${file} @ONLY)
+  target_sources(weft_kernels PRIVATE ${file})
+endforeach()
