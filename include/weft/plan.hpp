@@ -87,7 +87,7 @@ struct Plan {
   std::int64_t staged_rows = 0;  // slots for parts of cut rows
   bool finish_pass = true;       // whether a second kernel follows, for rows that were cut and rows without edges
   int vector = 0;                // elements a load
-  int lanes = 0;                 // threads that cover a row of features
+  int lanes = 0;                 // threads of a group: they cover a row, or where rows are narrow one edge each
   int steps = 0;                 // loads a thread makes for one row
   int loads = 0;                 // rows in flight
   std::shared_ptr<const DeviceTasks> device_tasks;

@@ -11,7 +11,7 @@ inline constexpr int block_threads = 256;
 
 struct GatherShape {
   int vector = 1;
-  int lanes = 1;
+  int lanes = 1;  // of a group
   int steps = 1;
   int loads = 8;
 };
@@ -27,6 +27,22 @@ constexpr GatherShape gather_shape(std::int64_t features, int element_bytes, int
   while (shape.lanes < 32 && shape.lanes < packs) shape.lanes *= 2;
   while (shape.steps < 4 && std::int64_t{shape.lanes} * shape.steps < packs) shape.steps *= 2;
   shape.loads = 8 / shape.steps;
+  return shape;
+}
+
+/// Sums of rows of so few features run with the lanes of a warp along the edges instead, each lane with a row of its
+/// own: a row lies within a sector of memory or two, and only neighbouring edges' indices have lines in common.
+inline constexpr int most_narrow_features = 4;
+inline constexpr int narrow_lanes = 32;
+inline constexpr int narrow_slabs = 4;  // rows in flight a lane
+
+constexpr bool is_narrow(std::int64_t features, bool sums) { return sums && features <= most_narrow_features; }
+
+constexpr GatherShape narrow_shape(std::int64_t features, int element_bytes, int most) {
+  GatherShape shape = gather_shape(features, element_bytes, most);
+  shape.steps = static_cast<int>(features) / shape.vector;
+  shape.lanes = narrow_lanes;
+  shape.loads = narrow_lanes * narrow_slabs;
   return shape;
 }
 

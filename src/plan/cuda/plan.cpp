@@ -22,6 +22,7 @@ struct Call {
   const GraphView& graph;
   const OpDesc& desc;
   GatherShape shape;
+  bool narrow = false;  // lanes lie along the edges
   tuning::CudaRates rates = tuning::cuda_rates();
 
   double edges() const { return static_cast<double>(graph.num_edges); }
@@ -55,14 +56,22 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
     while (size > 32 && waves(call, size) < 8) size /= 2;
     return std::vector<std::int64_t>{size};
   };
-  if (order == WorkOrder::columns) return cached(tuning::edges_by_columns(call.row_bytes()));
-  if (order == WorkOrder::clusters_columns) return cached(2 * tuning::edges_by_columns(call.row_bytes()));
+  const std::int64_t window = tuning::edges_by_columns(call.row_bytes(), call.mean_degree());
+  if (order == WorkOrder::columns) return cached(window);
+  if (order == WorkOrder::clusters_columns) return cached(2 * window);
   if (order == WorkOrder::clusters) return cached(tuning::edges_by_clusters(call.row_bytes()));
+  // Nothing is cut where rows are not reduced: short shares then cost nothing, and the GPU is always full.
+  if (!call.reduces()) {
+    std::int64_t size = call.mean_degree() < 8 ? 16 : 32;
+    while (size > 8 && waves(call, size) < 1) size /= 2;
+    return {size};
+  }
   std::vector<std::int64_t> sizes;
-  const std::int64_t most = tuning::most_edges_a_group(call.mean_degree());
+  const std::int64_t least = call.narrow ? narrow_lanes : 8;
+  const std::int64_t most = call.narrow ? tuning::most_edges_a_warp : tuning::most_edges_a_group(call.mean_degree());
   for (const int waves : {1, 2, 3, 4, 6, 8})
-    sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), 8, most));
-  for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(size, most));
+    sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
+  for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
@@ -114,7 +123,7 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   double gather_rate = table <= r.l2_bytes ? r.l2_gb_s : r.memory_gather_gb_s;
   if (by_columns(plan.order)) gather_rate *= 1 + r.column_gain;
   if (by_clusters(plan.order)) gather_rate *= tuning::cluster_gain(table, call.mean_degree());
-  c.gather_us = call.edges() * call.row_bytes() / (gather_rate * 1e3);
+  c.gather_us = call.edges() * std::max(call.row_bytes(), r.sector_bytes) / (gather_rate * 1e3);
   const double index_bytes = 8.0 + (call.desc.weighted ? 4.0 : 0.0) + (by_clusters(plan.order) ? 4.0 : 0.0);
   const double out_bytes = call.reduces() ? call.rows() * (16.0 + call.row_bytes()) : call.edges() * 4.0;
   c.stream_us = (call.edges() * index_bytes + out_bytes) / (r.stream_gb_s * 1e3);
@@ -142,14 +151,14 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
   if (policy.order) return {*policy.order};
   std::vector<WorkOrder> result = {WorkOrder::none};
   // Only tasks inside one row are reordered: rows must be long for that to be most of them.
-  const bool long_rows = call.mean_degree() >= call.rates.column_from_degree;
+  // Narrow rows gain little: so many fit into the caches that those of other tasks are there anyway.
+  const bool long_rows = call.mean_degree() >= call.rates.column_from_degree && !call.narrow;
   const double table = call.row_bytes() * call.rows();
   const bool clusters = owner != nullptr && EdgeOrder::possible(call.graph) &&
                         call.mean_degree() >= call.rates.cluster_from_degree &&
                         tuning::cluster_gain(table, call.mean_degree()) > 1.1;
   if (long_rows) result.push_back(WorkOrder::columns);
   if (clusters) result.push_back(WorkOrder::clusters);
-  if (clusters && long_rows) result.push_back(WorkOrder::clusters_columns);
   return result;
 }
 
@@ -161,7 +170,11 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
              "{} has no CUDA kernels yet, and the context runs on {}: use a cpu context", name(desc.kind),
              to_string(context.device()));
   const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);
-  const Call call{graph, desc, gather_shape(features, static_cast<int>(size_of(desc.dtype)), 16)};
+  // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
+  const bool narrow = is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
+                                              (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean));
+  const Call call{graph, desc,
+                  (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), 16), narrow};
   Plan base;
   base.desc = desc;
   base.device = context.device();

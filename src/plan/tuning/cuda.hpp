@@ -23,22 +23,25 @@ struct CudaRates {
   double task_ns;                                      // a task's start: its own loads before the first row arrives
   double sort_us, sort_edge_ns;                        // making an order by columns
   double cluster_us, cluster_row_ns, cluster_edge_ns;  // making clusters
+  double sector_bytes = 32;                            // the least a gather moves
 };
 
 /// One H200: 132 multiprocessors, three blocks each. The ceilings are those of a copy and of L2; gains and latencies
 /// fit the times of share sizes from 8 to 512 in every order, on graphs of mean degree 2 to 486 and widths 16 to 256
 /// (bench/records/h200).
 constexpr CudaRates cuda_rates() {
-  return {396, 40e6, 7000, 5600, 4000, 0.2, 32, 8, 512, 4, 3, 900, 400, 60, 0.001, 80, 1.0, 0.01};
+  return {396, 40e6, 7000, 5600, 4000, 0.2, 32, 8, 512, 4, 3, 900, 400, 60, 0.001, 80, 0.65, 0.0095};
 }
 
 /// Rows that end within a few edges keep a group busy with writing: only small shares then fill the GPU.
-constexpr std::int64_t most_edges_a_group(double mean_degree) { return mean_degree < 8 ? 96 : 512; }
+constexpr std::int64_t most_edges_a_group(double mean_degree) { return mean_degree < 8 ? 40 : 512; }
 
-/// A window of sources that stays in L1: 32 KiB of rows a group.
-constexpr std::int64_t edges_by_columns(double row_bytes) {
+/// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
+/// so they must not be much longer than rows are.
+constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree) {
   std::int64_t edges = 256;
   while (edges > 32 && static_cast<double>(edges) * row_bytes > 32768) edges /= 2;
+  while (edges > 64 && static_cast<double>(edges) > 2 * mean_degree) edges /= 2;
   return edges;
 }
 
@@ -53,5 +56,9 @@ inline double cluster_gain(double table_bytes, double mean_degree) {
   if (mean_degree > 128) return 1.0;
   return 1 + 0.18 * std::log2(std::max(table_bytes, 1.0) / 64e6);
 }
+
+/// Of narrow rows, where a group is a warp with 128 edges in flight: enough steps that its start is a small part.
+/// Untuned.
+inline constexpr std::int64_t most_edges_a_warp = 2048;
 
 }  // namespace weft::tuning

@@ -1,4 +1,4 @@
-// Sums across the lanes of a group.
+// Sums across the lanes of a group, and along those of a warp.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -32,6 +32,21 @@ __device__ __forceinline__ void sum_over_lanes(Acc (&values)[N], int lane) {
 template <int Lanes, int N>
 __device__ __forceinline__ int owned_sum(int lane) {
   return Lanes >= N ? lane / (Lanes >= N ? Lanes / N : 1) : lane * (Lanes >= N ? 1 : N / Lanes);
+}
+
+/// N sums at once over each segment of neighbouring lanes of a warp, `start` being the first lane of this one's:
+/// afterwards the last lane of a segment has its sums, and every other one those up to itself.
+template <int N, class Acc>
+__device__ __forceinline__ void sum_segments(Acc (&values)[N], int lane, int start) {
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const bool within = lane - step >= start;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const Acc before = __shfl_up_sync(~0u, values[i], step);
+      if (within) values[i] += before;
+    }
+  }
 }
 
 }  // namespace weft::cuda

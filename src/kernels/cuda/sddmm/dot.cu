@@ -5,16 +5,16 @@ namespace weft::cuda {
 
 namespace {
 
-/// Half the lanes of a gather, with two packs each: fewer shuffles an edge, to hand it round and to add its products
-/// up. (On an H200 the kernel is bound by instructions where SpMM is bound by L2.)
+/// Where rows are long, half the lanes of a gather, with two packs each: fewer shuffles an edge, to hand it round and
+/// to add its products up. (On an H200 the kernel then is bound by instructions where SpMM is bound by L2: 5% at 64
+/// features. Short rows lose as much.)
 template <int MostVector, class F>
-void with_dot_shape(const GatherShape& shape, const F& f) {
+void with_dot_shape(const GatherShape& shape, bool long_rows, const F& f) {
   with_shape<MostVector, (MostVector < 4)>(shape, [&](auto vector, auto lanes, auto steps) {
-    if constexpr (decltype(steps)::value == 1 && decltype(lanes)::value > 2) {
-      f(vector, std::integral_constant<int, decltype(lanes)::value / 2>{}, std::integral_constant<int, 2>{});
-    } else {
-      f(vector, lanes, steps);
-    }
+    constexpr int all = decltype(lanes)::value;
+    if constexpr (decltype(vector)::value == 4 && decltype(steps)::value == 1 && all >= 16)
+      if (long_rows) return f(vector, std::integral_constant<int, all / 2>{}, std::integral_constant<int, 2>{});
+    f(vector, lanes, steps);
   });
 }
 
@@ -22,13 +22,15 @@ void with_dot_shape(const GatherShape& shape, const F& f) {
 
 template <class Storage>
 void launch_dot(const DotArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
-  with_dot_shape<16 / static_cast<int>(sizeof(Storage))>(given, [&](auto vector, auto lanes, auto steps) {
-    using S = Shape<vector, lanes, steps, (sizeof(Storage) > 4 ? 4 : 8) / steps>;
-    const std::int64_t blocks = args.split.joined ? args.split.tasks : (args.split.tasks + S::groups - 1) / S::groups;
-    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(args.heads));
-    dot_edges<Storage, S><<<grid, block_threads, 0, stream>>>(args);
-    check_launch("sddmm", args.split.graph.num_rows, args.split.graph.num_edges, args.features);
-  });
+  with_dot_shape<16 / static_cast<int>(sizeof(Storage))>(
+      given, args.long_rows, [&](auto vector, auto lanes, auto steps) {
+        using S = Shape<vector, lanes, steps, (sizeof(Storage) > 4 ? 4 : 8) / steps>;
+        const std::int64_t blocks =
+            args.split.joined ? args.split.tasks : (args.split.tasks + S::groups - 1) / S::groups;
+        const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(args.heads));
+        dot_edges<Storage, S><<<grid, block_threads, 0, stream>>>(args);
+        check_launch("sddmm", args.split.graph.num_rows, args.split.graph.num_edges, args.features);
+      });
 }
 
 template void launch_dot<float>(const DotArgs<float>&, const GatherShape&, CUstream_st*);

@@ -45,6 +45,7 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
     dot.destination_head = destination.head_stride;
     dot.features = static_cast<int>(args.width);
     dot.heads = static_cast<int>(args.heads);
+    dot.long_rows = args.graph.num_edges >= 128 * args.graph.num_rows;
     dot.out = out;
     dot.out_pitch = args.out.row_stride;
     return launch_dot(dot, gather_shape(args.width, sizeof(Storage), most), stream);

@@ -21,6 +21,7 @@ struct DotArgs {
   std::int64_t destination_pitch = 0, destination_head = 0;
   int features = 0;  // of a head
   int heads = 1;
+  bool long_rows = false;  // batches of edges mostly have one destination
   Storage* out = nullptr;  // by edge id
   std::int64_t out_pitch = 1;
 };

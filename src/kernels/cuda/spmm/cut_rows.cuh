@@ -9,7 +9,7 @@ namespace weft::cuda {
 template <class Acc, int Features, int Groups, Reduction Kind>
 struct HeadSlots {
   alignas(16) Acc values[Features];
-  alignas(16) std::int32_t places[Kind == Reduction::extremum ? Features : 1];
+  alignas(16) std::int32_t places[Kind == Reduction::winner ? Features : 1];
   NodeId rows[Groups];
 };
 
@@ -63,7 +63,7 @@ struct CutRows {
   /// Where this lane's features stand in a group's slot.
   __device__ __forceinline__ int slot_of(int g) const { return g * S::tile + (S::lanes > 1 ? lane * S::vector : 0); }
   __device__ __forceinline__ std::int32_t* places(int slot) const {
-    return Kind == Reduction::extremum ? heads.places + slot : nullptr;
+    return Kind == Reduction::winner ? heads.places + slot : nullptr;
   }
   __device__ __forceinline__ void unite(State& state, NodeId row, int from) const {
     for (int g = from; g < Groups && heads.rows[g] == row; ++g) {

@@ -25,7 +25,7 @@ struct EdgeValue {
 
  private:
   __device__ __forceinline__ Acc signed_for_min(Acc value) const {
-    return Kind == Reduction::extremum && args.finish.negated ? -value : value;
+    return Kind != Reduction::sum && args.finish.negated ? -value : value;
   }
 };
 

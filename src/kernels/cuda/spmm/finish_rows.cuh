@@ -17,7 +17,7 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
     // The row's first task staged it as the one that runs on, the others as the one that began before.
     return (2 * (first + part) + (part == 0)) * args.staging.pitch + feature;
   };
-  if constexpr (Kind == Reduction::extremum) {
+  if constexpr (Kind != Reduction::sum) {
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
       value[i] = -Acc(INFINITY);
@@ -25,12 +25,14 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
     }
     for (std::int64_t part = 0; part < parts; ++part) {
       const Part values = Part::load(args.staging.values + slot(part));
-      const auto places = Pack<std::int32_t, Count>::load(args.staging.places + slot(part));
+      Pack<std::int32_t, Count> places;
+      if constexpr (Kind == Reduction::winner)
+        places = Pack<std::int32_t, Count>::load(args.staging.places + slot(part));
 #pragma unroll
       for (int i = 0; i < Count; ++i) {
         if (values.values[i] <= value[i] || value[i] != value[i]) continue;
         value[i] = values.values[i];
-        place[i] = (first + part) * args.split.size + places.values[i];
+        if constexpr (Kind == Reduction::winner) place[i] = (first + part) * args.split.size + places.values[i];
       }
     }
   } else {
@@ -105,14 +107,15 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
       Acc value[Count];
       EdgeId place[Count];
       unite_parts<Kind, Count>(args, first, parts, feature, value, place);
-      if constexpr (Kind == Reduction::extremum) {
+      if constexpr (Kind != Reduction::sum) {
 #pragma unroll
         for (int j = 0; j < Count; ++j) value[j] = parts == 0 ? Acc(0) : args.finish.negated ? -value[j] : value[j];
-        write_winners<Count>(args.finish, split, args.features, row, feature, [&](int j) {
-          return place[j] != no_edge ? place[j] : degree > 0 ? begin : no_edge;
-        });
+        if constexpr (Kind == Reduction::winner)
+          write_winners<Count>(args.finish, split, args.features, row, feature, [&](int j) {
+            return place[j] != no_edge ? place[j] : degree > 0 ? begin : no_edge;
+          });
       }
-      write_finished<Count>(args.finish, g, row, feature, value);
+      write_finished<Count>(args.finish, row, degree, feature, value);
     }
   }
 }

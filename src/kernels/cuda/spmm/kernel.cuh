@@ -5,6 +5,8 @@
 // common case, take a path without branches; several rows of X are in flight at any time.
 #pragma once
 
+#include <utility>
+
 #include "kernels/cuda/schedule/edge_chunk.cuh"
 #include "kernels/cuda/schedule/shape.hpp"
 #include "kernels/cuda/spmm/cut_rows.cuh"
@@ -12,13 +14,34 @@
 
 namespace weft::cuda {
 
-/// What an edge's operands become. All operators but the division are x * a + b, one instruction for any of them.
-template <class Acc>
-__device__ __forceinline__ Acc combine(SpmmOp op, Acc x, Acc e) {
-  if (op == SpmmOp::u_div_e) return x / e;
-  const bool product = op == SpmmOp::u_mul_e;
-  const Acc a = product ? e : Acc(1), b = product ? Acc(0) : op == SpmmOp::u_sub_e ? -e : e;
-  return fma(x, a, b);
+/// What edges' operands become: x is a source's feature, e the edge's own. The operator is the same for all, and so is
+/// the path.
+template <int Loads, int Count, class Acc, class Pair>
+__device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count], const Pair& pair) {
+  const auto each = [&](const auto& f) {
+#pragma unroll
+    for (int u = 0; u < Loads; ++u)
+#pragma unroll
+      for (int n = 0; n < Count; ++n) {
+        const auto [x, e] = pair(u, n);
+        message[u][n] = f(x, e);
+      }
+  };
+  if (op == SpmmOp::u_mul_e) {
+    each([](Acc x, Acc e) { return x * e; });
+  } else if (op == SpmmOp::u_div_e) {
+    each([](Acc x, Acc e) { return x / e; });
+  } else {  // a copy is a sum with nothing
+    const Acc sign = op == SpmmOp::u_sub_e ? -1 : 1;
+    each([&](Acc x, Acc e) { return fma(sign, e, x); });
+  }
+}
+
+/// One operand of a batch for one edge and step: a pack of features, one value for all of them, or nothing.
+template <class X, class Storage>
+__device__ __forceinline__ X operand(const Storage* array, bool vector, const Storage* at) {
+  if (array == nullptr) return X::all(Storage(0));
+  return vector ? X::load(at) : X::all(__ldg(at));
 }
 
 template <class Storage, class S, Message Sent, Reduction Kind>
@@ -63,6 +86,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   const int origin = static_cast<int>(share.begin - share.task * split.size);
 
   NodeId current = share.first;
+  int begun = 0;  // where in the share the current row begins, unless it is the head
 
   Chunk next;
   next.start(split, share, lane);
@@ -81,7 +105,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
     const auto batch = [&](int j) __attribute__((always_inline)) {
       X x[loads][S::steps];
       X e[edgewise ? loads : 1][S::steps];
-      Acc w[loads];
+      Acc w[loads] = {};
 #pragma unroll
       for (int u = 0; u < loads; ++u) {
         const int owner = S::each == 1 ? j + u : (j + u) % S::lanes, i = S::each == 1 ? 0 : (j + u) / S::lanes;
@@ -92,25 +116,26 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
           const EdgeId k = first + j + u < share.length ? split.id_of(share.begin + first + j + u) : 0;
 #pragma unroll
           for (int s = 0; s < S::steps; ++s) {
-            x[u][s] = args.x == nullptr ? X::all(Storage(0))
-                      : args.x_vector   ? X::load(x_lane[s] + from)
-                                        : X::all(__ldg(x_lane[s] + from));
-            const Storage* at = edge_lane[s] + k * args.edge_pitch;
-            e[u][s] = args.edge == nullptr ? X::all(Storage(0)) : args.edge_vector ? X::load(at) : X::all(__ldg(at));
+            x[u][s] = operand<X>(args.x, args.x_vector, x_lane[s] + from);
+            e[u][s] = operand<X>(args.edge, args.edge_vector, edge_lane[s] + k * args.edge_pitch);
           }
         } else {
 #pragma unroll
           for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(x_lane[s] + from);
         }
       }
+      Acc combined[edgewise ? loads : 1][S::count];
+      if constexpr (edgewise)
+        combine(args.op, combined, [&](int u, int n) {
+          return std::pair{static_cast<Acc>(x[u][n / S::vector].values[n % S::vector]),
+                           static_cast<Acc>(e[u][n / S::vector].values[n % S::vector])};
+        });
       const auto message = [&](int u, int n) -> Acc {
-        const Acc value = static_cast<Acc>(x[u][n / S::vector].values[n % S::vector]);
-        if constexpr (plain) {
-          return value;
-        } else if constexpr (edgewise) {
-          return w[u] * combine(args.op, value, static_cast<Acc>(e[u][n / S::vector].values[n % S::vector]));
+        if constexpr (edgewise) {
+          return w[u] * combined[u][n];
         } else {
-          return w[u] * value;
+          const Acc value = static_cast<Acc>(x[u][n / S::vector].values[n % S::vector]);
+          return plain ? value : w[u] * value;
         }
       };
       const int place = origin + first + j;
@@ -134,8 +159,9 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
         if (row == share.head) {
           cut.save_head(state);
         } else {
-          here.write(state, row);
+          here.write(state, row, first + j + u + 1 - begun);
         }
+        begun = first + j + u + 1;
         state.clear();
       }
     };

@@ -31,7 +31,7 @@ struct Lane {
         place.values[i] = state.place(s * S::vector + i);
       }
       pack.store(to + s * S::lanes * S::vector);
-      if constexpr (Kind == Reduction::extremum) place.store(places + s * S::lanes * S::vector);
+      if constexpr (Kind == Reduction::winner) place.store(places + s * S::lanes * S::vector);
     }
   }
   __device__ __forceinline__ void absorb(State& state, const Acc* from, const std::int32_t* places) const {
@@ -40,7 +40,7 @@ struct Lane {
 #pragma unroll
       for (int i = 0; i < S::vector; ++i) {
         const int f = s * S::lanes * S::vector + i;
-        state.absorb(s * S::vector + i, from[f], Kind == Reduction::extremum ? places[f] : 0);
+        state.absorb(s * S::vector + i, from[f], Kind == Reduction::winner ? places[f] : 0);
       }
     }
   }
@@ -49,7 +49,8 @@ struct Lane {
     const std::int64_t to = (2 * share.task + slot) * args.staging.pitch + feature;
     save(state, args.staging.values + to, args.staging.places + to);
   }
-  __device__ __forceinline__ void write(const State& state, NodeId row) const {
+  /// A row of `degree` edges.
+  __device__ __forceinline__ void write(const State& state, NodeId row, EdgeId degree) const {
     const RowFinish<Storage>& finish = args.finish;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
@@ -57,9 +58,11 @@ struct Lane {
       Acc value[S::vector];
 #pragma unroll
       for (int i = 0; i < S::vector; ++i) value[i] = state.value(s * S::vector + i);
-      if constexpr (Kind == Reduction::extremum) {
+      if constexpr (Kind != Reduction::sum) {
 #pragma unroll
         for (int i = 0; i < S::vector; ++i) value[i] = finish.negated ? -value[i] : value[i];
+      }
+      if constexpr (Kind == Reduction::winner) {
         const EdgeId origin = share.task * args.split.size;
         write_winners<S::vector>(finish, args.split, args.features, row, at(s), [&](int i) -> EdgeId {
           const int place = state.place(s * S::vector + i);
@@ -69,9 +72,14 @@ struct Lane {
       if constexpr (Sent == Message::source || Sent == Message::weighted) {
         write_plain<S::vector>(finish, row, at(s), value);
       } else {
-        write_finished<S::vector>(finish, args.split.graph, row, at(s), value);
+        write_finished<S::vector>(finish, row, degree, at(s), value);
       }
     }
+  }
+  /// A row that was cut: only the graph knows its degree.
+  __device__ __forceinline__ void write(const State& state, NodeId row) const {
+    const EdgeId* offsets = args.split.graph.offsets + row;
+    write(state, row, args.finish.mean ? __ldg(offsets + 1) - __ldg(offsets) : 1);
   }
 };
 

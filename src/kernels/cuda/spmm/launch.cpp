@@ -30,23 +30,41 @@ Message message_of(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel) 
 }
 
 template <class Storage>
+void launch_narrow(const SpmmKernelArgs<Storage>& args, Message message, int vector, CUstream_st* stream) {
+  if (message == Message::scaled) return launch_narrow<Storage, Message::scaled>(args, vector, stream);
+  if constexpr (sizeof(Storage) <= 4)
+    message == Message::weighted ? launch_narrow<Storage, Message::weighted>(args, vector, stream)
+                                 : launch_narrow<Storage, Message::source>(args, vector, stream);
+}
+
+/// Calls f(constant) for the reduction; in f64 the one that names winners serves every extremum.
+template <class Storage, class F>
+void with_reduction(bool largest, bool winners, const F& f) {
+  if (!largest) return f(std::integral_constant<Reduction, Reduction::sum>{});
+  if constexpr (sizeof(Storage) <= 4)
+    if (!winners) return f(std::integral_constant<Reduction, Reduction::extremum>{});
+  f(std::integral_constant<Reduction, Reduction::winner>{});
+}
+
+template <class Storage>
 void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, bool finish, const GatherShape& shape,
             CUstream_st* stream) {
-  constexpr auto sum = Reduction::sum, extremum = Reduction::extremum;
-  if (args.split.tasks > 0) {
-    if (message == Message::edgewise) {
-      largest ? launch_tasks<Storage, Message::edgewise, extremum>(args, shape, stream)
-              : launch_tasks<Storage, Message::edgewise, sum>(args, shape, stream);
-    } else if (message == Message::scaled) {
-      largest ? launch_tasks<Storage, Message::scaled, extremum>(args, shape, stream)
-              : launch_tasks<Storage, Message::scaled, sum>(args, shape, stream);
-    } else if constexpr (sizeof(Storage) <= 4) {
-      message == Message::weighted ? launch_tasks<Storage, Message::weighted, sum>(args, shape, stream)
-                                   : launch_tasks<Storage, Message::source, sum>(args, shape, stream);
+  const bool winners = args.finish.arg_u != nullptr || args.finish.arg_e != nullptr;
+  with_reduction<Storage>(largest, winners, [&](auto kind) {
+    if (args.split.tasks > 0) {
+      if (message == Message::edgewise) {
+        launch_tasks<Storage, Message::edgewise, kind>(args, shape, stream);
+      } else if (is_narrow(args.features, !largest)) {
+        launch_narrow(args, message, shape.vector, stream);
+      } else if (message == Message::scaled) {
+        launch_tasks<Storage, Message::scaled, kind>(args, shape, stream);
+      } else if constexpr (sizeof(Storage) <= 4) {  // only sums are sent as they are
+        message == Message::weighted ? launch_tasks<Storage, Message::weighted, Reduction::sum>(args, shape, stream)
+                                     : launch_tasks<Storage, Message::source, Reduction::sum>(args, shape, stream);
+      }
     }
-  }
-  if (!finish) return;
-  largest ? launch_finish<Storage, extremum>(args, shape, stream) : launch_finish<Storage, sum>(args, shape, stream);
+    if (finish) launch_finish<Storage, kind>(args, shape, stream);
+  });
 }
 
 template <class Storage>

@@ -56,7 +56,7 @@ void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape
 template void launch_finish<float, Reduction::sum>(const SpmmKernelArgs<float>&, const GatherShape&, CUstream_st*);
 template void launch_finish<float, Reduction::extremum>(const SpmmKernelArgs<float>&, const GatherShape&, CUstream_st*);
 template void launch_finish<double, Reduction::sum>(const SpmmKernelArgs<double>&, const GatherShape&, CUstream_st*);
-template void launch_finish<double, Reduction::extremum>(const SpmmKernelArgs<double>&, const GatherShape&,
-                                                         CUstream_st*);
+template void launch_finish<float, Reduction::winner>(const SpmmKernelArgs<float>&, const GatherShape&, CUstream_st*);
+template void launch_finish<double, Reduction::winner>(const SpmmKernelArgs<double>&, const GatherShape&, CUstream_st*);
 
 }  // namespace weft::cuda

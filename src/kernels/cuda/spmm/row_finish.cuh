@@ -18,13 +18,9 @@ __device__ __forceinline__ void write_plain(const RowFinish<Storage>& finish, st
 
 /// The same with mean, scale, bias and ReLU where they are asked for.
 template <int Count, class Storage, class Acc>
-__device__ __forceinline__ void write_finished(const RowFinish<Storage>& finish, const GraphView& graph,
-                                               std::int64_t row, int feature, const Acc (&value)[Count]) {
-  Acc degree = 1;
-  if (finish.mean) {
-    const EdgeId edges = __ldg(graph.offsets + row + 1) - __ldg(graph.offsets + row);
-    if (edges > 0) degree = static_cast<Acc>(edges);
-  }
+__device__ __forceinline__ void write_finished(const RowFinish<Storage>& finish, std::int64_t row, EdgeId edges,
+                                               int feature, const Acc (&value)[Count]) {
+  const Acc degree = edges > 0 ? static_cast<Acc>(edges) : Acc(1);
   const Acc scale = finish.row_scale != nullptr ? __ldg(finish.row_scale + row) : Acc(1);
   Acc finished[Count];
 #pragma unroll

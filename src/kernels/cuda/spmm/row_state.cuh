@@ -41,9 +41,37 @@ struct RowState<Reduction::sum, Acc, Count> {
   __device__ __forceinline__ void absorb(int i, Acc value, int) { near[i] += value; }
 };
 
-/// The largest message and the place of the edge that sent it. The first one wins ties, the first NaN over everything.
+/// The larger of two, or a NaN where there is one.
+__device__ __forceinline__ float larger(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+__device__ __forceinline__ double larger(double a, double b) { return !(a >= b) && a == a ? b : a; }
+
 template <class Acc, int Count>
 struct RowState<Reduction::extremum, Acc, Count> {
+  Acc best[Count];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) best[i] = -Acc(INFINITY);
+  }
+  __device__ __forceinline__ void settle() {}
+  __device__ __forceinline__ void fold(int i, Acc message, int) { best[i] = larger(best[i], message); }
+  template <int Loads, class MessageOf>
+  __device__ __forceinline__ void fold_batch(int i, int, const MessageOf& message) {
+#pragma unroll
+    for (int u = 0; u < Loads; ++u) fold(i, message(u), 0);
+  }
+  __device__ __forceinline__ Acc value(int i) const { return best[i]; }
+  __device__ __forceinline__ int place(int) const { return 0; }
+  __device__ __forceinline__ void absorb(int i, Acc value, int) { fold(i, value, 0); }
+};
+
+/// The largest message and the place of the edge that sent it. The first one wins ties, the first NaN over everything.
+template <class Acc, int Count>
+struct RowState<Reduction::winner, Acc, Count> {
   static constexpr int nowhere = INT_MIN;  // no message was larger than minus infinity
   Acc best[Count];
   int at[Count];

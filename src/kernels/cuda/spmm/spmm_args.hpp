@@ -17,8 +17,8 @@ namespace weft::cuda {
 ///   edgewise: op(x[u], e), where e is one value an edge, a head or a feature, times one a source if given
 enum class Message { source, weighted, scaled, edgewise };
 
-/// Sum also serves the mean; extremum serves max and, with messages negated, min.
-enum class Reduction { sum, extremum };
+/// Sum also serves the mean; extremum serves max and, with messages negated, min; winner also says which edge it was.
+enum class Reduction { sum, extremum, winner };
 
 /// What becomes of a row's result: mean, row scale, bias and ReLU in the accumulator, then the one rounding.
 template <class Storage>
@@ -39,7 +39,7 @@ struct RowFinish {
 template <class Storage>
 struct Staging {
   AccumulatorOf<Storage>* values = nullptr;  // [2 * tasks, pitch]
-  std::int32_t* places = nullptr;            // extremum: the winning edge, counted from the task's nominal begin
+  std::int32_t* places = nullptr;            // winner: the edge, counted from the task's nominal begin
   std::int64_t pitch = 0;
 };
 

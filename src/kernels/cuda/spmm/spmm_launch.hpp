@@ -11,6 +11,10 @@ namespace weft::cuda {
 template <class Storage, Message Sent, Reduction Kind>
 void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);
 
+/// The same for sums of rows of few features (see is_narrow): `vector` elements a load is what alignment allows.
+template <class Storage, Message Sent>
+void launch_narrow(const SpmmKernelArgs<Storage>& args, int vector, CUstream_st* stream);
+
 /// Puts the pass over what the tasks leave into the stream.
 template <class Storage, Reduction Kind>
 void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);

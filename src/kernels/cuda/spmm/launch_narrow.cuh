@@ -1,0 +1,29 @@
+// From the alignment of rows to the instantiation of reduce_narrow for it.
+#pragma once
+
+#include "kernels/cuda/launch_check.hpp"
+#include "kernels/cuda/spmm/narrow.cuh"
+#include "kernels/cuda/spmm/spmm_launch.hpp"
+
+namespace weft::cuda {
+
+template <class Storage, Message Sent>
+void launch_narrow(const SpmmKernelArgs<Storage>& args, int vector, CUstream_st* stream) {
+  const auto launch = [&]<int Vector, int Steps>() {
+    using S = Shape<Vector, 1, Steps, narrow_slabs>;
+    const EdgeSplit& split = args.split;
+    constexpr std::int64_t warps = block_threads / narrow_lanes;
+    const std::int64_t blocks = split.joined ? split.tasks : (split.tasks + warps - 1) / warps;
+    reduce_narrow<Storage, S, Sent><<<static_cast<unsigned>(blocks), block_threads, 0, stream>>>(args);
+    check_launch("spmm of few features", split.graph.num_rows, split.graph.num_edges, args.features);
+  };
+  if (args.features == 1) return launch.template operator()<1, 1>();
+  if constexpr (sizeof(Storage) <= 4) {  // f64 is for gradient checks: one kernel serves every other width
+    if (vector == args.features && vector == 4) return launch.template operator()<4, 1>();
+    if (vector == args.features) return launch.template operator()<2, 1>();
+    if (args.features == 3) return launch.template operator()<1, 3>();
+  }
+  launch.template operator()<1, most_narrow_features>();
+}
+
+}  // namespace weft::cuda

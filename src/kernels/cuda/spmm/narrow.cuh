@@ -1,0 +1,157 @@
+// Sums of rows of few features: lanes lie along the edges, so that the index comes in whole lines.
+//
+// A warp walks its share in slabs of 32 edges, several of them in flight; a lane holds the whole row of X of its edge
+// in each. Slabs in which no row ends, the common case of long rows, are added up lane by lane; where rows end, a scan
+// along the lanes gives each of them its sum, and the lane of its last edge writes it.
+#pragma once
+
+#include "kernels/cuda/primitives/reduce.cuh"
+#include "kernels/cuda/schedule/edge_chunk.cuh"
+#include "kernels/cuda/schedule/shape.hpp"
+#include "kernels/cuda/spmm/cut_rows.cuh"
+#include "kernels/cuda/spmm/edge_value.cuh"
+
+namespace weft::cuda {
+
+/// Of the rows a warp walks through, the one that is not over yet: what slabs without an end brought stays in the
+/// lanes, as the sum over them is only needed once the row ends.
+template <class Acc, int Count>
+struct OpenRow {
+  RowState<Reduction::sum, Acc, Count> lanes;
+  bool in_lanes;     // whether anything is there
+  Acc carry[Count];  // the rest, the same in every lane
+
+  __device__ __forceinline__ void clear() {
+    lanes.clear();
+    in_lanes = false;
+#pragma unroll
+    for (int n = 0; n < Count; ++n) carry[n] = 0;
+  }
+  /// Afterwards all of it is in `carry`.
+  __device__ __forceinline__ void collect(int lane) {
+    if (!in_lanes) return;
+    lanes.settle();
+#pragma unroll
+    for (int n = 0; n < Count; ++n) {
+      Acc sum[1] = {lanes.value(n)};
+      sum_over_lanes<32>(sum, lane);
+      carry[n] += sum[0];
+    }
+    lanes.clear();
+    in_lanes = false;
+  }
+};
+
+/// Blocks a multiprocessor: what registers allow.
+template <class Storage, int Count>
+inline constexpr int narrow_blocks = sizeof(Storage) > 4 ? 2
+                                     : Count > 2         ? 3
+                                                         : 4;
+
+/// S is the shape of one lane: it covers a row alone.
+template <class Storage, class S, Message Sent>
+__global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count>)
+    reduce_narrow(const SpmmKernelArgs<Storage> args) {
+  using Acc = AccumulatorOf<Storage>;
+  using Row = Lane<Storage, S, Sent, Reduction::sum>;
+  using X = Pack<Storage, S::vector>;
+  constexpr int warps = block_threads / narrow_lanes, slabs = S::loads;
+  using Chunk = EdgeChunk<narrow_lanes, slabs, Acc>;
+  using Cut = CutRows<Storage, S, Sent, Reduction::sum, warps>;
+  static_assert(S::lanes == 1 && narrow_lanes == 32);
+  __shared__ HeadSlots<Acc, warps * S::tile, warps, Reduction::sum> heads;
+
+  const EdgeSplit& split = args.split;
+  const int warp = threadIdx.x / narrow_lanes, lane = threadIdx.x % narrow_lanes;
+  const EdgeShare share = EdgeShare::of<warps>(split, warp);
+  const Row here{args, share, 0};
+  const Cut cut{here, heads, warp, lane};
+  const EdgeValue<Storage, Sent, Reduction::sum> value_of{args};
+  const auto x_pitch = static_cast<std::uint32_t>(args.x_pitch);
+
+  OpenRow<Acc, S::count> open;
+  open.clear();
+  Chunk next;
+  next.start(split, share, lane);
+  next.load(split, share, 0, lane, value_of);
+  for (int first = 0; first < share.length; first += Chunk::size) {
+    X x[slabs][S::steps];
+    NodeId rows[slabs];
+    Acc values[slabs];
+    unsigned ends[slabs], any = 0;
+#pragma unroll
+    for (int i = 0; i < slabs; ++i) {
+      const std::uint64_t from = static_cast<std::uint64_t>(static_cast<std::uint32_t>(next.col[i])) * x_pitch;
+      const bool there = first + i * narrow_lanes + lane < share.length;
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s)
+        x[i][s] = there && here.has(s) ? X::load(args.x + from + here.at(s)) : X::all(Storage(0));
+    }
+#pragma unroll
+    for (int i = 0; i < slabs; ++i) {
+      rows[i] = next.row[i];
+      values[i] = next.value[i];
+      ends[i] = next.ends_of(i, share, first, lane);
+      any |= ends[i];
+    }
+    if (first + Chunk::size < share.length) next.load(split, share, first + Chunk::size, lane, value_of);
+
+    // Edges past the share's end send 0.
+    const auto message = [&](int i, int n) -> Acc {
+      const Acc value = static_cast<Acc>(x[i][n / S::vector].values[n % S::vector]);
+      return Sent == Message::source ? value : values[i] * value;
+    };
+    if (any == 0) {
+#pragma unroll
+      for (int n = 0; n < S::count; ++n)
+        open.lanes.template fold_batch<slabs>(n, 0, [&](int i) { return message(i, n); });
+      open.in_lanes = true;
+    } else {
+#pragma unroll
+      for (int i = 0; i < slabs; ++i) {
+        if (ends[i] == 0) {
+#pragma unroll
+          for (int n = 0; n < S::count; ++n) open.lanes.fold(n, message(i, n), 0);
+          open.in_lanes = true;
+          continue;
+        }
+        open.collect(lane);
+        const unsigned before = ends[i] & ((1u << lane) - 1);
+        Acc sum[S::count];
+#pragma unroll
+        for (int n = 0; n < S::count; ++n) sum[n] = message(i, n);
+        sum_segments(sum, lane, before == 0 ? 0 : 32 - __clz(before));
+        if (ends[i] >> lane & 1u) {
+          typename Row::State ended;
+          ended.clear();
+#pragma unroll
+          for (int n = 0; n < S::count; ++n) ended.fold(n, before == 0 ? sum[n] + open.carry[n] : sum[n], 0);
+          ended.settle();
+          if (rows[i] == share.head) {
+            cut.save_head(ended);
+          } else {
+            here.write(ended, rows[i]);
+          }
+        }
+        const bool runs_on = ends[i] >> 31 == 0;
+#pragma unroll
+        for (int n = 0; n < S::count; ++n) {
+          const Acc rest = __shfl_sync(~0u, sum[n], 31);
+          open.carry[n] = runs_on ? rest : Acc(0);
+        }
+      }
+    }
+    if (first / Chunk::size % 8 == 7) open.lanes.settle();
+  }
+  open.collect(lane);
+  typename Row::State last;
+  last.clear();
+#pragma unroll
+  for (int n = 0; n < S::count; ++n) last.fold(n, open.carry[n], 0);
+  last.settle();
+  // All lanes know the sum; the first one speaks for them, the others have no features to write.
+  const Row speaker{args, share, lane == 0 ? 0 : args.features};
+  Cut{speaker, heads, warp, lane}.finish(last);
+}
+
+}  // namespace weft::cuda
