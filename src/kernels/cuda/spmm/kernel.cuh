@@ -5,8 +5,6 @@
 // common case, take a path without branches; several rows of X are in flight at any time.
 #pragma once
 
-#include <utility>
-
 #include "kernels/cuda/schedule/edge_chunk.cuh"
 #include "kernels/cuda/schedule/shape.hpp"
 #include "kernels/cuda/spmm/cut_rows.cuh"
@@ -14,17 +12,22 @@
 
 namespace weft::cuda {
 
+template <class Acc>
+struct Operands {
+  Acc x, e;
+};
+
 /// What edges' operands become: x is a source's feature, e the edge's own. The operator is the same for all, and so is
 /// the path.
-template <int Loads, int Count, class Acc, class Pair>
-__device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count], const Pair& pair) {
+template <int Loads, int Count, class Acc, class OperandsOf>
+__device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count], const OperandsOf& operands) {
   const auto each = [&](const auto& f) {
 #pragma unroll
     for (int u = 0; u < Loads; ++u)
 #pragma unroll
       for (int n = 0; n < Count; ++n) {
-        const auto [x, e] = pair(u, n);
-        message[u][n] = f(x, e);
+        const Operands<Acc> o = operands(u, n);
+        message[u][n] = f(o.x, o.e);
       }
   };
   if (op == SpmmOp::u_mul_e) {
@@ -127,8 +130,8 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       Acc combined[edgewise ? loads : 1][S::count];
       if constexpr (edgewise)
         combine(args.op, combined, [&](int u, int n) {
-          return std::pair{static_cast<Acc>(x[u][n / S::vector].values[n % S::vector]),
-                           static_cast<Acc>(e[u][n / S::vector].values[n % S::vector])};
+          return Operands<Acc>{static_cast<Acc>(x[u][n / S::vector].values[n % S::vector]),
+                               static_cast<Acc>(e[u][n / S::vector].values[n % S::vector])};
         });
       const auto message = [&](int u, int n) -> Acc {
         if constexpr (edgewise) {
