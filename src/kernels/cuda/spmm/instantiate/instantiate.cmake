@@ -11,3 +11,9 @@ foreach(kind
   configure_file(${CMAKE_CURRENT_LIST_DIR}/tasks.cu.in ${file} @ONLY)
   target_sources(weft_kernels PRIVATE ${file})
 endforeach()
+# What the papers' ablations need beside them: edges staged in shared memory, so many at a time.
+foreach(TILE 32 128)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/cuda/spmm_staged_${TILE}.cu)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/staged.cu.in ${file} @ONLY)
+  target_sources(weft_kernels PRIVATE ${file})
+endforeach()
