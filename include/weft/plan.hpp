@@ -25,8 +25,10 @@ enum class ScheduleKind : std::uint8_t { rows, edge_split };
 std::string_view name(ScheduleKind kind);
 ScheduleKind parse_schedule(std::string_view text);
 
-/// Which task a thread takes next: the next free one, or every T-th.
-enum class Assignment : std::uint8_t { dynamic, round_robin };
+/// On a CPU, which task a thread takes next: the next free one (dynamic), or every T-th (round_robin). On a GPU, which
+/// edges of a tile in shared memory a group of threads takes: a run of them (consecutive), or every G-th (round_robin).
+/// Either device's default may be spelled dynamic.
+enum class Assignment : std::uint8_t { dynamic, round_robin, consecutive };
 std::string_view name(Assignment assignment);
 
 /// In which order a GPU works on the edges. `columns`: tasks that lie within one row by their first column, so that
@@ -35,6 +37,11 @@ std::string_view name(Assignment assignment);
 enum class WorkOrder : std::uint8_t { none, columns, clusters, clusters_columns };
 std::string_view name(WorkOrder order);
 WorkOrder parse_work_order(std::string_view text);
+
+/// How a GPU gets sums of cut rows into the output: in the order of the tasks, or by atomic additions in any order.
+/// Only with atomics may bits differ from run to run.
+enum class Flush : std::uint8_t { ordered, atomic };
+std::string_view name(Flush flush);
 
 /// What is to be run; everything a plan may depend on besides the graph and the machine.
 struct OpDesc {
@@ -57,9 +64,14 @@ struct Policy {
   std::optional<WorkOrder> order;
   std::optional<bool> joined;   // whether a block's groups unite the rows between them
   std::int64_t whole_row = -1;  // joined: rows of up to so many edges are not cut by tasks; -1: the planner's
+  int vector = 0;               // most elements a load may move: 1, 2 or 4; 0: the planner's
+  bool waves = true;            // tasks that fill the GPU a whole number of times; else of the mean degree
+  // The ways of HP-SpMM and GNNOne, for comparison; only the weighted sum in f32 has them (round_robin is one more):
+  std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32 or 128; 0: registers
+  Flush flush = Flush::ordered;
 };
-/// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU, "edges=128,order=columns,join=no" on a
-/// GPU; an unknown key is an Error listing them.
+/// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU; "edges=128,order=columns,join=no,vector=4,
+/// waves=off" and "stage=128,assignment=consecutive,flush=atomic" on a GPU. An unknown key is an Error listing them.
 Policy parse_policy(std::string_view text);
 
 struct Partition;   // src/plan: task borders and the pieces of long rows
@@ -86,10 +98,12 @@ struct Plan {
   std::int64_t whole_row = 0;    // joined: rows of up to so many edges are not cut by tasks
   std::int64_t staged_rows = 0;  // slots for parts of cut rows
   bool finish_pass = true;       // whether a second kernel follows, for rows that were cut and rows without edges
-  int vector = 0;                // elements a load
-  int lanes = 0;                 // threads of a group: they cover a row, or where rows are narrow one edge each
-  int steps = 0;                 // loads a thread makes for one row
-  int loads = 0;                 // rows in flight
+  int stage_edges = 0;           // a warp's edges in shared memory at a time, and tasks are warps'; 0: in registers
+  Flush flush = Flush::ordered;
+  int vector = 0;  // elements a load
+  int lanes = 0;   // threads of a group: they cover a row, or where rows are narrow one edge each
+  int steps = 0;   // loads a thread makes for one row
+  int loads = 0;   // rows in flight
   std::shared_ptr<const DeviceTasks> device_tasks;
 
   std::uint64_t graph = 0;  // identity of the graph it was made for
@@ -99,6 +113,8 @@ struct Plan {
   friend bool operator==(const Plan& a, const Plan& b);
 };
 std::string to_string(const Plan& plan);
+/// Whose a task of a GPU's plan is: a block's, a warp's or a group's (of threads).
+std::string_view task_owner(const Plan& plan);
 
 Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy = {});
 

@@ -1,9 +1,11 @@
 // Plans and policies as text.
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <tuple>
 
 #include "core/names.hpp"
+#include "plan/cuda/stage_choice.hpp"
 #include "plan/plan_view.hpp"
 #include "weft/plan.hpp"
 
@@ -22,8 +24,10 @@ constexpr NameTable<WorkOrder, 4> order_names{{{WorkOrder::none, "none"},
                                                {WorkOrder::columns, "columns"},
                                                {WorkOrder::clusters, "clusters"},
                                                {WorkOrder::clusters_columns, "clusters+columns"}}};
-constexpr NameTable<Assignment, 2> assignment_names{
-    {{Assignment::dynamic, "dynamic"}, {Assignment::round_robin, "round_robin"}}};
+constexpr NameTable<Assignment, 3> assignment_names{{{Assignment::dynamic, "dynamic"},
+                                                     {Assignment::round_robin, "round_robin"},
+                                                     {Assignment::consecutive, "consecutive"}}};
+constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::atomic, "atomic"}}};
 
 std::int64_t parse_count(std::string_view key, std::string_view text, std::int64_t most) {
   std::int64_t value = -1;
@@ -33,11 +37,26 @@ std::int64_t parse_count(std::string_view key, std::string_view text, std::int64
   return value;
 }
 
+/// One of two words.
+bool parse_switch(std::string_view key, std::string_view text, std::string_view on, std::string_view off) {
+  WEFT_CHECK(text == on || text == off, invalid_argument, "policy {}={}: expected {} or {}", key, text, on, off);
+  return text == on;
+}
+
+/// One of a few numbers.
+int parse_choice(std::string_view key, std::string_view text, std::initializer_list<int> choices,
+                 std::string_view expected) {
+  for (const int choice : choices)
+    if (text == fmt::format("{}", choice)) return choice;
+  fail(ErrorCode::invalid_argument, "policy {}={}: expected {}", key, text, expected);
+}
+
 }  // namespace
 
 std::string_view name(OpKind kind) { return name_in(kind_names, kind); }
 std::string_view name(ScheduleKind kind) { return name_in(schedule_names, kind); }
 std::string_view name(Assignment assignment) { return name_in(assignment_names, assignment); }
+std::string_view name(Flush flush) { return name_in(flush_names, flush); }
 OpKind parse_op_kind(std::string_view text) { return parse_in(kind_names, "operator", text); }
 std::string_view name(WorkOrder order) { return name_in(order_names, order); }
 WorkOrder parse_work_order(std::string_view text) { return parse_in(order_names, "order", text); }
@@ -66,11 +85,19 @@ Policy parse_policy(std::string_view text) {
     } else if (key == "whole") {
       policy.whole_row = parse_count(key, value, max_whole_row);
     } else if (key == "join") {
-      WEFT_CHECK(value == "yes" || value == "no", invalid_argument, "policy join={}: expected yes or no", value);
-      policy.joined = value == "yes";
+      policy.joined = parse_switch(key, value, "yes", "no");
+    } else if (key == "vector") {
+      policy.vector = parse_choice(key, value, {1, 2, 4}, "1, 2 or 4");
+    } else if (key == "waves") {
+      policy.waves = parse_switch(key, value, "on", "off");
+    } else if (key == "stage") {
+      policy.stage_edges = value == "registers" ? 0 : parse_choice(key, value, {32, 128}, "registers, 32 or 128");
+    } else if (key == "flush") {
+      policy.flush = parse_in(flush_names, "flush", value);
     } else {
       fail(ErrorCode::invalid_argument,
-           "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges, order, join or whole",
+           "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges, order, join, whole, "
+           "vector, waves, stage or flush",
            key);
     }
   }
@@ -82,20 +109,24 @@ bool operator==(const Plan& a, const Plan& b) {
     return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted,
                       p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges,
                       p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.order, p.joined, p.whole_row,
-                      p.finish_pass, p.vector, p.lanes, p.steps, p.loads, p.workspace_bytes);
+                      p.finish_pass, p.stage_edges, p.flush, p.vector, p.lanes, p.steps, p.loads, p.workspace_bytes);
   };
   return values(a) == values(b);
+}
+
+std::string_view task_owner(const Plan& plan) {
+  return plan.joined ? "block" : plan.stage_edges > 0 ? "warp" : "group";
 }
 
 std::string to_string(const Plan& plan) {
   if (plan.device.kind == DeviceKind::cuda)
     return fmt::format(
         "{} {} {}x{} {} on {}: {}, tasks: {} of {} edges a {}, order {}, {}, {} lanes x {} loads of {} elements a row, "
-        "rows in flight: {}, workspace {} bytes",
+        "rows in flight: {}{}, workspace {} bytes",
         name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
-        to_string(plan.device), name(plan.schedule), plan.tasks, plan.edges_a_task, plan.joined ? "block" : "group",
-        name(plan.order), plan.finish_pass ? "two passes" : "one pass", plan.lanes, plan.steps, plan.vector, plan.loads,
-        plan.workspace_bytes);
+        to_string(plan.device), name(plan.schedule), plan.tasks, plan.edges_a_task, task_owner(plan), name(plan.order),
+        plan.finish_pass ? "two passes" : "one pass", plan.lanes, plan.steps, plan.vector, plan.loads,
+        plan.stage_edges > 0 ? ", " + stage_text(plan) : "", plan.workspace_bytes);
   return fmt::format(
       "{} {} {}x{} {} on {} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch "
       "{} edges, workspace {} bytes",

@@ -33,13 +33,19 @@ void check(const Policy& policy) {
              "policy prefetch_edges is {}: expected -1 (the planner's choice) to {}", policy.prefetch_edges,
              max_prefetch);
   if (policy.schedule) check_enum(*policy.schedule, ScheduleKind::edge_split, "policy schedule");
-  check_enum(policy.assignment, Assignment::round_robin, "policy assignment");
+  check_enum(policy.assignment, Assignment::consecutive, "policy assignment");
   WEFT_CHECK(policy.edges_a_group >= 0 && policy.edges_a_group <= max_edges_a_group, invalid_argument,
              "policy edges_a_group is {}: expected 0 (the planner's choice) to {}", policy.edges_a_group,
              max_edges_a_group);
   WEFT_CHECK(policy.whole_row >= -1 && policy.whole_row <= max_whole_row, invalid_argument,
              "policy whole_row is {}: expected -1 (the planner's choice) to {}", policy.whole_row, max_whole_row);
   if (policy.order) check_enum(*policy.order, WorkOrder::clusters_columns, "policy order");
+  const int vector = policy.vector, stage = policy.stage_edges.value_or(0);
+  WEFT_CHECK(vector == 0 || vector == 1 || vector == 2 || vector == 4, invalid_argument,
+             "policy vector is {}: expected 0 (the planner's choice), 1, 2 or 4", vector);
+  WEFT_CHECK(stage == 0 || stage == 32 || stage == 128, invalid_argument,
+             "policy stage_edges is {}: expected 0 (registers), 32 or 128", stage);
+  check_enum(policy.flush, Flush::atomic, "policy flush");
 }
 
 // How much longer the slowest thread works than the average, were tasks handed to the next free one.
@@ -96,6 +102,9 @@ PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const 
 /// Every candidate the policy leaves, and the cheapest of them chosen.
 PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                  const Policy& policy) {
+  WEFT_CHECK(policy.assignment != Assignment::consecutive, invalid_argument,
+             "policy assignment=consecutive is a GPU's, and the context runs on {}: expected dynamic or round_robin",
+             to_string(context.device()));
   auto long_rows = std::make_shared<const LongRows>(find_long_rows(graph, context.threads()));
   Plan base;
   base.desc = desc;

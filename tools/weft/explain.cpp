@@ -32,6 +32,8 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
           {"joined", plan.joined},
           {"whole_row", plan.whole_row},
           {"finish_pass", plan.finish_pass},
+          {"stage_edges", plan.stage_edges},
+          {"flush", name(plan.flush)},
           {"lanes", plan.lanes},
           {"vector", plan.vector},
           {"loads", plan.loads},
@@ -56,7 +58,7 @@ std::vector<std::string> choices(const Plan& plan, bool host) {
   if (host)
     return {std::string(name(plan.assignment)), fmt::format("{}", plan.prefetch_edges), grouped(plan.long_rows),
             grouped(plan.pieces)};
-  return {grouped(plan.edges_a_task),   std::string(name(plan.order)), plan.joined ? "block" : "group",
+  return {grouped(plan.edges_a_task),   std::string(name(plan.order)), std::string(task_owner(plan)),
           plan.finish_pass ? "2" : "1", fmt::format("{}", plan.lanes), fmt::format("{}", plan.vector),
           fmt::format("{}", plan.loads)};
 }
@@ -153,7 +155,7 @@ Command add_explain(CLI::App& root) {
   app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
   app->add_option("--policy", options->policy,
                   "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
-                  "edges=128,order=columns on a GPU");
+                  "edges=128,order=columns on a GPU; all keys are in docs/architecture.md");
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer("Example:\n  weft explain spmm like:arxiv --width 64");
   return {app, [options] { return run(*options); }};

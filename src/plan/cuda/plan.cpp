@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "core/check.hpp"
+#include "plan/cuda/stage_choice.hpp"
 #include "plan/cuda/staging.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "plan/gather_shape.hpp"
+#include "plan/plan_view.hpp"
 #include "plan/tuning/cuda.hpp"
 
 namespace weft {
@@ -23,6 +25,7 @@ struct Call {
   const OpDesc& desc;
   GatherShape shape;
   bool narrow = false;  // lanes lie along the edges
+  int stage_edges = 0;
   tuning::CudaRates rates = tuning::cuda_rates();
 
   double edges() const { return static_cast<double>(graph.num_edges); }
@@ -30,7 +33,8 @@ struct Call {
   double mean_degree() const { return graph.num_rows > 0 ? edges() / rows() : 0; }
   double features() const { return static_cast<double>(desc.heads * desc.width); }
   double row_bytes() const { return features() * static_cast<double>(size_of(desc.dtype)); }
-  std::int64_t groups_a_block() const { return block_threads / shape.lanes; }
+  // What runs a share: a group of threads, or a warp where edges are staged in shared memory.
+  std::int64_t groups_a_block() const { return block_threads / (stage_edges > 0 ? 32 : shape.lanes); }
   std::int64_t places() const { return rates.blocks * groups_a_block(); }  // groups that run at once
   bool reduces() const { return desc.kind != OpKind::sddmm; }
 };
@@ -50,7 +54,11 @@ std::int64_t edges_for_waves(const Call& call, int waves) {
 /// Sizes of a group's share worth weighing. Where the order is for the sake of the cache, the size decides how wide a
 /// window of sources runs at a time, and one is best; otherwise all that fill the GPU are weighed.
 std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, WorkOrder order) {
-  if (policy.edges_a_group > 0) return {(policy.edges_a_group + 7) / 8 * 8};
+  const auto whole = [](std::int64_t edges) { return (edges + 7) / 8 * 8; };
+  if (policy.edges_a_group > 0) return {whole(policy.edges_a_group)};
+  // What HP-SpMM compares its waves with: edges / rows, however full the GPU is then.
+  if (!policy.waves)
+    return {whole(std::clamp<std::int64_t>(static_cast<std::int64_t>(call.mean_degree()), 1, max_edges_a_group))};
   const auto cached = [&](std::int64_t most) {
     std::int64_t size = most;
     while (size > 32 && waves(call, size) < 8) size /= 2;
@@ -72,6 +80,8 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   for (const int waves : {1, 2, 3, 4, 6, 8})
     sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
   for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
+  if (call.stage_edges > 0)  // whole tiles
+    for (std::int64_t& size : sizes) size = (size + call.stage_edges - 1) / call.stage_edges * call.stage_edges;
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
@@ -91,7 +101,7 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   Plan plan = base;
   plan.order = order;
   plan.joined =
-      policy.joined.value_or(call.reduces() && !by_columns(order) &&
+      policy.joined.value_or(call.reduces() && plan.stage_edges == 0 && !by_columns(order) &&
                              (order == WorkOrder::none || call.row_bytes() >= call.rates.joined_clusters_bytes));
   WEFT_CHECK(!plan.joined || !by_columns(order), invalid_argument,
              "policy join=yes with order={}: tasks in the order of their columns are not neighbours; expected join=no, "
@@ -102,7 +112,8 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   WEFT_CHECK(plan.tasks < (std::int64_t{1} << 31), unsupported,
              "{} edges in tasks of {} are {} tasks: expected fewer than 2^31; let tasks be larger", g.num_edges,
              plan.edges_a_task, plan.tasks);
-  bool cuts = true;
+  const bool zeroed = plan.flush == Flush::atomic;  // everything is added to an output of zeros
+  bool cuts = !zeroed;
   if (plan.joined) {
     // A block is as much longer than its task as the row that ends it: only short rows stay whole, unless then no row
     // needs a second pass.
@@ -110,7 +121,7 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
     plan.whole_row = policy.whole_row >= 0 ? policy.whole_row : fits ? g.longest_row : plan.edges_a_task / 8;
     cuts = g.longest_row < 0 || g.longest_row > plan.whole_row;
   }
-  plan.finish_pass = call.reduces() && (cuts || g.empty_rows != 0 || g.num_edges == 0);
+  plan.finish_pass = call.reduces() && !zeroed && (cuts || g.empty_rows != 0 || g.num_edges == 0);
   plan.staged_rows = call.reduces() && cuts ? 2 * plan.tasks : 0;
   plan.workspace_bytes = staged_bytes(plan);
   return plan;
@@ -170,13 +181,17 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
              "{} has no CUDA kernels yet, and the context runs on {}: use a cpu context", name(desc.kind),
              to_string(context.device()));
   const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);
-  // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
-  const bool narrow = is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
-                                              (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean));
-  const Call call{graph, desc,
-                  (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), 16), narrow};
   Plan base;
   base.desc = desc;
+  choose_stage(base, policy);
+  const int most = policy.vector > 0 ? policy.vector : 16;
+  // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
+  const bool narrow =
+      base.stage_edges == 0 && is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
+                                                       (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean));
+  const Call call{graph, desc,
+                  (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most), narrow,
+                  base.stage_edges};
   base.device = context.device();
   base.threads = context.threads();
   base.graph = identity;
@@ -185,6 +200,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   base.lanes = call.shape.lanes;
   base.steps = call.shape.steps;
   base.loads = call.shape.loads;
+  if (base.stage_edges > 0) base.loads = std::min(base.loads, base.stage_edges * base.lanes / 32);  // a group's part
 
   PlanReport report;
   double unordered_us = 0;  // the best without an order: what planning one may cost
@@ -211,7 +227,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   report.reason = fmt::format(
       "order {}, tasks of {} edges a {}: lowest modelled time of those whose order costs no more "
       "than a run",
-      name(plan.order), plan.edges_a_task, plan.joined ? "block" : "group");
+      name(plan.order), plan.edges_a_task, task_owner(plan));
   return report;
 }
 

@@ -27,7 +27,7 @@ int pack_of(const Operand& o, const SddmmArgs& args) {
 
 template <class Storage>
 void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
-  int most = std::min(pack_of<Storage>(args.lhs, args), pack_of<Storage>(args.rhs, args));
+  int most = std::min({pack_of<Storage>(args.lhs, args), pack_of<Storage>(args.rhs, args), plan.vector});
   const auto ends = [&](Target a, Target b) { return args.lhs_target == a && args.rhs_target == b; };
   const bool between = ends(Target::u, Target::v) || ends(Target::v, Target::u);
   const bool vectors = args.width == 1 || (args.lhs.feature_stride != 0 && args.rhs.feature_stride != 0);

@@ -1,4 +1,7 @@
 // From the arguments of spmm to launches: which message, which shape of loads, which share of the edges.
+#include <algorithm>
+#include <type_traits>
+
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
@@ -6,6 +9,7 @@
 #include "kernels/cuda/spmm/spmm_launch.hpp"
 #include "kernels/heads.hpp"
 #include "kernels/signatures.hpp"
+#include "plan/cuda/stage_choice.hpp"
 #include "plan/cuda/staging.hpp"
 
 namespace weft::cuda {
@@ -67,6 +71,31 @@ void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, 
   });
 }
 
+/// The same over tiles of edges in shared memory, which a plan only has for the weighted sum in f32.
+void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<float>& kernel, const Plan& plan,
+                       const GatherShape& shape, CUstream_st* stream) {
+  WEFT_CHECK(by_scalar(args) && kernel.edge != nullptr && kernel.finish.plain() && kernel.col_scale == nullptr,
+             unsupported,
+             "policy {}: expected op u_mul_e with one value an edge and no epilogue, as only that has a kernel which "
+             "stages edges in shared memory; leave the policy out",
+             stage_text(plan));
+  const bool round_robin = plan.assignment == Assignment::round_robin, atomic = plan.flush == Flush::atomic;
+  if (atomic) {
+    const auto rows = static_cast<std::size_t>(args.graph.num_rows);
+    const auto pitch = static_cast<std::size_t>(kernel.finish.pitch) * sizeof(float);
+    const std::size_t row = static_cast<std::size_t>(kernel.features) * sizeof(float);
+    float* out = kernel.finish.out;
+    check(pitch == row ? cudaMemsetAsync(out, 0, rows * row, stream)
+                       : cudaMemset2DAsync(out, pitch, 0, row, rows, stream),
+          "zeros for {} rows of {} bytes before atomic additions", rows, row);
+  }
+  if (kernel.split.tasks > 0) {
+    plan.stage_edges == 32 ? launch_staged<32>(kernel, shape, round_robin, atomic, stream)
+                           : launch_staged<128>(kernel, shape, round_robin, atomic, stream);
+  }
+  if (plan.finish_pass) launch_finish<float, Reduction::sum>(kernel, shape, stream);
+}
+
 template <class Storage>
 void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
@@ -101,7 +130,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.finish.arg_e = args.arg_e;
   const Message message = message_of(args, kernel);
   // Packs do not reach across heads, and every array they move must allow them.
-  std::int64_t most = aligned_elements(kernel.finish.out, kernel.finish.pitch);
+  std::int64_t most = std::min(aligned_elements(kernel.finish.out, kernel.finish.pitch), plan.vector);
   const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
     most = std::min<std::int64_t>(most, aligned_elements(data, pitch));
     if (args.heads > 1) most = std::min<std::int64_t>(most, aligned_elements(data, head));
@@ -111,8 +140,10 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
     also(kernel.edge, kernel.edge_pitch, kernel.edge_head);
   const std::int64_t unit = message == Message::edgewise ? args.width : features;
   while (unit % most != 0) most /= 2;
-  launch(kernel, message, largest, plan.finish_pass, gather_shape(features, sizeof(Storage), static_cast<int>(most)),
-         stream);
+  const GatherShape shape = gather_shape(features, sizeof(Storage), static_cast<int>(most));
+  if constexpr (std::is_same_v<Storage, float>)
+    if (plan.stage_edges > 0) return launch_over_tiles(args, kernel, plan, shape, stream);
+  launch(kernel, message, largest, plan.finish_pass, shape, stream);
 }
 
 }  // namespace

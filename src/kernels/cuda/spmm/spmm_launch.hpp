@@ -15,6 +15,12 @@ void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& shape,
 template <class Storage, Message Sent>
 void launch_narrow(const SpmmKernelArgs<Storage>& args, int vector, CUstream_st* stream);
 
+/// Puts the weighted sum over tiles of `Tile` edges (32 or 128) in shared memory into the stream. `atomic`: onto an
+/// output of zeros, instead of through staging slots.
+template <int Tile>
+void launch_staged(const SpmmKernelArgs<float>& args, const GatherShape& shape, bool round_robin, bool atomic,
+                   CUstream_st* stream);
+
 /// Puts the pass over what the tasks leave into the stream.
 template <class Storage, Reduction Kind>
 void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);

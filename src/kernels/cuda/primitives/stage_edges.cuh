@@ -1,0 +1,138 @@
+// Edges on their way through shared memory: a warp's tile of column, row and value, copied while the warp works on the
+// tile before it (stage 1 of GNNOne; HP-SpMM's tiles). How many edges a tile holds has nothing to do with how long rows
+// are. (The usual kernels keep edges in registers, see schedule/edge_chunk.cuh; this is what that is measured against.)
+#pragma once
+
+#include <cuda_pipeline_primitives.h>
+
+#include <cstdint>
+
+#include "weft/types.hpp"
+
+namespace weft::cuda {
+
+/// Starts copying Bytes (4 or 16) from global to shared memory, of which only the first `given` are read: zeros stand
+/// for the others.
+template <int Bytes>
+__device__ __forceinline__ void copy_async(void* to, const void* from, int given) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(given) : "memory");
+  } else {
+    static_assert(Bytes == 4);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(given) : "memory");
+  }
+}
+
+template <int Tile, class Value>
+struct EdgeTile {
+  static_assert(sizeof(Value) == sizeof(NodeId) && Tile % 32 == 0 && Tile <= 128);
+  alignas(16) NodeId cols[Tile];
+  alignas(16) NodeId rows[Tile + 4];  // and the row of the edge after the tile
+  alignas(16) Value values[Tile];
+  unsigned ends[Tile / 32];  // bit p: a row ends with edge p
+
+  /// `Count` bits from edge p on; they lie within a word where p is a multiple of Count, a power of two up to 32.
+  template <int Count>
+  __device__ __forceinline__ unsigned ends_from(int p) const {
+    return ends[p / 32] >> (p % 32) & (Count >= 32 ? ~0u : (1u << (Count & 31)) - 1);
+  }
+};
+
+/// The edges [begin, begin + length) of one warp, tile by tile. `place(k)` says where in `values` edge k's stands,
+/// unless they are `in_order`. Every lane of the warp makes every call.
+template <int Tile, class Value, class PlaceOf>
+class StagedEdges {
+ public:
+  static constexpr int each = Tile / 32;  // edges a lane copies
+  using Buffer = EdgeTile<Tile, Value>;
+
+  /// At least one edge; the last one's row `runs_on` after them or not.
+  __device__ __forceinline__ StagedEdges(Buffer (&buffers)[2], const NodeId* cols, const NodeId* rows,
+                                         const Value* values, EdgeId begin, int length, bool runs_on, bool in_order,
+                                         const PlaceOf& place)
+      : buffers_(buffers),
+        cols_(cols),
+        rows_(rows),
+        values_(values),
+        begin_(begin),
+        length_(length),
+        runs_on_(runs_on),
+        in_order_(in_order),
+        place_(place),
+        lane_(threadIdx.x % 32) {
+    copy(0);
+    __pipeline_commit();
+  }
+
+  /// The tile of edges [first, first + Tile), which must follow the one before: asks for the next tile, then waits for
+  /// this one. It stays until the call after.
+  __device__ __forceinline__ const Buffer& turn(int first) {
+    __syncwarp();  // no lane reads the tile before any more
+    if (first + Tile < length_) copy(first + Tile);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncwarp();  // what the other lanes have copied is there
+    Buffer& tile = buffer(first);
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      const int p = i * 32 + lane_, left = length_ - first - p;
+      const bool end = left > 1 ? tile.rows[p] != tile.rows[p + 1] : left == 1 && !runs_on_;
+      const unsigned word = __ballot_sync(~0u, end);
+      if (lane_ == 0) tile.ends[i] = word;
+    }
+    __syncwarp();
+    return tile;
+  }
+
+ private:
+  __device__ __forceinline__ Buffer& buffer(int first) const { return buffers_[first / Tile % 2]; }
+
+  /// Neighbours in memory, `left` of them from `from` on; zeros after them.
+  template <class T>
+  __device__ __forceinline__ void copy_run(T* to, const T* from, int left) const {
+    if constexpr (each == 4) {
+      if (reinterpret_cast<std::uintptr_t>(from) % 16 == 0) {
+        const int mine = min(max(left - lane_ * 4, 0), 4);
+        copy_async<16>(to + lane_ * 4, from + (mine > 0 ? lane_ * 4 : 0), mine * 4);
+        return;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < each; ++i) copy_one(to + i * 32 + lane_, from, i * 32 + lane_, i * 32 + lane_ < left);
+  }
+  template <class T>
+  __device__ __forceinline__ void copy_one(T* to, const T* from, std::int64_t at, bool given) const {
+    copy_async<4>(to, from + (given ? at : 0), given ? 4 : 0);
+  }
+  __device__ __forceinline__ void copy(int first) {
+    Buffer& tile = buffer(first);
+    const int left = length_ - first;
+    const EdgeId from = begin_ + first;
+    copy_run(tile.cols, cols_ + from, left);
+    copy_run(tile.rows, rows_ + from, left);
+    if (lane_ == 0) copy_one(tile.rows + Tile, rows_ + from, Tile, left > Tile);
+    if (in_order_) {
+      copy_run(tile.values, values_ + from, left);
+      return;
+    }
+    // Places are waited for here: to load them a tile earlier takes registers from the rows of X in flight.
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      const int p = i * 32 + lane_;
+      copy_one(tile.values + p, values_, p < left ? place_(from + p) : 0, p < left);
+    }
+  }
+
+  Buffer (&buffers_)[2];
+  const NodeId* cols_;
+  const NodeId* rows_;
+  const Value* values_;
+  EdgeId begin_;
+  int length_;
+  bool runs_on_, in_order_;
+  PlaceOf place_;
+  int lane_;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,43 @@
+#include "plan/cuda/stage_choice.hpp"
+
+#include "core/check.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int usual_tile = 128;  // edges: what GNNOne settles on, where the policy names none
+
+/// What of the policy only the kernel over tiles can do; empty: nothing.
+std::string needs_tiles(const Policy& policy) {
+  if (policy.stage_edges.value_or(0) > 0) return fmt::format("stage={}", *policy.stage_edges);
+  if (policy.flush == Flush::atomic) return "flush=atomic";
+  if (policy.assignment == Assignment::round_robin) return "assignment=round_robin";
+  return {};
+}
+
+}  // namespace
+
+void choose_stage(Plan& plan, const Policy& policy) {
+  const std::string needed = needs_tiles(policy);
+  if (needed.empty()) return;
+  WEFT_CHECK(!policy.stage_edges || *policy.stage_edges > 0, invalid_argument,
+             "policy {} with stage=registers: expected stage=32 or stage=128, or no stage", needed);
+  WEFT_CHECK(!policy.joined.value_or(false), invalid_argument,
+             "policy {} with join=yes: staged tasks are a warp's; expected join=no, or no join", needed);
+  const OpDesc& d = plan.desc;
+  const bool served = (d.kind == OpKind::spmm || d.kind == OpKind::spmv) && d.dtype == Dtype::f32 &&
+                      d.reduce == Reduce::sum && d.weighted;
+  WEFT_CHECK(served, unsupported,
+             "policy {} for {} {} {} of {} edges: only the weighted sum of spmm and spmv in f32 has a kernel that "
+             "stages edges in shared memory; leave the policy out",
+             needed, name(d.kind), name(d.dtype), name(d.reduce), d.weighted ? "weighted" : "unweighted");
+  plan.stage_edges = policy.stage_edges.value_or(usual_tile);
+  plan.flush = policy.flush;
+  plan.assignment = policy.assignment == Assignment::round_robin ? Assignment::round_robin : Assignment::consecutive;
+}
+
+std::string stage_text(const Plan& plan) {
+  return fmt::format("stage={},assignment={},flush={}", plan.stage_edges, name(plan.assignment), name(plan.flush));
+}
+
+}  // namespace weft

@@ -1,0 +1,224 @@
+// The ways of HP-SpMM and GNNOne to sum a row, each against the float64 reference: edges staged in shared memory, runs
+// or every n-th edge for a group of threads, ordered or atomic sums, wide or narrow loads, tasks by waves or not.
+#include "battery/sweep.hpp"
+#include "cuda/gpu.hpp"
+#include "support/errors.hpp"
+
+namespace weft::test {
+namespace {
+
+class cuda_policies : public GpuTest {};
+
+constexpr std::int64_t policy_widths[] = {1, 3, 16, 33, 64, 100, 256};
+
+/// Every combination of stage, assignment, flush and vector that has a kernel; edges=40 leaves tiles partly filled.
+std::vector<std::string> staged_policies() {
+  std::vector<std::string> all;
+  for (const char* stage : {"32", "128"})
+    for (const char* assignment : {"consecutive", "round_robin"})
+      for (const char* flush : {"ordered", "atomic"})
+        for (const char* vector : {"1", "2", "4"})
+          for (const char* rest : {"", ",edges=40", ",edges=512"})
+            all.push_back(
+                fmt::format("stage={},assignment={},flush={},vector={}{}", stage, assignment, flush, vector, rest));
+  return all;
+}
+
+/// A weighted sum on the GPU: graph, x and edge there; the output is of NaN before each run.
+struct OnGpu {
+  Context& context;
+  Graph graph;
+  Tensor x, edge;
+  std::int64_t width;
+
+  OnGpu(Context& where, const Graph& host, const Tensor& features, const Tensor& weights)
+      : context(where),
+        graph(host.to(gpu)),
+        x(features.to(gpu)),
+        edge(weights.to(gpu)),
+        width(features.shape().row_size()) {}
+
+  Plan plan(std::string_view policy) const {
+    Plan made =
+        make_plan(context, graph, {OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, true}, parse_policy(policy));
+    context.reserve(made.workspace_bytes);
+    return made;
+  }
+  Tensor run(const Plan& plan) const {
+    Tensor out = constant(Shape(graph.num_rows(), width), Dtype::f32, std::nan("")).to(gpu);
+    spmm(context, plan, graph, x, edge, out);
+    return out.to(Device{});
+  }
+};
+
+TEST_F(cuda_policies, every_staged_way_agrees_with_the_reference_and_ordered_ones_repeat_to_the_bit) {
+  Context context = Context::cuda();
+  std::uint64_t seed = 5000;
+  const std::vector<std::string> policies = staged_policies();
+  for (const BatteryGraph& battery : battery_graphs()) {
+    for (const std::int64_t width : policy_widths) {
+      const Tensor x = random_tensor(Shape(battery.graph.num_cols(), width), Dtype::f32, ++seed);
+      const Tensor edge = random_tensor(Shape(battery.graph.num_edges()), Dtype::f32, ++seed);
+      const SpmmExpected expected = expected_spmm(battery.graph, x, edge, SpmmOptions{});
+      const OnGpu there(context, battery.graph, x, edge);
+      for (const std::string& policy : policies) {
+        const std::string where = fmt::format("{} width {} policy '{}' seed {}", battery.name, width, policy, seed);
+        const Plan plan = there.plan(policy);
+        ASSERT_GT(plan.stage_edges, 0) << where;
+        const Tensor first = there.run(plan);
+        expect_within_bound(first, expected, where);
+        if (plan.flush == Flush::ordered) {
+          for (int again = 0; again < 2; ++again) EXPECT_TRUE(bitwise_equal(there.run(plan), first)) << where;
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(cuda_policies, usual_kernels_obey_vector_and_waves) {
+  Context context = Context::cuda();
+  for (const BatteryGraph& battery : battery_graphs()) {
+    for (const std::int64_t width : policy_widths) {
+      const Tensor x = random_tensor(Shape(battery.graph.num_cols(), width), Dtype::f32, 61);
+      const Tensor edge = random_tensor(Shape(battery.graph.num_edges()), Dtype::f32, 62);
+      const SpmmExpected expected = expected_spmm(battery.graph, x, edge, SpmmOptions{});
+      const OnGpu there(context, battery.graph, x, edge);
+      for (const int most : {1, 2, 4}) {
+        const std::string policy = fmt::format("vector={},waves={}", most, most == 2 ? "on" : "off");
+        const Plan plan = there.plan(policy);
+        EXPECT_EQ(plan.stage_edges, 0);
+        EXPECT_EQ(plan.vector, std::min<std::int64_t>(most, width % 4 == 0 ? 4 : width % 2 == 0 ? 2 : 1));
+        expect_within_bound(there.run(plan), expected, fmt::format("{} width {} {}", battery.name, width, policy));
+      }
+    }
+  }
+}
+
+TEST_F(cuda_policies, sddmm_obeys_vector) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph();
+  const Graph there = graph.to(gpu);
+  for (const std::int64_t width : policy_widths) {
+    const Tensor lhs = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 71);
+    const Tensor rhs = random_tensor(Shape(graph.num_rows(), width), Dtype::f32, 72);
+    const Tensor lhs_there = lhs.to(gpu), rhs_there = rhs.to(gpu);
+    for (const SddmmOp op : {SddmmOp::dot, SddmmOp::mul}) {
+      SddmmOptions options;
+      options.op = op;
+      const Expected expected = expected_sddmm(graph, lhs, rhs, options);
+      for (const char* policy : {"vector=1", "vector=2", "vector=4"}) {
+        const Plan plan =
+            make_plan(context, there, {OpKind::sddmm, Dtype::f32, 1, width, Reduce::sum, false}, parse_policy(policy));
+        context.reserve(plan.workspace_bytes);
+        Tensor out = constant(expected.shape, Dtype::f32, std::nan("")).to(gpu);
+        sddmm(context, plan, there, lhs_there, rhs_there, out, options);
+        expect_within_bound(out.to(Device{}), expected, fmt::format("{} width {} {}", name(op), width, policy));
+      }
+    }
+  }
+}
+
+TEST_F(cuda_policies, tiles_follow_the_order_of_the_work) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph();
+  for (const std::int64_t width : {16, 64}) {
+    const Tensor x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 81);
+    const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 82);
+    const SpmmExpected expected = expected_spmm(graph, x, edge, SpmmOptions{});
+    const OnGpu there(context, graph, x, edge);
+    for (const char* order : {"columns", "clusters", "clusters+columns"})
+      for (const char* rest : {"stage=32", "stage=128", "stage=128,assignment=round_robin", "stage=32,flush=atomic"}) {
+        const std::string policy = fmt::format("edges=64,order={},{}", order, rest);
+        expect_within_bound(there.run(there.plan(policy)), expected, policy);
+      }
+  }
+}
+
+TEST_F(cuda_policies, values_of_any_alignment_and_columns_of_wider_tensors_are_staged) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph();
+  const Graph there = graph.to(gpu);
+  const std::int64_t width = 24;
+  const Tensor wide_x = random_tensor(Shape(graph.num_cols(), width + 8), Dtype::f32, 91);
+  const Tensor wide_edge = random_tensor(Shape(graph.num_edges(), 3), Dtype::f32, 92);
+  const Tensor line = random_tensor(Shape(graph.num_edges() + 5), Dtype::f32, 93);
+  const Tensor x_there = wide_x.to(gpu), edge_there = wide_edge.to(gpu), line_there = line.to(gpu);
+  const auto from_second = [&](const Tensor& tensor) {  // one value further on: four bytes from any alignment
+    ConstTensorView view = tensor.view();
+    view.data = static_cast<const float*>(view.data) + 1;
+    view.shape = Shape(graph.num_edges());
+    return view;
+  };
+  const OpDesc desc{OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, true};
+  for (const std::string& policy : staged_policies()) {
+    const Plan plan = make_plan(context, there, desc, parse_policy(policy));
+    context.reserve(plan.workspace_bytes);
+    const auto run = [&](ConstTensorView host_edge, ConstTensorView edge) {
+      Tensor out = constant(Shape(graph.num_rows(), width + 4), Dtype::f32, 5.0).to(gpu);
+      spmm(context, plan, there, columns(x_there.view(), 4, width), edge, columns(out.view(), 4, width));
+      const Tensor back = out.to(Device{});
+      const SpmmExpected expected = expected_spmm(graph, columns(wide_x.view(), 4, width), host_edge, SpmmOptions{});
+      expect_within_bound(columns(back.view(), 4, width), expected, policy);
+      for (std::int64_t row = 0; row < graph.num_rows(); ++row)
+        for (std::int64_t c = 0; c < 4; ++c)
+          ASSERT_EQ(back.span<float>()[static_cast<std::size_t>(row * (width + 4) + c)], 5.0f) << policy << " " << row;
+    };
+    run(columns(wide_edge.view(), 1, 1), columns(edge_there.view(), 1, 1));
+    run(from_second(line), from_second(line_there));
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(cuda_policies, a_source_without_edges_does_not_reach_the_padding_of_tiles) {
+  Context context = Context::cuda();
+  // Edges past the end of a tile are ones of source 0 and weight 0, and NaN times 0 is NaN.
+  const std::vector<EdgeId> offsets = {0, 3, 3, 5, 5};
+  const std::vector<NodeId> cols = {1, 2, 3, 3, 1};
+  const Graph graph = Graph::from_csr(4, 4, offsets, cols);
+  Tensor x = random_tensor(Shape(4, 8), Dtype::f32, 95);
+  for (std::size_t f = 0; f < 8; ++f) x.span<float>()[f] = std::nanf("");
+  const Tensor edge = random_tensor(Shape(5), Dtype::f32, 96);
+  const SpmmExpected expected = expected_spmm(graph, x, edge, SpmmOptions{});
+  const OnGpu there(context, graph, x, edge);
+  for (const std::string& policy : staged_policies())
+    expect_within_bound(there.run(there.plan(policy)), expected, policy);
+}
+
+TEST_F(cuda_policies, a_hub_of_equal_terms_stays_within_the_bound_where_sums_are_ordered) {
+  Context context = Context::cuda();
+  const Graph graph = battery::bipartite_one_row(1 << 20);
+  const Tensor x = constant(Shape(graph.num_cols(), 8), Dtype::f32, 0.1);
+  const Tensor edge = constant(Shape(graph.num_edges()), Dtype::f32, 1.0);
+  const SpmmExpected expected = expected_spmm(graph, x, edge, SpmmOptions{});
+  const OnGpu there(context, graph, x, edge);
+  for (const char* policy : {"stage=32", "stage=128", "stage=32,assignment=round_robin",
+                             "stage=128,assignment=round_robin", "stage=128,edges=512,vector=1"})
+    expect_within_bound(there.run(there.plan(policy)), expected, policy);
+}
+
+TEST_F(cuda_policies, what_tiles_cannot_do_is_refused_with_the_policy_named) {
+  Context context = Context::cuda();
+  const Graph there = battery::power_law_graph().to(gpu);
+  const std::int64_t width = 8;
+  const Tensor x = Tensor::zeros(Shape(there.num_cols(), width), Dtype::f32, "x", gpu);
+  const Tensor edge = Tensor::zeros(Shape(there.num_edges()), Dtype::f32, "edge", gpu);
+  const Tensor bias = Tensor::zeros(Shape(width), Dtype::f32, "bias", gpu);
+  Tensor out = Tensor::zeros(Shape(there.num_rows(), width), Dtype::f32, "out", gpu);
+  const Plan plan =
+      make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, true}, parse_policy("flush=atomic"));
+  context.reserve(plan.workspace_bytes);
+  SpmmOptions with_bias, sum;
+  with_bias.epilogue.bias = bias;
+  sum.op = SpmmOp::u_add_e;
+  expect_refused([&] { spmm(context, plan, there, x, edge, out, with_bias); }, "flush", ErrorCode::unsupported);
+  expect_refused([&] { spmm(context, plan, there, x, edge, out, sum); }, "flush", ErrorCode::unsupported);
+  expect_refused(
+      [&] {
+        make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, Reduce::max, true}, parse_policy("stage=32"));
+      },
+      "stage", ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace weft::test
