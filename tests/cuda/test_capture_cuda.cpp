@@ -1,0 +1,84 @@
+// Planned runs in a CUDA graph: captured once, replayed on new inputs.
+#include <cuda_runtime_api.h>
+
+#include "battery/sweep.hpp"
+#include "cuda/gpu.hpp"
+
+namespace weft::test {
+namespace {
+
+class cuda_capture : public GpuTest {};
+
+/// A stream of the test's own: the default one cannot be captured.
+class Stream {
+ public:
+  Stream() { EXPECT_EQ(cudaStreamCreate(&handle_), cudaSuccess); }
+  ~Stream() { cudaStreamDestroy(handle_); }
+  operator cudaStream_t() const { return handle_; }
+
+ private:
+  cudaStream_t handle_ = nullptr;
+};
+
+/// What `work` puts into the stream, run `times` times as a graph after `before`.
+template <class Work, class Before>
+void replay(cudaStream_t stream, int times, const Work& work, const Before& before) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  work();
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+  before();
+  for (int i = 0; i < times; ++i) ASSERT_EQ(cudaGraphLaunch(ready, stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  cudaGraphExecDestroy(ready);
+  cudaGraphDestroy(graph);
+}
+
+TEST_F(cuda_capture, a_replayed_spmm_and_sddmm_give_the_bits_of_a_direct_run) {
+  const Stream stream;
+  Context context = Context::cuda(0, stream);
+  const Graph graph = battery::power_law_graph();
+  const Graph there = graph.to(gpu, stream);
+  for (const char* policy : {"order=none", "order=none,join=no", "order=columns,edges=64", "order=clusters"}) {
+    for (const std::int64_t width : {1, 7, 64, 256}) {
+      for (const Reduce reduce : {Reduce::sum, Reduce::max}) {
+        const Plan plan =
+            make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, reduce, true}, parse_policy(policy));
+        const Plan dots =
+            make_plan(context, there, {OpKind::sddmm, Dtype::f32, 1, width, Reduce::sum, false}, parse_policy(policy));
+        context.reserve(std::max(plan.workspace_bytes, dots.workspace_bytes));
+        const Shape nodes(graph.num_cols(), width);
+        const Tensor first = random_tensor(nodes, Dtype::f32, 1), second = random_tensor(nodes, Dtype::f32, 2);
+        const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 3).to(gpu, stream);
+        Tensor x = first.to(gpu, stream);
+        Tensor y = Tensor::zeros(Shape(graph.num_rows(), width), Dtype::f32, "y", gpu, stream);
+        Tensor scores = Tensor::zeros(Shape(graph.num_edges()), Dtype::f32, "scores", gpu, stream);
+        SpmmOptions options;
+        options.reduce = reduce;
+        const auto work = [&] {
+          spmm(context, plan, there, x, edge, y, options);
+          sddmm(context, dots, there, x, y, scores);
+        };
+        work();
+        // The graph was captured over the first input and must read the second.
+        replay(stream, 2, work, [&] {
+          ASSERT_EQ(
+              cudaMemcpyAsync(x.view().mutable_data(), second.view().data, second.bytes(), cudaMemcpyDefault, stream),
+              cudaSuccess);
+        });
+        const Tensor replayed = y.to(Device{}, stream), replayed_scores = scores.to(Device{}, stream);
+        work();
+        EXPECT_TRUE(bitwise_equal(y.to(Device{}, stream), replayed)) << policy << " width " << width;
+        EXPECT_TRUE(bitwise_equal(scores.to(Device{}, stream), replayed_scores)) << policy << " width " << width;
+        const SpmmExpected expected =
+            expected_spmm(graph, second, random_tensor(Shape(graph.num_edges()), Dtype::f32, 3), options);
+        expect_within_bound(replayed, expected, fmt::format("{} width {}", policy, width));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
