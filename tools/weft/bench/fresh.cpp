@@ -148,7 +148,7 @@ class FreshRun {
     }
     TimingOptions timing;
     timing.repeat = repeat();
-    time_in_turns(*make_wall_timer(context_), contestants, timing);
+    time_in_turns(*make_fresh_timer(context_), contestants, timing);
     for (std::size_t i = 0; i < entrants.size(); ++i) {
       entrants[i].fresh_us = median_of(contestants[2 * i].microseconds);
       entrants[i].run_us = median_of(contestants[2 * i + 1].microseconds);

@@ -48,7 +48,7 @@ struct FreshOptions {
   CaseOptions run;
 };
 
-/// Times are medians over repetitions on one subgraph, by the clock until the device is done.
+/// Times are medians over repetitions on one subgraph, from the call until the device is done.
 FreshRecord run_fresh(Context& context, const Graph& graph, const Setup& setup,
                       const std::vector<NamedPolicy>& policies, const FreshOptions& options);
 

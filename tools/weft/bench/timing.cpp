@@ -36,6 +36,11 @@ bool enough(int rounds, double seconds_each, const TimingOptions& options) {
 
 }  // namespace
 
+std::unique_ptr<Timer> make_fresh_timer(const Context& context) {
+  if (context.device().kind == DeviceKind::cuda) return make_event_timer(context, false);
+  return make_wall_timer(context);
+}
+
 std::unique_ptr<Timer> make_wall_timer(const Context& context) { return std::make_unique<WallTimer>(context); }
 
 std::unique_ptr<Timer> make_timer(const Context& context) {

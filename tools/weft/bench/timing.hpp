@@ -23,6 +23,9 @@ class Timer {
 std::unique_ptr<Timer> make_timer(const Context& context);
 /// The host's clock, until the context has nothing more to do: launches and waiting included.
 std::unique_ptr<Timer> make_wall_timer(const Context& context);
+/// The same on a CPU. On a GPU, events in an idle stream: what the host does and launches shows, waking it up at the
+/// end does not.
+std::unique_ptr<Timer> make_fresh_timer(const Context& context);
 
 struct Contestant {
   std::function<void()> run;

@@ -94,54 +94,28 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
         return static_cast<std::uint32_t>(
             __shfl_sync(~0u, held_by[Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes));
       };
-      // Rows that end before the batch's last edge. The warp takes one path: for batches of at most two destinations,
-      // or for those of more.
-      const unsigned changes = ends >> j & ((1u << (loads - 1)) - 1);
-      if (one_tile && __all_sync(~0u, __popc(changes) <= 1)) {
-        X x[loads][S::steps], z[S::steps];
-        const auto row = static_cast<NodeId>(from_lane(rows, 0)),
-                   last = static_cast<NodeId>(from_lane(rows, loads - 1));
+      // Whether every edge of the batch has the same destination; the warp takes one path.
+      const bool changes = (ends >> j & ((1u << (loads - 1)) - 1)) != 0;
+      if (one_tile && !__any_sync(~0u, changes)) {
+        X x[loads][S::steps];
+        const auto row = static_cast<NodeId>(from_lane(rows, 0));
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
           const std::uint64_t at = offset(from_lane(cols, u), source_pitch);
 #pragma unroll
           for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(source[s] + at);
         }
+        flush();
         if (row != held) {
+          held = row;
 #pragma unroll
           for (int s = 0; s < S::steps; ++s) y[s] = X::load(destination[s] + offset(row, destination_pitch));
         }
-        held = last;
-        const bool two = __any_sync(~0u, changes != 0);
-        if (two) {
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) {
-            z[s] = y[s];
-            if (changes != 0) z[s] = X::load(destination[s] + offset(last, destination_pitch));
-          }
-        }
-        flush();
-        const auto multiply = [&](int u, const X(&to)[S::steps]) __attribute__((always_inline)) {
-          pending[u] = counts[0] ? times(x[u][0], to[0]) : Acc(0);
+        for (int u = 0; u < loads; ++u) {
+          pending[u] = counts[0] ? times(x[u][0], y[0]) : Acc(0);
 #pragma unroll
-          for (int s = 1; s < S::steps; ++s) pending[u] += counts[s] ? times(x[u][s], to[s]) : Acc(0);
-        };
-        if (!two) {
-#pragma unroll
-          for (int u = 0; u < loads; ++u) multiply(u, y);
-        } else {
-          const int change = changes != 0 ? __ffs(changes) : loads;
-#pragma unroll
-          for (int u = 0; u < loads; ++u) {
-            if (u == change) {
-#pragma unroll
-              for (int s = 0; s < S::steps; ++s) y[s] = z[s];
-            }
-            multiply(u, y);
-          }
-          // A row may also end with the batch: then the one held is the last edge's.
-#pragma unroll
-          for (int s = 0; s < S::steps; ++s) y[s] = z[s];
+          for (int s = 1; s < S::steps; ++s) pending[u] += counts[s] ? times(x[u][s], y[s]) : Acc(0);
         }
       } else {
         flush();
@@ -153,20 +127,14 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
 #pragma unroll
           for (int begin = 0; begin < loads; begin += half) {
             X x[half][S::steps], z[half][S::steps];
-            std::uint32_t before = 0;
 #pragma unroll
             for (int u = 0; u < half; ++u) {
               const std::uint64_t at = offset(from_lane(cols, begin + u), source_pitch);
-              const std::uint32_t row = from_lane(rows, begin + u);
-              const std::uint64_t to = offset(row, destination_pitch);
-              // An edge of the same destination takes what its neighbour has.
-              const bool fresh = u == 0 || row != before;
-              before = row;
+              const std::uint64_t to = offset(from_lane(rows, begin + u), destination_pitch);
 #pragma unroll
               for (int s = 0; s < S::steps; ++s) {
                 x[u][s] = load(source[s] + at, tile, s);
-                if (u > 0) z[u][s] = z[u > 0 ? u - 1 : 0][s];
-                if (fresh) z[u][s] = load(destination[s] + to, tile, s);
+                z[u][s] = load(destination[s] + to, tile, s);
               }
             }
 #pragma unroll

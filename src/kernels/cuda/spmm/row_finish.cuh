@@ -20,13 +20,14 @@ __device__ __forceinline__ void write_plain(const RowFinish<Storage>& finish, st
 template <int Count, class Storage, class Acc>
 __device__ __forceinline__ void write_finished(const RowFinish<Storage>& finish, std::int64_t row, EdgeId edges,
                                                int feature, const Acc (&value)[Count]) {
-  const Acc degree = edges > 0 ? static_cast<Acc>(edges) : Acc(1);
+  // One division a row instead of one a feature: the quotient is off by a rounding more.
+  const Acc share = finish.mean && edges > 1 ? Acc(1) / static_cast<Acc>(edges) : Acc(1);
   const Acc scale = finish.row_scale != nullptr ? __ldg(finish.row_scale + row) : Acc(1);
   Acc finished[Count];
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
     Acc v = value[i];
-    if (finish.mean) v /= degree;
+    if (finish.mean) v *= share;
     if (finish.row_scale != nullptr) v *= scale;
     if (finish.bias != nullptr) v += __ldg(finish.bias + feature + i);
     if (finish.relu && v < 0) v = 0;  // NaN stays NaN

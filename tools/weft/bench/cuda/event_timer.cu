@@ -19,7 +19,8 @@ __global__ void wait_cycles(long long cycles) {
 
 class EventTimer final : public Timer {
  public:
-  explicit EventTimer(const Context& context) : index_(context.device().index), stream_(context.stream()) {
+  EventTimer(const Context& context, bool behind_work)
+      : index_(context.device().index), stream_(context.stream()), behind_work_(behind_work) {
     check_status(cudaSetDevice(index_), "choosing the GPU to time");
     check_status(cudaEventCreate(&begun_), "making an event");
     const cudaError_t status = cudaEventCreate(&ended_);
@@ -35,8 +36,10 @@ class EventTimer final : public Timer {
 
   double microseconds(const std::function<void()>& run) override {
     check_status(cudaSetDevice(index_), "choosing the GPU to time");
-    wait_cycles<<<1, 1, 0, stream_>>>(waited_cycles);
-    check_status(cudaGetLastError(), "keeping the GPU busy before a timed run");
+    if (behind_work_) {
+      wait_cycles<<<1, 1, 0, stream_>>>(waited_cycles);
+      check_status(cudaGetLastError(), "keeping the GPU busy before a timed run");
+    }
     check_status(cudaEventRecord(begun_, stream_), "recording the start of a timed run");
     run();
     check_status(cudaEventRecord(ended_, stream_), "recording the end of a timed run");
@@ -49,11 +52,14 @@ class EventTimer final : public Timer {
  private:
   int index_;
   cudaStream_t stream_;
+  bool behind_work_;
   cudaEvent_t begun_ = nullptr, ended_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Timer> make_event_timer(const Context& context) { return std::make_unique<EventTimer>(context); }
+std::unique_ptr<Timer> make_event_timer(const Context& context, bool behind_work) {
+  return std::make_unique<EventTimer>(context, behind_work);
+}
 
 }  // namespace weft::tool

@@ -12,9 +12,9 @@
 
 namespace weft::tool {
 
-/// Events around the call. A kernel that only waits goes before them, so that what the host takes to launch is not
-/// timed while the GPU is idle: the time is the device's own.
-std::unique_ptr<Timer> make_event_timer(const Context& context);
+/// Events around the call. `behind_work`: a kernel that only waits goes before them, so that what the host takes to
+/// launch is not timed while the GPU is idle and the time is the device's own.
+std::unique_ptr<Timer> make_event_timer(const Context& context, bool behind_work = true);
 std::unique_ptr<GatherFloor> make_cuda_floor(const Context& context, FloorJob job);
 /// Of bytes on the device, order and all.
 std::uint64_t cuda_fingerprint(const Context& context, const void* data, std::size_t bytes);

@@ -9,7 +9,7 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<Timer> make_event_timer(const Context&) { refuse(); }
+std::unique_ptr<Timer> make_event_timer(const Context&, bool) { refuse(); }
 std::unique_ptr<GatherFloor> make_cuda_floor(const Context&, FloorJob) { refuse(); }
 std::uint64_t cuda_fingerprint(const Context&, const void*, std::size_t) { refuse(); }
 void cuda_poison(int, CUstream_st*, void*, std::size_t) { refuse(); }
