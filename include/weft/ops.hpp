@@ -5,7 +5,8 @@
 // edge id; a trailing dimension of 1 broadcasts, as in NumPy (one scalar a head is [E, H, 1]).
 // Rows without edges give 0 for every reducer; a softmax over nothing gives 0. max and min pass NaN on.
 // Storage f16 and bf16 is accumulated in f32, f32 in f32, f64 in f64, and rounded once at the end.
-// Results are bitwise the same from run to run, for any number of threads and any plan.
+// Results are bitwise the same from run to run: on a CPU for any number of threads and any plan, on a GPU for the same
+// plan (flush=atomic, on request only, is the exception).
 #pragma once
 
 #include <optional>

@@ -6,21 +6,27 @@
 namespace weft::test {
 namespace {
 
-class cuda_every_kernel : public GpuTest {};
-
-/// Columns of a wider tensor: how far in they begin and how far rows are apart decide what one load may move.
-struct Placing {
-  std::int64_t before, after;
-};
-constexpr Placing placings[] = {{0, 0}, {2, 0}, {1, 0}};
-
-Tensor padded(std::int64_t rows, std::int64_t width, Placing placing, Dtype dtype, std::uint64_t seed) {
-  return random_tensor(Shape(rows, placing.before + width + placing.after), dtype, seed);
-}
+class cuda_every_kernel : public GpuTest, public ::testing::WithParamInterface<Dtype> {};
+INSTANTIATE_TEST_SUITE_P(storage, cuda_every_kernel, ::testing::Values(Dtype::f32, Dtype::f64),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
 
 // One pack, two, three, ... a warp's worth of packs, two and four steps of it, and more than one tile.
 constexpr std::int64_t widths[] = {1,  2,  3,  4,  5,  6,  8,  9,   10,  12,  16,  17,  18,  20,  32,
                                    33, 34, 36, 64, 65, 66, 68, 128, 129, 130, 132, 256, 260, 512, 516};
+// Columns of a tensor that many wider, from there on: what one load may move then differs.
+constexpr std::int64_t befores[] = {0, 1, 2};
+
+/// The same columns of a random tensor on the host and on the GPU.
+struct Columns {
+  Tensor all, all_there;
+  ConstTensorView here, there;
+
+  Columns(std::int64_t rows, std::int64_t before, std::int64_t width, Dtype dtype, std::uint64_t seed)
+      : all(random_tensor(Shape(rows, before + width), dtype, seed)),
+        all_there(all.to(gpu)),
+        here(columns(all.view(), before, width)),
+        there(columns(all_there.view(), before, width)) {}
+};
 
 Graph small_graph() {
   std::vector<NodeId> destinations, sources;
@@ -33,99 +39,99 @@ Graph small_graph() {
   return Graph::from_coo(60, 60, destinations, sources);
 }
 
-TEST_F(cuda_every_kernel, of_spmm_agrees_with_the_reference) {
+struct Call {
+  SpmmOp op;
+  ConstTensorView edge, edge_there;
+  Reduce reduce;
+  bool winners = false;
+  const char* policy;
+};
+
+void check_spmm(Context& context, const Graph& graph, const Graph& there, const Columns& x, std::int64_t before,
+                const Call& call) {
+  const Dtype dtype = x.all.dtype();
+  const std::int64_t width = x.here.shape.width;
+  SpmmOptions options;
+  options.op = call.op;
+  options.reduce = call.reduce;
+  const SpmmExpected expected = expected_spmm(graph, x.here, call.edge, options);
+  Tensor arg_u, arg_e;
+  if (call.winners) {
+    arg_u = Tensor::empty(expected.shape, Dtype::i32, "arg_u", gpu);
+    arg_e = Tensor::empty(expected.shape, Dtype::i64, "arg_e", gpu);
+    options.arg_u = arg_u;
+    options.arg_e = arg_e;
+  }
+  const Plan plan =
+      make_plan(context, there, {OpKind::spmm, dtype, 1, width, call.reduce, true}, parse_policy(call.policy));
+  context.reserve(plan.workspace_bytes);
+  Tensor out = Tensor::zeros(Shape(graph.num_rows(), before + width), dtype, "out", gpu);
+  spmm(context, plan, there, x.there, call.edge_there, columns(out.view(), before, width), options);
+  const Tensor back = out.to(Device{});
+  const std::string what = fmt::format("{} {} {} width {} from {} policy '{}'", name(dtype), name(call.op),
+                                       name(call.reduce), width, before, call.policy);
+  expect_within_bound(columns(back.view(), before, width), expected, what);
+  if (!call.winners) return;
+  const Tensor won = arg_e.to(Device{});
+  for (std::size_t i = 0; i < expected.arg_e.size(); ++i)
+    ASSERT_EQ(won.span<EdgeId>()[i], expected.arg_e[i]) << what << " element " << i;
+}
+
+TEST_P(cuda_every_kernel, of_spmm_agrees_with_the_reference) {
   Context context = Context::cuda();
+  const Dtype dtype = GetParam();
   const Graph given = small_graph();
+  // The policy changes the tasks, not the kernel: each takes its turn.
   constexpr const char* policies[] = {"edges=8", "edges=16,join=no", "edges=64,order=columns"};
   std::size_t turn = 0;
   // With ids and without: values in the order of the edges are read another way.
   for (const Graph& graph : {given, in_stored_order(given).graph}) {
     const Graph there = graph.to(gpu);
-    for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
-      for (const std::int64_t width : widths) {
-        for (const Placing& placing : placings) {
-          const Tensor x = padded(graph.num_cols(), width, placing, dtype, 21), x_there = x.to(gpu);
-          const Tensor scalar = random_tensor(Shape(graph.num_edges()), dtype, 22), scalar_there = scalar.to(gpu);
-          const Tensor vector = padded(graph.num_edges(), width, placing, dtype, 23), vector_there = vector.to(gpu);
-          const ConstTensorView xs = columns(x.view(), placing.before, width);
-          const ConstTensorView xs_there = columns(x_there.view(), placing.before, width);
-          struct Sent {
-            SpmmOp op;
-            ConstTensorView here, there;
+    for (const std::int64_t width : widths) {
+      for (const std::int64_t before : befores) {
+        const Columns x(graph.num_cols(), before, width, dtype, 21),
+            vector(graph.num_edges(), before, width, dtype, 22);
+        const Tensor scalar = random_tensor(Shape(graph.num_edges()), dtype, 23), scalar_there = scalar.to(gpu);
+        for (const auto& [reduce, winners] :
+             {std::pair{Reduce::sum, false}, {Reduce::mean, false}, {Reduce::min, false}, {Reduce::min, true}}) {
+          const auto check = [&](SpmmOp op, ConstTensorView edge, ConstTensorView edge_there) {
+            const char* const policy = policies[turn++ % std::size(policies)];
+            check_spmm(context, graph, there, x, before, {op, edge, edge_there, reduce, winners, policy});
           };
-          const Sent messages[] = {
-              {SpmmOp::copy_u, {}, {}},
-              {SpmmOp::u_mul_e, scalar, scalar_there},
-              {SpmmOp::u_add_e, columns(vector.view(), placing.before, width),
-               columns(vector_there.view(), placing.before, width)},
-          };
-          for (const Sent& sent : messages) {
-            for (const Reduce reduce : {Reduce::sum, Reduce::mean, Reduce::min}) {
-              for (const bool winners : {false, true}) {
-                if (winners && reduce != Reduce::min) continue;
-                // The policy changes the tasks, not the kernel: each takes its turn.
-                const char* const policy = policies[turn++ % std::size(policies)];
-                SpmmOptions options;
-                options.op = sent.op;
-                options.reduce = reduce;
-                const SpmmExpected expected = expected_spmm(graph, xs, sent.here, options);
-                Tensor arg_u, arg_e;
-                if (winners) {
-                  arg_u = Tensor::empty(expected.shape, Dtype::i32, "arg_u", gpu);
-                  arg_e = Tensor::empty(expected.shape, Dtype::i64, "arg_e", gpu);
-                  options.arg_u = arg_u;
-                  options.arg_e = arg_e;
-                }
-                const Plan plan =
-                    make_plan(context, there, {OpKind::spmm, dtype, 1, width, reduce, true}, parse_policy(policy));
-                context.reserve(plan.workspace_bytes);
-                Tensor out = Tensor::zeros(Shape(graph.num_rows(), placing.before + width), dtype, "out", gpu);
-                spmm(context, plan, there, xs_there, sent.there, columns(out.view(), placing.before, width), options);
-                const Tensor back = out.to(Device{});
-                expect_within_bound(columns(back.view(), placing.before, width), expected,
-                                    fmt::format("{} {} {} width {} from {} policy '{}'", name(dtype), name(sent.op),
-                                                name(reduce), width, placing.before, policy));
-                if (winners) {
-                  const Tensor won = arg_e.to(Device{});
-                  for (std::size_t i = 0; i < expected.arg_e.size(); ++i)
-                    ASSERT_EQ(won.span<EdgeId>()[i], expected.arg_e[i]) << "width " << width << " element " << i;
-                }
-                if (HasFailure()) return;
-              }
-            }
-          }
+          check(SpmmOp::copy_u, {}, {});
+          check(SpmmOp::u_mul_e, scalar, scalar_there);
+          check(SpmmOp::u_add_e, vector.here, vector.there);
+          if (HasFailure()) return;
         }
       }
     }
   }
 }
 
-TEST_F(cuda_every_kernel, of_sddmm_agrees_with_the_reference) {
+TEST_P(cuda_every_kernel, of_sddmm_agrees_with_the_reference) {
   Context context = Context::cuda();
+  const Dtype dtype = GetParam();
   const Graph graph = small_graph();
   const Graph there = graph.to(gpu);
-  for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
-    for (const std::int64_t width : widths) {
-      for (const Placing& placing : placings) {
-        const Tensor u = padded(graph.num_cols(), width, placing, dtype, 31), u_there = u.to(gpu);
-        const Tensor v = padded(graph.num_rows(), width, placing, dtype, 32), v_there = v.to(gpu);
-        const Tensor e = padded(graph.num_edges(), width, placing, dtype, 33), e_there = e.to(gpu);
-        const auto part = [&](const Tensor& tensor) { return columns(tensor.view(), placing.before, width); };
-        for (const SddmmOp op : {SddmmOp::dot, SddmmOp::add}) {
-          for (const bool with_edge : {false, true}) {
-            for (const char* policy : {"edges=8", "edges=32,order=columns", "edges=16,order=clusters"}) {
-              const SddmmOptions options{op, Target::u, with_edge ? Target::e : Target::v};
-              const Expected expected = expected_sddmm(graph, part(u), with_edge ? part(e) : part(v), options);
-              const Plan plan =
-                  make_plan(context, there, {OpKind::sddmm, dtype, 1, width, Reduce::sum, false}, parse_policy(policy));
-              context.reserve(plan.workspace_bytes);
-              Tensor out = Tensor::zeros(expected.shape, dtype, "out", gpu);
-              sddmm(context, plan, there, part(u_there), with_edge ? part(e_there) : part(v_there), out, options);
-              expect_within_bound(out.to(Device{}), expected,
-                                  fmt::format("{} {} width {} from {} policy '{}'", name(dtype), name(op), width,
-                                              placing.before, policy));
-              if (HasFailure()) return;
-            }
+  for (const std::int64_t width : widths) {
+    for (const std::int64_t before : befores) {
+      const Columns u(graph.num_cols(), before, width, dtype, 31), v(graph.num_rows(), before, width, dtype, 32),
+          e(graph.num_edges(), before, width, dtype, 33);
+      for (const SddmmOp op : {SddmmOp::dot, SddmmOp::add}) {
+        for (const char* policy : {"edges=8", "edges=32,order=columns", "edges=16,order=clusters"}) {
+          for (const bool on_edge : {false, true}) {
+            const SddmmOptions options{op, Target::u, on_edge ? Target::e : Target::v};
+            const Columns& other = on_edge ? e : v;
+            const Expected expected = expected_sddmm(graph, u.here, other.here, options);
+            const Plan plan =
+                make_plan(context, there, {OpKind::sddmm, dtype, 1, width, Reduce::sum, false}, parse_policy(policy));
+            context.reserve(plan.workspace_bytes);
+            Tensor out = Tensor::zeros(expected.shape, dtype, "out", gpu);
+            sddmm(context, plan, there, u.there, other.there, out, options);
+            expect_within_bound(
+                out.to(Device{}), expected,
+                fmt::format("{} {} width {} from {} policy '{}'", name(dtype), name(op), width, before, policy));
+            if (HasFailure()) return;
           }
         }
       }

@@ -80,8 +80,9 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   for (const int waves : {1, 2, 3, 4, 6, 8})
     sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
   for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
-  if (call.stage_edges > 0)  // whole tiles
-    for (std::int64_t& size : sizes) size = (size + call.stage_edges - 1) / call.stage_edges * call.stage_edges;
+  if (call.stage_edges > 0)  // whole tiles, and few enough that sums which go on from tile to tile keep to the bound
+    for (std::int64_t& size : sizes)
+      size = std::min<std::int64_t>((size + call.stage_edges - 1) / call.stage_edges, 8) * call.stage_edges;
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
@@ -213,8 +214,11 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
     }
     if (order == WorkOrder::none) unordered_us = best_us;
   }
+  // An order must cost no more than a run, and come back in a few.
   const auto affordable = [&](const PlanCandidate& c) {
-    return policy.order.has_value() || order_us(call, c.plan.order, owner) <= unordered_us;
+    if (policy.order.has_value() || c.plan.order == WorkOrder::none) return true;
+    const double cost = order_us(call, c.plan.order, owner);
+    return cost <= unordered_us && cost <= call.rates.order_runs * (unordered_us - c.total_us);
   };
   const auto best =
       std::min_element(report.candidates.begin(), report.candidates.end(), [&](const auto& a, const auto& b) {

@@ -93,8 +93,13 @@ class StagedEdges {
   __device__ __forceinline__ void copy_run(T* to, const T* from, int left) const {
     if constexpr (each == 4) {
       if (reinterpret_cast<std::uintptr_t>(from) % 16 == 0) {
-        const int mine = min(max(left - lane_ * 4, 0), 4);
-        copy_async<16>(to + lane_ * 4, from + (mine > 0 ? lane_ * 4 : 0), mine * 4);
+        const int at = lane_ * 4;
+        if (at + 4 <= left) {
+          copy_async<16>(to + at, from + at, 16);
+        } else {  // nothing behind the last edge is touched
+#pragma unroll
+          for (int i = 0; i < 4; ++i) copy_one(to + at + i, from, at + i, at + i < left);
+        }
         return;
       }
     }
