@@ -64,6 +64,8 @@ class Graph {
 
   /// A copy whose arrays (rows included, and the transpose's where it has been built) are on another device. What
   /// reads the arrays on the host refuses such a graph.
+  /// On a device arrays are made and given back in the order of `stream`, which must outlive the graph; work in other
+  /// streams must be done before the last copy of the graph goes.
   Graph to(Device device, CUstream_st* stream = nullptr) const;
   Device device() const;
 

@@ -116,6 +116,8 @@ std::string to_string(const Plan& plan);
 /// Whose a task of a GPU's plan is: a block's, a warp's or a group's (of threads).
 std::string_view task_owner(const Plan& plan);
 
+/// On a GPU a plan's order of the work is made in the context's stream: contexts of other streams must wait for that
+/// before they run it, and plan and graph must live until work that uses them is done.
 Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy = {});
 
 /// The plan with what was weighed on the way to it.

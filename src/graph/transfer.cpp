@@ -54,6 +54,8 @@ Graph Graph::to(Device device, CUstream_st* stream) const {
     pair->reversed_built = source.reversed_built;
   }
   if (pair->reversed_built) pair->reversed.copy(source.reversed, device, stream);
+  // Copies from the host have waited; those between devices read arrays that may be given back as soon as this returns.
+  if (shown.device.kind != DeviceKind::cpu) synchronise(device, stream);
   return Graph(std::shared_ptr<const Impl>(pair, reversed ? &pair->reversed : &pair->given));
 }
 

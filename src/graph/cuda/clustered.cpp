@@ -8,13 +8,12 @@ namespace weft {
 std::shared_ptr<const EdgeOrder> Graph::clustered_edges(CUstream_st* stream) const {
   const Impl& half = Impl::of(*this);
   const GraphView view = half.view();
-  WEFT_CHECK(
-      EdgeOrder::possible(view), unsupported,
-      "edges of {} rows, {} columns and {} edges cannot be clustered: expected a square graph of fewer than 2^31 "
-      "edges; use another order",
-      view.num_rows, view.num_cols, view.num_edges);
+  WEFT_CHECK(EdgeOrder::possible(view), unsupported,
+             "edges of {} rows, {} columns and {} edges cannot be clustered: expected a square graph of 1 to 2^31 - 1 "
+             "edges; use another order",
+             view.num_rows, view.num_cols, view.num_edges);
   const std::lock_guard guard(half.pair->lock);
-  if (half.clustered == nullptr) half.clustered = std::make_shared<const EdgeOrder>(half.device, view, stream);
+  if (half.clustered == nullptr) half.clustered = std::make_shared<const EdgeOrder>(half.device, view, half.stream);
   half.clustered->ready_in(stream);
   return half.clustered;
 }

@@ -4,6 +4,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "core/cuda/each.cuh"
+#include "core/cuda/sorting.hpp"
 
 namespace weft {
 namespace {
@@ -125,17 +126,6 @@ struct PlaceEdge {
   }
 };
 
-int bits_for(std::int64_t most) {
-  int bits = 1;
-  while (bits < 32 && (std::int64_t{1} << bits) <= most) ++bits;
-  return bits;
-}
-
-template <class T>
-T* as(const DeviceBuffer& buffer) {
-  return reinterpret_cast<T*>(buffer.data());
-}
-
 }  // namespace
 
 EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) : device_(device) {
@@ -145,7 +135,6 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) : d
   rows_ = buffer(edges * sizeof(NodeId), "the rows of clustered edges");
   cols_ = buffer(edges * sizeof(NodeId), "the columns of clustered edges");
   ids_ = buffer(edges * sizeof(std::int32_t), "the ids of clustered edges");
-  bytes_ = rows * sizeof(EdgeId) + 3 * edges * sizeof(NodeId);
 
   const OnDevice on(device.index);
   const DeviceBuffer first = buffer(rows * sizeof(NodeId), "labels of rows");
@@ -185,7 +174,10 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) : d
   each(g.num_edges, stream, "placing edges",
        PlaceEdge{g, starts(), as<NodeId>(rows_), as<NodeId>(cols_), as<std::int32_t>(ids_)});
   check_status(cudaEventCreateWithFlags(&made_, cudaEventDisableTiming), "making an event");
-  check_status(cudaEventRecord(made_, stream), "recording an event");
+  if (const cudaError_t status = cudaEventRecord(made_, stream); status != cudaSuccess) {
+    cudaEventDestroy(made_);
+    check_status(status, "recording an event");
+  }
 }
 
 EdgeOrder::~EdgeOrder() {
@@ -193,6 +185,7 @@ EdgeOrder::~EdgeOrder() {
 }
 
 void EdgeOrder::ready_in(CUstream_st* stream) const {
+  const OnDevice on(device_.index);
   check_status(cudaStreamWaitEvent(stream, made_, 0), "waiting for the order of edges");
 }
 

@@ -28,14 +28,12 @@ class EdgeOrder {
   const NodeId* rows() const { return reinterpret_cast<const NodeId*>(rows_.data()); }      // [edges]
   const NodeId* cols() const { return reinterpret_cast<const NodeId*>(cols_.data()); }
   const std::int32_t* ids() const { return reinterpret_cast<const std::int32_t*>(ids_.data()); }
-  std::size_t bytes() const { return bytes_; }
   /// Work that follows in `stream` finds the arrays complete, whichever stream they were made in.
   void ready_in(CUstream_st* stream) const;
 
  private:
   Device device_;
   DeviceBuffer starts_, rows_, cols_, ids_;
-  std::size_t bytes_ = 0;
   CUevent_st* made_ = nullptr;
 };
 

@@ -3,21 +3,11 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "core/cuda/each.cuh"
+#include "core/cuda/sorting.hpp"
 #include "graph/cuda/edges.hpp"
 
 namespace weft::cuda {
 namespace {
-
-template <class T>
-T* as(const DeviceBuffer& buffer) {
-  return reinterpret_cast<T*>(buffer.data());
-}
-
-int bits_below(std::int64_t limit) {
-  int bits = 1;
-  while (bits < 32 && (std::int64_t{1} << bits) < limit) ++bits;
-  return bits;
-}
 
 template <class Position>
 struct TakeKeys {
@@ -79,7 +69,7 @@ class EdgeSorter {
     std::size_t bytes = 0;
     const auto run = [&](void* scratch) {
       check_status(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys_now, positions_now, count_, 0,
-                                                   bits_below(limit), stream_),
+                                                   bits_for(limit - 1), stream_),
                    "sorting edges");
     };
     run(nullptr);

@@ -150,6 +150,9 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   const double staged = slots * call.features() * 4.0 * 2.0;
   c.overhead_us = r.launch_us + (plan.finish_pass ? r.finish_us : 0) + staged / (r.stream_gb_s * 1e3) +
                   filled * r.task_ns * 1e-3 * (plan.joined ? 2 : 1);
+  // One group unites the parts of a row, eight at a time.
+  if (plan.staged_rows > 0 && call.graph.longest_row > 0)
+    c.overhead_us += static_cast<double>(call.graph.longest_row / plan.edges_a_task / 8) * r.load_ns * 1e-3;
   // A group alone cannot go faster than its loads follow one another.
   const double chain = static_cast<double>(share) / plan.loads * r.load_ns * 1e-3;
   c.total_us = std::max((c.gather_us + c.stream_us) * c.imbalance, chain) + c.overhead_us;

@@ -1,5 +1,6 @@
 #include <cub/device/device_radix_sort.cuh>
 
+#include "core/cuda/sorting.hpp"
 #include "core/cuda/status.hpp"
 #include "plan/cuda/tasks.hpp"
 
@@ -17,12 +18,6 @@ __global__ void task_keys(GraphView graph, std::int64_t size, std::int64_t tasks
   const bool within = graph.rows[begin] == graph.rows[end - 1];
   keys[task] = within ? static_cast<std::uint32_t>(graph.cols[begin]) : static_cast<std::uint32_t>(graph.num_cols);
   ids[task] = static_cast<std::int32_t>(task);
-}
-
-int bits_for(std::int64_t most) {
-  int bits = 1;
-  while (bits < 32 && (std::int64_t{1} << bits) <= most) ++bits;
-  return bits;
 }
 
 }  // namespace
@@ -56,7 +51,7 @@ void DeviceTasks::order_by_column(const Context& context, const GraphView& graph
   std::size_t bytes = 0;
   const auto sort = [&](void* scratch) {
     cuda::check_status(cub::DeviceRadixSort::SortPairs(scratch, bytes, key, key + count, id, order, tasks, 0,
-                                                       bits_for(graph.num_cols), stream),
+                                                       cuda::bits_for(graph.num_cols), stream),
                        "sorting tasks");
   };
   sort(nullptr);

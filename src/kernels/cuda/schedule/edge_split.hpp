@@ -26,6 +26,9 @@ struct EdgeSplit {
   std::int64_t whole_row = 0;           // joined: rows of up to so many edges are not cut by tasks
   const std::int32_t* order = nullptr;  // loose: which task runs when; null: as they stand
 
+  /// Blocks of so many groups that the tasks take.
+  std::int64_t blocks(int groups) const { return joined ? tasks : (tasks + groups - 1) / groups; }
+
 #ifdef __CUDACC__
   __device__ __forceinline__ EdgeId id_of(EdgeId k) const {
     if (ids != nullptr) return __ldg(ids + k);

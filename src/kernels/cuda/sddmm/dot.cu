@@ -25,9 +25,7 @@ void launch_dot(const DotArgs<Storage>& args, const GatherShape& given, CUstream
   with_dot_shape<16 / static_cast<int>(sizeof(Storage))>(
       given, args.long_rows, [&](auto vector, auto lanes, auto steps) {
         using S = Shape<vector, lanes, steps, (sizeof(Storage) > 4 ? 4 : 8) / steps>;
-        const std::int64_t blocks =
-            args.split.joined ? args.split.tasks : (args.split.tasks + S::groups - 1) / S::groups;
-        const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(args.heads));
+        const dim3 grid(static_cast<unsigned>(args.split.blocks(S::groups)), static_cast<unsigned>(args.heads));
         dot_edges<Storage, S><<<grid, block_threads, 0, stream>>>(args);
         check_launch("sddmm", args.split.graph.num_rows, args.split.graph.num_edges, args.features);
       });

@@ -24,10 +24,10 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
       place[i] = no_edge;
     }
     for (std::int64_t part = 0; part < parts; ++part) {
-      const Part values = Part::load(args.staging.values + slot(part));
+      const Part values = Part::load_written(args.staging.values + slot(part));
       Pack<std::int32_t, Count> places;
       if constexpr (Kind == Reduction::winner)
-        places = Pack<std::int32_t, Count>::load(args.staging.places + slot(part));
+        places = Pack<std::int32_t, Count>::load_written(args.staging.places + slot(part));
 #pragma unroll
       for (int i = 0; i < Count; ++i) {
         if (values.values[i] <= value[i] || value[i] != value[i]) continue;
@@ -43,7 +43,7 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
     for (; part + flight <= parts; part += flight) {
       Part p[flight];
 #pragma unroll
-      for (int u = 0; u < flight; ++u) p[u] = Part::load(args.staging.values + slot(part + u));
+      for (int u = 0; u < flight; ++u) p[u] = Part::load_written(args.staging.values + slot(part + u));
 #pragma unroll
       for (int i = 0; i < Count; ++i)
         value[i] += ((p[0].values[i] + p[1].values[i]) + (p[2].values[i] + p[3].values[i])) +
@@ -56,7 +56,7 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
       }
     }
     for (; part < parts; ++part) {
-      const Part p = Part::load(args.staging.values + slot(part));
+      const Part p = Part::load_written(args.staging.values + slot(part));
 #pragma unroll
       for (int i = 0; i < Count; ++i) rest[i] += p.values[i];
     }

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <iterator>
 
+#include "core/cuda/status.hpp"
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/spmm/finish_rows.cuh"
 #include "kernels/cuda/spmm/spmm_launch.hpp"
@@ -7,11 +9,14 @@
 namespace weft::cuda {
 namespace {
 
-/// Whether the current GPU lets a kernel start before the one in front of it has ended.
+/// Whether the current GPU lets a kernel start before the one in front of it has ended, and this code waits then: on
+/// such a GPU the newest architecture that was compiled for runs.
 bool starts_early() {
+  constexpr int compiled[] = {__CUDA_ARCH_LIST__};
+  if (*std::max_element(std::begin(compiled), std::end(compiled)) < 900) return false;
   int device = 0, major = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  check_status(cudaGetDevice(&device), "asking for the current GPU");
+  check_status(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking for a GPU's age");
   return major >= 9;
 }
 
@@ -32,7 +37,8 @@ void launch_lanes(const SpmmKernelArgs<Storage>& args, cudaStream_t stream) {
   config.attrs = &early;
   // Without tasks there is nothing of this call to wait for, and what came before must be over.
   config.numAttrs = args.split.tasks > 0 && starts_early() ? 1 : 0;
-  cudaLaunchKernelEx(&config, finish_rows<Storage, Vector, Lanes, Kind>, args, rows_a_block);
+  check_status(cudaLaunchKernelEx(&config, finish_rows<Storage, Vector, Lanes, Kind>, args, rows_a_block),
+               "launching the last pass of spmm");
   check_launch("the last pass of spmm", args.split.graph.num_rows, args.split.graph.num_edges, args.features);
 }
 

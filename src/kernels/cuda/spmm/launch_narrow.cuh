@@ -13,7 +13,7 @@ void launch_narrow(const SpmmKernelArgs<Storage>& args, int vector, CUstream_st*
     using S = Shape<Vector, 1, Steps, narrow_slabs>;
     const EdgeSplit& split = args.split;
     constexpr std::int64_t warps = block_threads / narrow_lanes;
-    const std::int64_t blocks = split.joined ? split.tasks : (split.tasks + warps - 1) / warps;
+    const std::int64_t blocks = split.blocks(warps);
     reduce_narrow<Storage, S, Sent><<<static_cast<unsigned>(blocks), block_threads, 0, stream>>>(args);
     check_launch("spmm of few features", split.graph.num_rows, split.graph.num_edges, args.features);
   };

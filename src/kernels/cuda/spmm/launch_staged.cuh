@@ -13,7 +13,7 @@ void launch_staged(const SpmmKernelArgs<float>& args, const GatherShape& given, 
   with_shape<4, false>(given, [&](auto vector, auto lanes, auto steps) {
     using S = StagedShape<Shape<vector, lanes, steps, 8 / steps>, Tile>;
     const EdgeSplit& split = args.split;
-    const dim3 grid(static_cast<unsigned>((split.tasks + S::warps - 1) / S::warps),
+    const dim3 grid(static_cast<unsigned>(split.blocks(S::warps)),
                     static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
     // One group has no one to share a tile with.
     if constexpr (S::warp_groups > 1) {

@@ -16,8 +16,8 @@ void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& given,
   with_shape<16 / sizeof(Storage), (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
     using S = Shape<vector, lanes, steps, rows_in_flight<Storage, Sent> / steps>;
     const EdgeSplit& split = args.split;
-    const std::int64_t blocks = split.joined ? split.tasks : (split.tasks + S::groups - 1) / S::groups;
-    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
+    const dim3 grid(static_cast<unsigned>(split.blocks(S::groups)),
+                    static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
     reduce_edges<Storage, S, Sent, Kind><<<grid, block_threads, 0, stream>>>(args);
     check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
   });
