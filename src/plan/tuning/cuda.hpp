@@ -23,7 +23,7 @@ struct CudaRates {
   double task_ns;                                      // a task's start: its own loads before the first row arrives
   double sort_us, sort_edge_ns;                        // making an order by columns
   double cluster_us, cluster_row_ns, cluster_edge_ns;  // making clusters
-  double order_runs = 4;                               // in so many runs an order must come back
+  double order_runs = 5;                               // in so many runs an order must come back
   double sector_bytes = 32;                            // the least a gather moves
 };
 
