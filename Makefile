@@ -5,9 +5,11 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 # More settings for CMake, as in: make test CMAKE_FLAGS=-DWEFT_CUDA=OFF
 CMAKE_FLAGS ?=
-# What is built here is measured here, so the peers of `weft bench` get this machine's instructions; packagers who use
-# CMake directly do not.
-native = $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON)
+# What is built here runs and is measured here: the peers of `weft bench` get this machine's instructions, and CUDA code
+# is compiled for its first GPU (without one for sm_90) instead of every architecture, six times the work. Packagers use
+# the release preset as it is.
+gpu := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -cd 0-9)
+native = $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON -DCMAKE_CUDA_ARCHITECTURES=$(or $(gpu),90))
 
 # Ninja where it is there and the folder is new; an existing folder keeps the generator it has.
 generator = $(if $(wildcard build/$(1)/CMakeCache.txt),,$(if $(shell command -v ninja 2>/dev/null),-G Ninja))
