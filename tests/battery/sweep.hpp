@@ -102,7 +102,7 @@ inline std::vector<Setting> settings() {
   return all;
 }
 
-/// A tensor or graph on the device of a way: itself where that is the host, else a copy.
+/// A copy of a tensor or graph on a device; a graph that stays on the host is itself.
 inline Tensor on(Device device, const Tensor& tensor) {
   if (!tensor) return {};
   return tensor.to(device);

@@ -1,6 +1,7 @@
 // SpMM on a GPU against the float64 reference, over every graph of the battery, width, task size and order.
 #include "battery/sweep.hpp"
 #include "cuda/gpu.hpp"
+#include "cuda/repeatable.hpp"
 #include "support/errors.hpp"
 
 namespace weft::test {
@@ -147,28 +148,9 @@ TEST_F(cuda_spmm, a_hub_of_a_million_equal_terms_stays_within_the_bound) {
 }
 
 TEST_F(cuda_spmm, gives_the_same_bits_in_a_hundred_runs_without_allocating) {
-  Context context = Context::cuda();
-  const Graph graph = battery::power_law_graph();
-  const Graph there = graph.to(gpu);
-  for (const char* policy :
-       {"order=none", "order=columns,edges=64", "order=clusters", "order=clusters+columns,edges=64"}) {
-    for (const std::int64_t width : {7, 64, 256}) {
-      const Tensor x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 3).to(gpu);
-      const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 4).to(gpu);
-      const Plan plan =
-          make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, true}, parse_policy(policy));
-      context.reserve(plan.workspace_bytes);
-      Tensor out = Tensor::zeros(Shape(graph.num_rows(), width), Dtype::f32, "out", gpu);
-      spmm(context, plan, there, x, edge, out);
-      const Tensor first = out.to(Device{});
-      for (int run = 0; run < 100; ++run) {
-        const std::size_t before = memory_stats(gpu).allocations;
-        spmm(context, plan, there, x, edge, out);
-        EXPECT_EQ(memory_stats(gpu).allocations, before);
-        ASSERT_TRUE(bitwise_equal(out.to(Device{}), first)) << policy << " width " << width << " run " << run;
-      }
-    }
-  }
+  expect_repeatable(battery::power_law_graph(),
+                    {"order=none", "order=columns,edges=64", "order=clusters", "order=clusters+columns,edges=64"},
+                    {7, 64, 256});
 }
 
 TEST_F(cuda_spmm, products_of_rows_and_width_may_pass_2_to_31) {
