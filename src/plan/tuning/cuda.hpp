@@ -8,14 +8,15 @@
 namespace weft::tuning {
 
 struct CudaRates {
-  std::int64_t blocks;        // of 256 threads, resident at once
-  double l2_bytes;            // of tables that gathers find in L2
-  double l2_gb_s;             // gathers from there
-  double memory_gather_gb_s;  // gathers from beyond
-  double stream_gb_s;         // arrays read or written in sequence
-  double column_gain;         // what gathers gain where tasks run by column
-  double column_from_degree;  // the mean degree from which that pays
-  double cluster_from_degree;
+  std::int64_t blocks;                                 // of 256 threads, resident at once
+  double l2_bytes;                                     // of tables that gathers find in L2
+  double l2_gb_s;                                      // gathers from there
+  double memory_gather_gb_s;                           // gathers from beyond
+  double stream_gb_s;                                  // arrays read or written in sequence
+  double sector_bytes;                                 // the least a gather moves
+  double column_gain;                                  // what gathers gain where tasks run by column
+  double column_from_degree;                           // the mean degree from which that pays
+  double cluster_from_degree;                          // the same for clusters
   double joined_clusters_bytes;                        // a row: from there on clustered tasks are a block's
   double launch_us;                                    // a kernel
   double finish_us;                                    // the second one
@@ -23,15 +24,33 @@ struct CudaRates {
   double task_ns;                                      // a task's start: its own loads before the first row arrives
   double sort_us, sort_edge_ns;                        // making an order by columns
   double cluster_us, cluster_row_ns, cluster_edge_ns;  // making clusters
-  double order_runs = 5;                               // in so many runs an order must come back
-  double sector_bytes = 32;                            // the least a gather moves
+  double order_runs;                                   // in so many runs an order must come back
 };
 
 /// One H200: 132 multiprocessors, three blocks each. The ceilings are those of a copy and of L2; gains and latencies
 /// fit the times of share sizes from 8 to 512 in every order, on graphs of mean degree 2 to 486 and widths 16 to 256
 /// (bench/records/h200).
 constexpr CudaRates cuda_rates() {
-  return {396, 40e6, 7000, 5600, 4000, 0.2, 32, 8, 512, 4, 3, 900, 400, 60, 0.001, 80, 0.65, 0.0095};
+  return {.blocks = 396,
+          .l2_bytes = 40e6,
+          .l2_gb_s = 7000,
+          .memory_gather_gb_s = 5600,
+          .stream_gb_s = 4000,
+          .sector_bytes = 32,
+          .column_gain = 0.2,
+          .column_from_degree = 32,
+          .cluster_from_degree = 8,
+          .joined_clusters_bytes = 512,
+          .launch_us = 4,
+          .finish_us = 3,
+          .load_ns = 900,
+          .task_ns = 400,
+          .sort_us = 60,
+          .sort_edge_ns = 0.001,
+          .cluster_us = 80,
+          .cluster_row_ns = 0.65,
+          .cluster_edge_ns = 0.0095,
+          .order_runs = 5};
 }
 
 /// Rows that end within a few edges keep a group busy with writing: only small shares then fill the GPU.
