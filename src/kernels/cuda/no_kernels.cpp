@@ -1,17 +1,24 @@
-// Builds without CUDA have no context that could ask for these.
-#include "core/check.hpp"
+// Builds without CUDA have no context that could ask for these: what does so all the same hears why there is none.
+#include "core/device.hpp"
+#include "kernels/cuda/elementwise/elementwise.hpp"
+#include "kernels/extremum_backward.hpp"
 #include "kernels/signatures.hpp"
 
 namespace weft::cuda {
-namespace {
 
-[[noreturn]] void refuse(const Plan& plan) {
-  fail(ErrorCode::unsupported, "device {} is not available: this build of weft has no CUDA", to_string(plan.device));
+void spmm(const SpmmArgs&, const Plan& plan, Arena, CUstream_st*) { require_cuda(plan.device.index, "spmm"); }
+void sddmm(const SddmmArgs&, const Plan& plan, CUstream_st*) { require_cuda(plan.device.index, "sddmm"); }
+
+void combine(const CombineArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+void reduce_to(const ReduceToArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+void row_norms(const RowNormArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+void spread(const SpreadArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+std::size_t extremum_workspace(const ExtremumBackwardArgs&) { return 0; }
+void extremum_x_gradient(const ExtremumBackwardArgs&, Device device, Arena, CUstream_st*) {
+  require_cuda(device.index, "a backward pass");
 }
-
-}  // namespace
-
-void spmm(const SpmmArgs&, const Plan& plan, Arena, CUstream_st*) { refuse(plan); }
-void sddmm(const SddmmArgs&, const Plan& plan, CUstream_st*) { refuse(plan); }
+void extremum_edge_gradient(const ExtremumBackwardArgs&, Device device, CUstream_st*) {
+  require_cuda(device.index, "a backward pass");
+}
 
 }  // namespace weft::cuda

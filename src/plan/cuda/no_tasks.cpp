@@ -1,12 +1,10 @@
-// Builds without CUDA have no context that could ask for this.
-#include "core/check.hpp"
+// Builds without CUDA have no context that could ask for this: what does so all the same hears why there is none.
 #include "plan/cuda/tasks.hpp"
 
 namespace weft {
 
 DeviceTasks::DeviceTasks(const Context& context, const GraphView&, std::int64_t, WorkOrder, const Graph*) {
-  fail(ErrorCode::unsupported, "device {} is not available: this build of weft has no CUDA",
-       to_string(context.device()));
+  require_cuda(context.device().index, "a plan");
 }
 
 }  // namespace weft
