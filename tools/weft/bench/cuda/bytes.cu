@@ -35,7 +35,7 @@ __global__ void add_words(const unsigned char* data, std::int64_t bytes, Sum* to
 }  // namespace
 
 std::uint64_t cuda_fingerprint(const Context& context, const void* data, std::size_t bytes) {
-  check_status(cudaSetDevice(context.device().index), "choosing a GPU");
+  const weft::cuda::OnDevice on(context.device().index);
   const Device device = context.device();
   const DeviceBuffer total(device, context.stream(), sizeof(Sum), "a fingerprint");
   zero_bytes(device, total.data(), sizeof(Sum), context.stream());
@@ -49,7 +49,7 @@ std::uint64_t cuda_fingerprint(const Context& context, const void* data, std::si
 
 void cuda_poison(int index, CUstream_st* stream, void* data, std::size_t bytes) {
   if (bytes == 0) return;
-  check_status(cudaSetDevice(index), "choosing a GPU");
+  const weft::cuda::OnDevice on(index);
   check_status(cudaMemsetAsync(data, 0xff, bytes, stream), "filling an output with NaN");
 }
 

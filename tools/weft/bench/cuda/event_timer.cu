@@ -21,7 +21,7 @@ class EventTimer final : public Timer {
  public:
   EventTimer(const Context& context, bool behind_work)
       : index_(context.device().index), stream_(context.stream()), behind_work_(behind_work) {
-    check_status(cudaSetDevice(index_), "choosing the GPU to time");
+    const weft::cuda::OnDevice on(index_);
     check_status(cudaEventCreate(&begun_), "making an event");
     const cudaError_t status = cudaEventCreate(&ended_);
     if (status != cudaSuccess) cudaEventDestroy(begun_);
@@ -35,7 +35,7 @@ class EventTimer final : public Timer {
   }
 
   double microseconds(const std::function<void()>& run) override {
-    check_status(cudaSetDevice(index_), "choosing the GPU to time");
+    const weft::cuda::OnDevice on(index_);
     if (behind_work_) {
       wait_cycles<<<1, 1, 0, stream_>>>(waited_cycles);
       check_status(cudaGetLastError(), "keeping the GPU busy before a timed run");

@@ -142,7 +142,7 @@ class CudaFloor final : public GatherFloor {
   }
 
   void run() override {
-    check_status(cudaSetDevice(index_), "choosing a GPU");
+    const weft::cuda::OnDevice on(index_);
     const std::size_t passes = std::max<std::size_t>(1, job_.gathered.size());
     for (std::size_t i = 0; i < passes; ++i) {
       Pass pass;
