@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/check.hpp"
+#include "plan/cuda/scratch.hpp"
 #include "plan/cuda/stage_choice.hpp"
-#include "plan/cuda/staging.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "plan/gather_shape.hpp"
 #include "plan/plan_view.hpp"
@@ -15,9 +15,6 @@
 
 namespace weft {
 namespace {
-
-bool by_columns(WorkOrder order) { return order == WorkOrder::columns || order == WorkOrder::clusters_columns; }
-bool by_clusters(WorkOrder order) { return order == WorkOrder::clusters || order == WorkOrder::clusters_columns; }
 
 /// What the candidates of one call have in common.
 struct Call {

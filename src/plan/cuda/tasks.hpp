@@ -10,6 +10,11 @@
 
 namespace weft {
 
+inline bool by_columns(WorkOrder order) { return order == WorkOrder::columns || order == WorkOrder::clusters_columns; }
+inline bool by_clusters(WorkOrder order) {
+  return order == WorkOrder::clusters || order == WorkOrder::clusters_columns;
+}
+
 class DeviceTasks {
  public:
   DeviceTasks(const Context& context, const GraphView& graph, std::int64_t edges_a_task, WorkOrder order,

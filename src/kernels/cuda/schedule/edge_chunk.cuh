@@ -17,8 +17,8 @@ struct EdgeChunk {
   std::int32_t ahead[Each];  // where the plan has ids of its own: those of the chunk after this one
 
   /// The lane and the register that hold edge q.
-  static constexpr __device__ int lane_of(int q) { return q % Lanes; }
-  static constexpr __device__ int place_of(int q) { return q / Lanes; }
+  static constexpr __device__ int lane_of(int q) { return Each == 1 ? q : q % Lanes; }
+  static constexpr __device__ int place_of(int q) { return Each == 1 ? 0 : q / Lanes; }
 
   /// Before the first load.
   __device__ __forceinline__ void start(const EdgeSplit& split, const EdgeShare& share, int lane) {

@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       Acc w[loads] = {};
 #pragma unroll
       for (int u = 0; u < loads; ++u) {
-        const int owner = S::each == 1 ? j + u : (j + u) % S::lanes, i = S::each == 1 ? 0 : (j + u) / S::lanes;
+        const int owner = Chunk::lane_of(j + u), i = Chunk::place_of(j + u);
         const auto col = static_cast<std::uint32_t>(__shfl_sync(~0u, cols[i], owner, S::lanes));
         if constexpr (!plain) w[u] = __shfl_sync(~0u, values[i], owner, S::lanes);
         const std::uint64_t from = static_cast<std::uint64_t>(col) * x_pitch;

@@ -10,7 +10,7 @@
 #include "kernels/heads.hpp"
 #include "kernels/signatures.hpp"
 #include "plan/cuda/stage_choice.hpp"
-#include "plan/cuda/staging.hpp"
+#include "plan/cuda/scratch.hpp"
 
 namespace weft::cuda {
 namespace {
