@@ -1,18 +1,38 @@
 // Every instantiation once, on a graph small enough for the sanitizers: each message, reduction and storage type with
 // each number of elements a load and of lanes a row.
+#include <span>
+
 #include "battery/sweep.hpp"
 #include "cuda/gpu.hpp"
 
 namespace weft::test {
 namespace {
 
-class cuda_every_kernel : public GpuTest, public ::testing::WithParamInterface<Dtype> {};
-INSTANTIATE_TEST_SUITE_P(storage, cuda_every_kernel, ::testing::Values(Dtype::f32, Dtype::f64),
-                         [](const auto& tested) { return std::string(name(tested.param)); });
-
 // One pack, two, three, ... a warp's worth of packs, two and four steps of it, and more than one tile.
-constexpr std::int64_t widths[] = {1,  2,  3,  4,  5,  6,  8,  9,   10,  12,  16,  17,  18,  20,  32,
-                                   33, 34, 36, 64, 65, 66, 68, 128, 129, 130, 132, 256, 260, 512, 516};
+constexpr std::int64_t all_widths[] = {1,  2,  3,  4,  5,  6,  8,  9,   10,  12,  16,  17,  18,  20,  32,
+                                       33, 34, 36, 64, 65, 66, 68, 128, 129, 130, 132, 256, 260, 512, 516};
+constexpr int parts = 5;  // of the widths, so that sanitizers can run beside one another
+
+class cuda_every_kernel : public GpuTest, public ::testing::WithParamInterface<std::tuple<Dtype, int>> {
+ protected:
+  static Dtype dtype() { return std::get<0>(GetParam()); }
+  static std::span<const std::int64_t> widths() { return of_part(std::get<1>(GetParam())); }
+
+ public:
+  static std::span<const std::int64_t> of_part(int part) {
+    constexpr std::size_t size = std::size(all_widths) / parts;
+    static_assert(size * parts == std::size(all_widths));
+    return std::span(all_widths).subspan(static_cast<std::size_t>(part) * size, size);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(storage, cuda_every_kernel,
+                         ::testing::Combine(::testing::Values(Dtype::f32, Dtype::f64), ::testing::Range(0, parts)),
+                         [](const auto& tested) {
+                           const auto widths = cuda_every_kernel::of_part(std::get<1>(tested.param));
+                           return fmt::format("{}_widths_{}_to_{}", name(std::get<0>(tested.param)), widths.front(),
+                                              widths.back());
+                         });
+
 // Columns of a tensor that many wider, from there on: what one load may move then differs.
 constexpr std::int64_t befores[] = {0, 1, 2};
 
@@ -79,7 +99,6 @@ void check_spmm(Context& context, const Graph& graph, const Graph& there, const 
 
 TEST_P(cuda_every_kernel, of_spmm_agrees_with_the_reference) {
   Context context = Context::cuda();
-  const Dtype dtype = GetParam();
   const Graph given = small_graph();
   // The policy changes the tasks, not the kernel: each takes its turn.
   constexpr const char* policies[] = {"edges=8", "edges=16,join=no", "edges=64,order=columns"};
@@ -87,11 +106,11 @@ TEST_P(cuda_every_kernel, of_spmm_agrees_with_the_reference) {
   // With ids and without: values in the order of the edges are read another way.
   for (const Graph& graph : {given, in_stored_order(given).graph}) {
     const Graph there = graph.to(gpu);
-    for (const std::int64_t width : widths) {
+    for (const std::int64_t width : widths()) {
       for (const std::int64_t before : befores) {
-        const Columns x(graph.num_cols(), before, width, dtype, 21),
-            vector(graph.num_edges(), before, width, dtype, 22);
-        const Tensor scalar = random_tensor(Shape(graph.num_edges()), dtype, 23), scalar_there = scalar.to(gpu);
+        const Columns x(graph.num_cols(), before, width, dtype(), 21),
+            vector(graph.num_edges(), before, width, dtype(), 22);
+        const Tensor scalar = random_tensor(Shape(graph.num_edges()), dtype(), 23), scalar_there = scalar.to(gpu);
         for (const auto& [reduce, winners] :
              {std::pair{Reduce::sum, false}, {Reduce::mean, false}, {Reduce::min, false}, {Reduce::min, true}}) {
           const auto check = [&](SpmmOp op, ConstTensorView edge, ConstTensorView edge_there) {
@@ -110,13 +129,12 @@ TEST_P(cuda_every_kernel, of_spmm_agrees_with_the_reference) {
 
 TEST_P(cuda_every_kernel, of_sddmm_agrees_with_the_reference) {
   Context context = Context::cuda();
-  const Dtype dtype = GetParam();
   const Graph graph = small_graph();
   const Graph there = graph.to(gpu);
-  for (const std::int64_t width : widths) {
+  for (const std::int64_t width : widths()) {
     for (const std::int64_t before : befores) {
-      const Columns u(graph.num_cols(), before, width, dtype, 31), v(graph.num_rows(), before, width, dtype, 32),
-          e(graph.num_edges(), before, width, dtype, 33);
+      const Columns u(graph.num_cols(), before, width, dtype(), 31), v(graph.num_rows(), before, width, dtype(), 32),
+          e(graph.num_edges(), before, width, dtype(), 33);
       for (const SddmmOp op : {SddmmOp::dot, SddmmOp::add}) {
         for (const char* policy : {"edges=8", "edges=32,order=columns", "edges=16,order=clusters"}) {
           for (const bool on_edge : {false, true}) {
@@ -124,13 +142,13 @@ TEST_P(cuda_every_kernel, of_sddmm_agrees_with_the_reference) {
             const Columns& other = on_edge ? e : v;
             const Expected expected = expected_sddmm(graph, u.here, other.here, options);
             const Plan plan =
-                make_plan(context, there, {OpKind::sddmm, dtype, 1, width, Reduce::sum, false}, parse_policy(policy));
+                make_plan(context, there, {OpKind::sddmm, dtype(), 1, width, Reduce::sum, false}, parse_policy(policy));
             context.reserve(plan.workspace_bytes);
-            Tensor out = Tensor::zeros(expected.shape, dtype, "out", gpu);
+            Tensor out = Tensor::zeros(expected.shape, dtype(), "out", gpu);
             sddmm(context, plan, there, u.there, other.there, out, options);
             expect_within_bound(
                 out.to(Device{}), expected,
-                fmt::format("{} {} width {} from {} policy '{}'", name(dtype), name(op), width, before, policy));
+                fmt::format("{} {} width {} from {} policy '{}'", name(dtype()), name(op), width, before, policy));
             if (HasFailure()) return;
           }
         }
