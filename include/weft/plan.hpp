@@ -66,7 +66,7 @@ struct Policy {
   std::int64_t whole_row = -1;  // joined: rows of up to so many edges are not cut by tasks; -1: the planner's
   int vector = 0;               // most elements a load may move: 1, 2 or 4; 0: the planner's
   bool waves = true;            // tasks that fill the GPU a whole number of times; else of the mean degree
-  // The ways of HP-SpMM and GNNOne, for comparison; only the weighted sum in f32 has them (round_robin is one more):
+  // The ways of HP-SpMM and GNNOne; only sums in f32 have them (round_robin is one more):
   std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32 or 128; 0: registers
   Flush flush = Flush::ordered;
 };

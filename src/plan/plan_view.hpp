@@ -10,6 +10,10 @@ inline constexpr int max_prefetch = 1024;  // edges
 inline constexpr std::int64_t max_edges_a_group = 1 << 16;
 inline constexpr std::int64_t max_whole_row = 1 << 24;
 
+inline double mean_degree(const GraphView& graph) {
+  return graph.num_rows > 0 ? static_cast<double>(graph.num_edges) / static_cast<double>(graph.num_rows) : 0;
+}
+
 /// `owner`, where there is one, keeps what is worth keeping for later plans.
 PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy = {}, const Graph* owner = nullptr);

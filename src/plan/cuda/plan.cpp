@@ -27,7 +27,7 @@ struct Call {
 
   double edges() const { return static_cast<double>(graph.num_edges); }
   double rows() const { return static_cast<double>(graph.num_rows); }
-  double mean_degree() const { return graph.num_rows > 0 ? edges() / rows() : 0; }
+  double mean_degree() const { return weft::mean_degree(graph); }
   double features() const { return static_cast<double>(desc.heads * desc.width); }
   double row_bytes() const { return features() * static_cast<double>(size_of(desc.dtype)); }
   // What runs a share: a group of threads, or a warp where edges are staged in shared memory.
@@ -61,6 +61,7 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
     while (size > 32 && waves(call, size) < 8) size /= 2;
     return std::vector<std::int64_t>{size};
   };
+  if (call.stage_edges > 0 && order != WorkOrder::none) return {tuning::edges_by_tiles(call.mean_degree())};
   const std::int64_t window = tuning::edges_by_columns(call.row_bytes(), call.mean_degree());
   if (order == WorkOrder::columns) return cached(window);
   if (order == WorkOrder::clusters_columns) return cached(2 * window);
@@ -73,7 +74,8 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   }
   std::vector<std::int64_t> sizes;
   const std::int64_t least = call.narrow ? narrow_lanes : 8;
-  const std::int64_t most = call.narrow ? tuning::most_edges_a_warp : tuning::most_edges_a_group(call.mean_degree());
+  const std::int64_t most =
+      call.narrow ? tuning::most_edges_a_warp : tuning::most_edges_a_group(call.mean_degree(), call.row_bytes());
   for (const int waves : {1, 2, 3, 4, 6, 8})
     sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
   for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
@@ -184,7 +186,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);
   Plan base;
   base.desc = desc;
-  choose_stage(base, policy);
+  choose_stage(base, policy, graph);
   const int most = policy.vector > 0 ? policy.vector : 16;
   // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
   const bool narrow =

@@ -1,6 +1,9 @@
 #include "plan/cuda/stage_choice.hpp"
 
 #include "core/check.hpp"
+#include "plan/gather_shape.hpp"
+#include "plan/plan_view.hpp"
+#include "plan/tuning/cuda.hpp"
 
 namespace weft {
 namespace {
@@ -15,22 +18,38 @@ std::string needs_tiles(const Policy& policy) {
   return {};
 }
 
+bool has_kernel(const OpDesc& d) {
+  return (d.kind == OpKind::spmm || d.kind == OpKind::spmv) && d.dtype == Dtype::f32 && d.reduce == Reduce::sum;
+}
+
+/// The planner's own choice.
+bool pays(const OpDesc& d, const Policy& policy, const GraphView& graph) {
+  const std::int64_t features = d.heads * d.width;
+  return has_kernel(d) && !policy.stage_edges && !policy.joined && policy.edges_a_group == 0 && policy.vector == 0 &&
+         policy.waves && policy.assignment == Assignment::dynamic && !is_narrow(features, true) &&
+         tuning::stages_edges(static_cast<double>(features) * static_cast<double>(size_of(d.dtype)), mean_degree(graph),
+                              graph.num_edges);
+}
+
 }  // namespace
 
-void choose_stage(Plan& plan, const Policy& policy) {
+void choose_stage(Plan& plan, const Policy& policy, const GraphView& graph) {
   const std::string needed = needs_tiles(policy);
-  if (needed.empty()) return;
+  if (needed.empty()) {
+    if (!pays(plan.desc, policy, graph)) return;
+    plan.stage_edges = usual_tile;
+    plan.assignment = Assignment::round_robin;  // rows are long: the groups of a warp mostly share one
+    return;
+  }
   WEFT_CHECK(!policy.stage_edges || *policy.stage_edges > 0, invalid_argument,
              "policy {} with stage=registers: expected stage=32 or stage=128, or no stage", needed);
   WEFT_CHECK(!policy.joined.value_or(false), invalid_argument,
              "policy {} with join=yes: staged tasks are a warp's; expected join=no, or no join", needed);
   const OpDesc& d = plan.desc;
-  const bool served = (d.kind == OpKind::spmm || d.kind == OpKind::spmv) && d.dtype == Dtype::f32 &&
-                      d.reduce == Reduce::sum && d.weighted;
-  WEFT_CHECK(served, unsupported,
-             "policy {} for {} {} {} of {} edges: only the weighted sum of spmm and spmv in f32 has a kernel that "
-             "stages edges in shared memory; leave the policy out",
-             needed, name(d.kind), name(d.dtype), name(d.reduce), d.weighted ? "weighted" : "unweighted");
+  WEFT_CHECK(has_kernel(d), unsupported,
+             "policy {} for {} {} {}: only sums of spmm and spmv in f32 have a kernel that stages edges in shared "
+             "memory; leave the policy out",
+             needed, name(d.kind), name(d.dtype), name(d.reduce));
   plan.stage_edges = policy.stage_edges.value_or(usual_tile);
   plan.flush = policy.flush;
   plan.assignment = policy.assignment == Assignment::round_robin ? Assignment::round_robin : Assignment::consecutive;

@@ -54,7 +54,10 @@ constexpr CudaRates cuda_rates() {
 }
 
 /// Rows that end within a few edges keep a group busy with writing: only small shares then fill the GPU.
-constexpr std::int64_t most_edges_a_group(double mean_degree) { return mean_degree < 8 ? 40 : 512; }
+constexpr std::int64_t most_edges_a_group(double mean_degree, double row_bytes) {
+  if (mean_degree >= 8) return 512;
+  return row_bytes < 1024 ? 40 : 32;
+}
 
 /// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
 /// so they must not be much longer than rows are.
@@ -64,6 +67,15 @@ constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree) {
   while (edges > 64 && static_cast<double>(edges) > 2 * mean_degree) edges /= 2;
   return edges;
 }
+
+/// Whether edges come through shared memory, a warp's tile at a time: where few threads cover a row the index would
+/// take more of L1's time than the rows do. Rows must be long for the groups of a warp to share them, and tasks many.
+constexpr bool stages_edges(double row_bytes, double mean_degree, std::int64_t edges) {
+  return row_bytes <= 64 && mean_degree >= 32 && edges >= 4'000'000;
+}
+
+/// A warp's task then, whole tiles of 128.
+constexpr std::int64_t edges_by_tiles(double mean_degree) { return mean_degree >= 128 ? 512 : 256; }
 
 /// Here the rows' own community is the window, and longer shares cut fewer rows.
 constexpr std::int64_t edges_by_clusters(double row_bytes) {

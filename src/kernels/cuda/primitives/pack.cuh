@@ -32,6 +32,11 @@ struct Pack {
     const Word word = __ldg(reinterpret_cast<const Word*>(from));
     return *reinterpret_cast<const Pack*>(&word);
   }
+  /// The same, of what is read once and better leaves the caches to others.
+  static __device__ __forceinline__ Pack load_once(const Storage* from) {
+    const Word word = __ldcs(reinterpret_cast<const Word*>(from));
+    return *reinterpret_cast<const Pack*>(&word);
+  }
   /// Memory that a kernel which may still run beside this one has written, and this one has waited for.
   static __device__ __forceinline__ Pack load_written(const Storage* from) {
     const Word word = __ldcg(reinterpret_cast<const Word*>(from));

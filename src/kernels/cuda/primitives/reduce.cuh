@@ -5,6 +5,12 @@
 
 namespace weft::cuda {
 
+/// The value, or 0. (A plain conditional becomes a branch where the value takes a few instructions.)
+__device__ __forceinline__ float if_counts(bool counts, float value) {
+  return __int_as_float(__float_as_int(value) & -static_cast<int>(counts));
+}
+__device__ __forceinline__ double if_counts(bool counts, double value) { return counts ? value : 0.0; }
+
 /// N sums over the same Lanes at once, by halves: every step each lane passes half of its sums on and keeps the other,
 /// so that N sums take little more shuffles than one. Afterwards lane l holds sum `owned_sum<Lanes, N>(l)` in
 /// values[0], or where there are fewer lanes than sums the N / Lanes from there on.

@@ -1,6 +1,6 @@
 // Edges on their way through shared memory: a warp's tile of column, row and value, copied while the warp works on the
 // tile before it (stage 1 of GNNOne; HP-SpMM's tiles). How many edges a tile holds has nothing to do with how long rows
-// are. (The usual kernels keep edges in registers, see schedule/edge_chunk.cuh; this is what that is measured against.)
+// are. (Wider rows keep edges in registers, see schedule/edge_chunk.cuh.)
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -61,6 +61,10 @@ class StagedEdges {
         in_order_(in_order),
         place_(place),
         lane_(threadIdx.x % 32) {
+    if (values_ == nullptr) {  // edges without values weigh 1, in every tile
+#pragma unroll
+      for (int i = 0; i < each; ++i) buffers_[0].values[i * 32 + lane_] = buffers_[1].values[i * 32 + lane_] = Value(1);
+    }
     copy(0);
     __pipeline_commit();
   }
@@ -117,6 +121,7 @@ class StagedEdges {
     copy_run(tile.cols, cols_ + from, left);
     copy_run(tile.rows, rows_ + from, left);
     if (lane_ == 0) copy_one(tile.rows + Tile, rows_ + from, Tile, left > Tile);
+    if (values_ == nullptr) return;
     if (in_order_) {
       copy_run(tile.values, values_ + from, left);
       return;

@@ -12,24 +12,49 @@ struct EdgeShare {
   EdgeId begin = 0;
   int length = 0;        // 0: this group has none
   int most = 0;          // the length of the longest share in the block: every group makes as many steps
-  NodeId first = -1;     // the row of the first edge
-  NodeId head = -1;      // the same where it began before the share
+  NodeId head = -1;      // the row of the first edge, where it began before the share
   NodeId last = -1;      // the row of the last edge
   bool runs_on = false;  // past the end of the share
 
-  /// Where joined task t begins.
-  static __device__ __forceinline__ EdgeId border(const EdgeSplit& split, std::int64_t t) {
-    const EdgeId at = t * split.size;
-    if (at >= split.graph.num_edges) return split.graph.num_edges;
-    const NodeId row = __ldg(split.graph.rows + at);
-    const EdgeId degree = __ldg(split.graph.offsets + row + 1) - __ldg(split.graph.offsets + row);
-    return degree <= split.whole_row ? __ldg(split.starts + row) : at;
-  }
+  /// What has been loaded of where joined task t begins. Borders are found in two steps, and nothing here branches, so
+  /// that the loads of both ends of a task are on their way together: small graphs are mostly waiting for them.
+  struct Border {
+    EdgeId at;
+    EdgeId offset, next_offset, start;  // of the row it falls into
 
-  /// Whether a row that begins in this joined task runs on past its end.
-  __device__ __forceinline__ bool passes(const EdgeSplit& split, NodeId row) const {
+    static __device__ __forceinline__ NodeId row_of(const EdgeSplit& split, std::int64_t t) {
+      const EdgeId at = t * split.size;
+      return __ldg(split.graph.rows + (at < split.graph.num_edges ? at : split.graph.num_edges - 1));
+    }
+    static __device__ __forceinline__ Border of(const EdgeSplit& split, std::int64_t t, NodeId row) {
+      const EdgeId* offsets = split.graph.offsets + row;
+      return {t * split.size, __ldg(offsets), __ldg(offsets + 1), __ldg(split.starts + row)};
+    }
+    __device__ __forceinline__ EdgeId place(const EdgeSplit& split) const {
+      const EdgeId stepped = next_offset - offset <= split.whole_row ? start : at;
+      return at < split.graph.num_edges ? stepped : split.graph.num_edges;
+    }
+  };
+
+  /// Whether a row that begins in a joined task runs on past its end.
+  static __device__ __forceinline__ bool passes(const EdgeSplit& split, std::int64_t task, NodeId row) {
+    if (!split.cuts) return false;
     const EdgeId degree = __ldg(split.graph.offsets + row + 1) - __ldg(split.graph.offsets + row);
     return degree > split.whole_row && __ldg(split.starts + row) + degree > (task + 1) * split.size;
+  }
+
+  /// A loose task without its rows, for work that does not reduce them.
+  template <int Groups>
+  static __device__ __forceinline__ EdgeShare loose(const EdgeSplit& split, int group) {
+    EdgeShare share;
+    share.most = static_cast<int>(split.size);
+    share.task = blockIdx.x * std::int64_t{Groups} + group;
+    if (share.task >= split.tasks) return share;
+    if (split.order != nullptr) share.task = __ldg(split.order + share.task);
+    share.begin = share.task * split.size;
+    const EdgeId left = split.graph.num_edges - share.begin;
+    share.length = left < split.size ? static_cast<int>(left) : share.most;
+    return share;
   }
 
   template <int Groups>
@@ -37,27 +62,27 @@ struct EdgeShare {
     EdgeShare share;
     const EdgeId edges = split.graph.num_edges;
     const NodeId* rows = split.graph.rows;
-    EdgeId end = 0;
     if (split.joined) {
       share.task = blockIdx.x;
-      const EdgeId first = border(split, share.task), past = border(split, share.task + 1);
+      const NodeId first_row = Border::row_of(split, share.task), past_row = Border::row_of(split, share.task + 1);
+      const Border first_border = Border::of(split, share.task, first_row);
+      const Border past_border = Border::of(split, share.task + 1, past_row);
+      const EdgeId first = first_border.place(split), past = past_border.place(split);
       share.most = static_cast<int>((past - first + Groups * 8 - 1) / (Groups * 8) * 8);
       share.begin = first + std::int64_t{group} * share.most;
-      end = share.begin + share.most < past ? share.begin + share.most : past;
+      const EdgeId left = past - share.begin;
+      share.length = left <= 0 ? 0 : left < share.most ? static_cast<int>(left) : share.most;
     } else {
-      share.most = static_cast<int>(split.size);
-      share.task = blockIdx.x * std::int64_t{Groups} + group;
-      if (share.task >= split.tasks) return share;
-      if (split.order != nullptr) share.task = __ldg(split.order + share.task);
-      share.begin = share.task * split.size;
-      end = share.begin + split.size < edges ? share.begin + split.size : edges;
+      share = loose<Groups>(split, group);
     }
-    if (share.begin >= end) return share;
-    share.length = static_cast<int>(end - share.begin);
-    share.first = __ldg(rows + share.begin);
-    share.last = __ldg(rows + end - 1);
-    if (share.begin > 0 && __ldg(rows + share.begin - 1) == share.first) share.head = share.first;
-    share.runs_on = end < edges && __ldg(rows + end) == share.last;
+    const EdgeId end = share.begin + share.length;
+    const auto row_at = [&](EdgeId k) { return __ldg(rows + (k < 0 ? 0 : k < edges ? k : edges - 1)); };
+    const NodeId before = row_at(share.begin - 1), first = row_at(share.begin), last = row_at(end - 1),
+                 after = row_at(end);
+    const bool any = share.length > 0;
+    share.head = any && share.begin > 0 && before == first ? first : -1;
+    share.last = any ? last : -1;
+    share.runs_on = any && end < edges && after == last;
     return share;
   }
 };

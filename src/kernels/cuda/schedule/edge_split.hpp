@@ -21,8 +21,8 @@ struct EdgeSplit {
   const std::int32_t* ids = nullptr;  // [edges] their edge ids, where the order is the plan's own; else the graph's
   std::int64_t size = 0;              // edges a task
   std::int64_t tasks = 0;             // ceil(edges / size)
-  bool in_sequence = false;  // each row is followed by the next one: none is empty, and the order is the graph's
   bool joined = false;
+  bool cuts = true;                     // false: no row is cut by tasks
   std::int64_t whole_row = 0;           // joined: rows of up to so many edges are not cut by tasks
   const std::int32_t* order = nullptr;  // loose: which task runs when; null: as they stand
 

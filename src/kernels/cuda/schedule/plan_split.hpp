@@ -13,8 +13,8 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
   split.starts = graph.offsets;
   split.size = plan.edges_a_task;
   split.tasks = plan.tasks;
-  split.in_sequence = graph.empty_rows == 0;
   split.joined = plan.joined;
+  split.cuts = plan.staged_rows > 0;
   split.whole_row = plan.whole_row;
   if (plan.device_tasks == nullptr) return split;
   split.order = plan.device_tasks->order();
@@ -24,7 +24,6 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
     split.graph.edge_ids = nullptr;
     split.starts = edges->starts();
     split.ids = edges->ids();
-    split.in_sequence = false;
   }
   return split;
 }

@@ -7,15 +7,19 @@
 
 #include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/primitives/reduce.cuh"
+#include "kernels/cuda/primitives/row_at.cuh"
 #include "kernels/cuda/schedule/edge_chunk.cuh"
 #include "kernels/cuda/schedule/shape.hpp"
 #include "kernels/cuda/sddmm/sddmm_args.hpp"
 
 namespace weft::cuda {
 
+/// Blocks a multiprocessor: what registers allow.
 template <class Storage, class S>
-__global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3)
-    dot_edges(const DotArgs<Storage> args) {
+inline constexpr int dot_blocks = sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3;
+
+template <class Storage, class S>
+__global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edges(const DotArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
   using Chunk = EdgeChunk<S::lanes, S::each, std::int32_t>;
   using X = Pack<Storage, S::vector>;
@@ -23,15 +27,11 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   const EdgeSplit& split = args.split;
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
             shift = threadIdx.x % 32 / S::lanes * S::lanes;
-  const EdgeShare share = EdgeShare::of<S::groups>(split, group);
+  const EdgeShare share = EdgeShare::loose<S::groups>(split, group);
   const std::int64_t head = blockIdx.y;
-  const bool one_tile = args.features <= S::tile;
-  const auto source_pitch = static_cast<std::uint32_t>(args.source_pitch);
-  const auto destination_pitch = static_cast<std::uint32_t>(args.destination_pitch);
   const int feature = lane * S::vector;
   const auto has = [&](int tile, int s) { return tile + feature + s * S::lanes * S::vector < args.features; };
-  const auto offset = [](std::uint32_t row, std::uint32_t pitch) { return static_cast<std::uint64_t>(row) * pitch; };
-  // In the first tile lanes past the last feature read the first ones again, and their products do not count.
+  // Lanes past the last feature read the first ones again, and their products do not count.
   const Storage* source[S::steps];
   const Storage* destination[S::steps];
   bool counts[S::steps];
@@ -42,17 +42,13 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
     source[s] = args.source + head * args.source_head + at;
     destination[s] = args.destination + head * args.destination_head + at;
   }
-  // In the others they read nothing.
-  const auto load = [&](const Storage* row, int tile, int s) __attribute__((always_inline)) {
-    return tile == 0 || has(tile, s) ? X::load(row + tile) : X::all(Storage(0));
-  };
   const auto times = [](const X& a, const X& b) __attribute__((always_inline)) {
     Acc sum = static_cast<Acc>(a.values[0]) * static_cast<Acc>(b.values[0]);
 #pragma unroll
     for (int i = 1; i < S::vector; ++i) sum = fma(static_cast<Acc>(a.values[i]), static_cast<Acc>(b.values[i]), sum);
     return sum;
   };
-  const auto value_of = [&](EdgeId, std::int32_t id, NodeId) { return split.ids != nullptr ? id : 0; };
+  const auto no_value = [](EdgeId, std::int32_t, NodeId) { return 0; };
 
   // The sums of a batch wait until the loads of the next one are on their way: adding them up across lanes then costs
   // no time of its own.
@@ -60,35 +56,33 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   const bool writes = S::lanes <= loads || lane % (S::lanes >= loads ? S::lanes / loads : 1) == 0;
   Acc pending[loads];
   std::int32_t pending_id[kept];
-  int pending_at = -1;  // the place in the share of the batch's first edge
-  const auto flush = [&]() __attribute__((always_inline)) {
-    if (pending_at < 0) return;
+  /// Those of the batch at edge `at` of the share, which is negative before the first one.
+  const auto flush = [&](int at) __attribute__((always_inline)) {
+    if (at < 0) return;
     sum_over_lanes<S::lanes>(pending, lane);
 #pragma unroll
     for (int i = 0; i < kept; ++i) {
-      const int p = pending_at + owned_sum<S::lanes, loads>(lane) + i;
+      const int p = at + owned_sum<S::lanes, loads>(lane) + i;
       if (!writes || p >= share.length) continue;
       const EdgeId id = split.ids != nullptr ? pending_id[i] : split.id_of(share.begin + p);
       __stcs(args.out + id * args.out_pitch + head, static_cast<Storage>(pending[i]));
     }
   };
 
-  NodeId held = -1;  // the destination whose features are in y
+  std::uint32_t held = ~0u;  // the destination whose features are in y
   X y[S::steps];
   Chunk next;
   next.start(split, share, lane);
-  next.load(split, share, 0, lane, value_of);
+  next.load(split, share, 0, lane, no_value);
   for (int first = 0; first < share.most; first += Chunk::size) {
     NodeId cols[S::each], rows[S::each];
-    std::int32_t ids[S::each];
 #pragma unroll
     for (int i = 0; i < S::each; ++i) {
       cols[i] = next.col[i];
       rows[i] = next.row[i] < 0 ? 0 : next.row[i];
-      ids[i] = next.value[i];
     }
     const unsigned ends = next.ends(share, first, lane, shift);
-    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, value_of);
+    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, no_value);
     const auto batch = [&](int j) __attribute__((always_inline)) {
       const auto from_lane = [&](const NodeId(&held_by)[S::each], int u) __attribute__((always_inline)) {
         return static_cast<std::uint32_t>(
@@ -96,66 +90,74 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       };
       // Whether every edge of the batch has the same destination; the warp takes one path.
       const bool changes = (ends >> j & ((1u << (loads - 1)) - 1)) != 0;
-      if (one_tile && !__any_sync(~0u, changes)) {
+      if (!__any_sync(~0u, changes)) {
         X x[loads][S::steps];
-        const auto row = static_cast<NodeId>(from_lane(rows, 0));
+        const std::uint32_t row = from_lane(rows, 0);
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
-          const std::uint64_t at = offset(from_lane(cols, u), source_pitch);
+          const std::uint32_t col = from_lane(cols, u);
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(source[s] + at);
+          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(source[s], col, args.source_pitch));
         }
-        flush();
+        flush(first + j - loads);
         if (row != held) {
           held = row;
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) y[s] = X::load(destination[s] + offset(row, destination_pitch));
+          for (int s = 0; s < S::steps; ++s) y[s] = X::load(row_at(destination[s], row, args.destination_pitch));
         }
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
-          pending[u] = counts[0] ? times(x[u][0], y[0]) : Acc(0);
+          pending[u] = if_counts(counts[0], times(x[u][0], y[0]));
 #pragma unroll
-          for (int s = 1; s < S::steps; ++s) pending[u] += counts[s] ? times(x[u][s], y[s]) : Acc(0);
+          for (int s = 1; s < S::steps; ++s) pending[u] += if_counts(counts[s], times(x[u][s], y[s]));
         }
       } else {
-        flush();
+        held = ~0u;
 #pragma unroll
-        for (int u = 0; u < loads; ++u) pending[u] = 0;
-        for (int tile = 0; tile < args.features; tile += S::tile) {
-          // By halves: two rows an edge are in flight.
-          constexpr int half = (loads + 1) / 2;
+        for (int s = 0; s < S::steps; ++s) y[s] = X::all(Storage(0));  // registers for what follows
+        // By halves: two rows an edge are in flight.
+        constexpr int half = (loads + 1) / 2;
 #pragma unroll
-          for (int begin = 0; begin < loads; begin += half) {
-            X x[half][S::steps], z[half][S::steps];
+        for (int begin = 0; begin < loads; begin += half) {
+          X x[half][S::steps], z[half][S::steps];
 #pragma unroll
-            for (int u = 0; u < half; ++u) {
-              const std::uint64_t at = offset(from_lane(cols, begin + u), source_pitch);
-              const std::uint64_t to = offset(from_lane(rows, begin + u), destination_pitch);
+          for (int u = 0; u < half; ++u) {
+            const std::uint32_t col = from_lane(cols, begin + u), row = from_lane(rows, begin + u);
 #pragma unroll
-              for (int s = 0; s < S::steps; ++s) {
-                x[u][s] = load(source[s] + at, tile, s);
-                z[u][s] = load(destination[s] + to, tile, s);
-              }
+            for (int s = 0; s < S::steps; ++s) {
+              x[u][s] = X::load(row_at(source[s], col, args.source_pitch));
+              z[u][s] = X::load(row_at(destination[s], row, args.destination_pitch));
             }
+          }
+          if (begin == 0) flush(first + j - loads);
 #pragma unroll
-            for (int u = 0; u < half; ++u)
+          for (int u = 0; u < half; ++u) {
+            pending[begin + u] = if_counts(counts[0], times(x[u][0], z[u][0]));
 #pragma unroll
-              for (int s = 0; s < S::steps; ++s)
-                pending[begin + u] += tile > 0 || counts[s] ? times(x[u][s], z[u][s]) : Acc(0);
+            for (int s = 1; s < S::steps; ++s) pending[begin + u] += if_counts(counts[s], times(x[u][s], z[u][s]));
           }
         }
       }
-      pending_at = first + j;
+      // What lies beyond the features a group covers at once.
+      if constexpr (S::lanes * S::steps >= most_packs) {
+        for (int tile = S::tile; tile < args.features; tile += S::tile) {
+#pragma unroll
+          for (int u = 0; u < loads; ++u) {
+            const Storage* const x = row_at(source[0], from_lane(cols, u), args.source_pitch) + tile;
+            const Storage* const z = row_at(destination[0], from_lane(rows, u), args.destination_pitch) + tile;
+#pragma unroll
+            for (int s = 0; s < S::steps; ++s) {
+              const int at = s * S::lanes * S::vector;
+              if (has(tile, s)) pending[u] += times(X::load(x + at), X::load(z + at));
+            }
+          }
+        }
+      }
       if (split.ids == nullptr) return;
 #pragma unroll
       for (int i = 0; i < kept; ++i) {
-        // Which register of which lane holds the edge whose sum this lane will own.
-        const int edge = j + owned_sum<S::lanes, loads>(lane) + i;
-#pragma unroll
-        for (int r = 0; r < S::each; ++r) {
-          const std::int32_t id = __shfl_sync(~0u, ids[r], Chunk::lane_of(edge), S::lanes);
-          if (Chunk::place_of(edge) == r) pending_id[i] = id;
-        }
+        const int p = first + j + owned_sum<S::lanes, loads>(lane) + i;
+        pending_id[i] = p < share.length ? __ldg(split.ids + share.begin + p) : 0;
       }
     };
     if constexpr (S::each == 1) {
@@ -166,7 +168,8 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       for (int j = 0; j < Chunk::size; j += loads) batch(j);
     }
   }
-  flush();
+  constexpr int step = S::each == 1 ? loads : Chunk::size;
+  flush((share.most + step - 1) / step * step - loads);
 }
 
 }  // namespace weft::cuda

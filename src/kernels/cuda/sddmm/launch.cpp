@@ -4,6 +4,7 @@
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/schedule/plan_split.hpp"
 #include "kernels/cuda/sddmm/sddmm_args.hpp"
 #include "kernels/signatures.hpp"
@@ -38,10 +39,10 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
     DotArgs<Storage> dot;
     dot.split = edge_split_of(plan, args.graph);
     dot.source = static_cast<const Storage*>(source.data);
-    dot.source_pitch = source.row_stride;
+    dot.source_pitch = pitch_bytes<Storage>("the operand of sources", source.row_stride);
     dot.source_head = source.head_stride;
     dot.destination = static_cast<const Storage*>(destination.data);
-    dot.destination_pitch = destination.row_stride;
+    dot.destination_pitch = pitch_bytes<Storage>("the operand of destinations", destination.row_stride);
     dot.destination_head = destination.head_stride;
     dot.features = static_cast<int>(args.width);
     dot.heads = static_cast<int>(args.heads);
@@ -73,9 +74,6 @@ void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
   WEFT_CHECK(args.heads < (1 << 16) && args.heads * args.width < (std::int64_t{1} << 31), unsupported,
              "lhs and rhs have {} heads of {} features: expected fewer than 2^16 heads and 2^31 features", args.heads,
              args.width);
-  WEFT_CHECK(args.lhs.row_stride < (std::int64_t{1} << 32) && args.rhs.row_stride < (std::int64_t{1} << 32),
-             unsupported, "lhs and rhs have rows {} and {} apart: expected less than 2^32", args.lhs.row_stride,
-             args.rhs.row_stride);
   if (args.graph.num_edges == 0 || args.heads == 0 || (args.width == 0 && args.op != SddmmOp::dot)) return;
   const OnDevice on(plan.device.index);
   if (dtype == Dtype::f64) return run<double>(args, plan, stream);

@@ -17,8 +17,8 @@ struct DotArgs {
   EdgeSplit split;
   const Storage* source = nullptr;
   const Storage* destination = nullptr;
-  std::int64_t source_pitch = 0, source_head = 0;
-  std::int64_t destination_pitch = 0, destination_head = 0;
+  std::uint32_t source_pitch = 0, destination_pitch = 0;  // bytes
+  std::int64_t source_head = 0, destination_head = 0;
   int features = 0;  // of a head
   int heads = 1;
   bool long_rows = false;  // batches of edges mostly have one destination

@@ -5,12 +5,19 @@
 
 namespace weft::cuda {
 
+/// What a share is remembered by while its edges are walked: registers are for what is in flight.
+struct ShareEnds {
+  std::int64_t task;
+  NodeId head, last;
+  std::int32_t runs_on;
+};
+
 /// What the groups of a block have of the rows that began before their shares.
 template <class Acc, int Features, int Groups, Reduction Kind>
 struct HeadSlots {
   alignas(16) Acc values[Features];
   alignas(16) std::int32_t places[Kind == Reduction::winner ? Features : 1];
-  NodeId rows[Groups];
+  ShareEnds ends[Groups];
 };
 
 template <class Storage, class S, Message Sent, Reduction Kind, int Groups>
@@ -22,32 +29,38 @@ struct CutRows {
   int group;
   int lane;  // of the group
 
+  /// Before the share's first edge.
+  __device__ __forceinline__ void begin(const EdgeShare& share) const {
+    if (lane == 0) heads.ends[group] = {share.task, share.head, share.last, share.runs_on};
+    __syncwarp();
+  }
+
   /// Keeps a settled state of the row that began before the share.
   __device__ __forceinline__ void save_head(const State& state) const {
     if (here.args.split.joined) {
       const int slot = slot_of(group);
       here.save(state, heads.values + slot, places(slot));
     } else {
-      here.stage(state, 0);
+      here.stage(state, heads.ends[group].task, 0);
     }
   }
 
   /// After the share's last edge, by all threads of the block: `state` is what the row that runs on has, settled.
   __device__ __forceinline__ void finish(State& state) const {
-    const EdgeShare& share = here.share;
+    const EdgeSplit& split = here.args.split;
+    const ShareEnds share = heads.ends[group];
     const bool through = share.runs_on && share.last == share.head;
     if (through) save_head(state);
-    if (!here.args.split.joined) {
-      if (share.runs_on && !through) here.stage(state, 1);
+    if (!split.joined) {
+      if (share.runs_on && !through) here.stage(state, share.task, 1);
       return;
     }
     // The group in which a row begins unites it; the first group, the row that began before the block's task.
-    if (lane == 0) heads.rows[group] = share.head;
     __syncthreads();
     if (share.runs_on && !through) {
       unite(state, share.last, group + 1);
-      if (share.passes(here.args.split, share.last)) {
-        here.stage(state, 1);
+      if (EdgeShare::passes(split, share.task, share.last)) {
+        here.stage(state, share.task, 1);
       } else {
         here.write(state, share.last);
       }
@@ -55,7 +68,7 @@ struct CutRows {
     if (group == 0 && share.head >= 0) {
       state.clear();
       unite(state, share.head, 0);
-      here.stage(state, 0);
+      here.stage(state, share.task, 0);
     }
   }
 
@@ -66,9 +79,20 @@ struct CutRows {
     return Kind == Reduction::winner ? heads.places + slot : nullptr;
   }
   __device__ __forceinline__ void unite(State& state, NodeId row, int from) const {
-    for (int g = from; g < Groups && heads.rows[g] == row; ++g) {
-      here.absorb(state, heads.values + slot_of(g), places(slot_of(g)));
-      if ((g - from) % 8 == 7) state.settle();
+    // Eight slots are looked at together: a row through many groups would wait for each of them otherwise.
+    constexpr int together = Groups < 8 ? Groups : 8;
+    for (int base = from; base < Groups; base += together) {
+      NodeId head[together];
+#pragma unroll
+      for (int i = 0; i < together; ++i) head[i] = base + i < Groups ? heads.ends[base + i].head : -1;
+      int mine = 0;  // so many of them, the first ones, are the row's
+#pragma unroll
+      for (int i = 0; i < together; ++i) mine += mine == i && head[i] == row;
+#pragma unroll
+      for (int i = 0; i < together; ++i)
+        if (i < mine) here.absorb(state, heads.values + slot_of(base + i), places(slot_of(base + i)));
+      state.settle();
+      if (mine < together) break;
     }
     state.settle();
   }

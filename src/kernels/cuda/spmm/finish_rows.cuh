@@ -12,56 +12,54 @@ template <Reduction Kind, int Count, class Storage, class Acc = AccumulatorOf<St
 __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args, std::int64_t first, std::int64_t parts,
                                             int feature, Acc (&value)[Count], EdgeId (&place)[Count]) {
   using Part = Pack<Acc, Count>;
-  constexpr int flight = 8;
+  constexpr int flight = Kind == Reduction::winner ? 4 : 8;
   const auto slot = [&](std::int64_t part) {
     // The row's first task staged it as the one that runs on, the others as the one that began before.
     return (2 * (first + part) + (part == 0)) * args.staging.pitch + feature;
   };
-  if constexpr (Kind != Reduction::sum) {
+  Acc far[Count] = {};
 #pragma unroll
-    for (int i = 0; i < Count; ++i) {
-      value[i] = -Acc(INFINITY);
-      place[i] = no_edge;
-    }
-    for (std::int64_t part = 0; part < parts; ++part) {
-      const Part values = Part::load_written(args.staging.values + slot(part));
-      Pack<std::int32_t, Count> places;
+  for (int i = 0; i < Count; ++i) {
+    value[i] = Kind == Reduction::sum ? Acc(0) : -Acc(INFINITY);
+    place[i] = no_edge;
+  }
+  // Most rows have fewer parts than are loaded together: those that are missing count as nothing.
+  for (std::int64_t part = 0; part < parts; part += flight) {
+    const int here = parts - part < flight ? static_cast<int>(parts - part) : flight;
+    Part p[flight];
+    Pack<std::int32_t, Count> places[Kind == Reduction::winner ? flight : 1];
+#pragma unroll
+    for (int u = 0; u < flight; ++u) {
+      p[u] = Part::all(Kind == Reduction::sum ? Acc(0) : -Acc(INFINITY));
+      if (u >= here) continue;
+      p[u] = Part::load_written(args.staging.values + slot(part + u));
       if constexpr (Kind == Reduction::winner)
-        places = Pack<std::int32_t, Count>::load_written(args.staging.places + slot(part));
+        places[u] = Pack<std::int32_t, Count>::load_written(args.staging.places + slot(part + u));
+    }
+    if constexpr (Kind == Reduction::sum) {
 #pragma unroll
       for (int i = 0; i < Count; ++i) {
-        if (values.values[i] <= value[i] || value[i] != value[i]) continue;
-        value[i] = values.values[i];
-        if constexpr (Kind == Reduction::winner) place[i] = (first + part) * args.split.size + places.values[i];
-      }
-    }
-  } else {
-    Acc far[Count] = {}, rest[Count] = {};
-#pragma unroll
-    for (int i = 0; i < Count; ++i) value[i] = 0;
-    std::int64_t part = 0;
-    for (; part + flight <= parts; part += flight) {
-      Part p[flight];
-#pragma unroll
-      for (int u = 0; u < flight; ++u) p[u] = Part::load_written(args.staging.values + slot(part + u));
-#pragma unroll
-      for (int i = 0; i < Count; ++i)
         value[i] += ((p[0].values[i] + p[1].values[i]) + (p[2].values[i] + p[3].values[i])) +
                     ((p[4].values[i] + p[5].values[i]) + (p[6].values[i] + p[7].values[i]));
-      if (part / flight % 8 != 7) continue;
-#pragma unroll
-      for (int i = 0; i < Count; ++i) {
+        if (part / flight % 8 != 7) continue;
         far[i] += value[i];
         value[i] = 0;
       }
-    }
-    for (; part < parts; ++part) {
-      const Part p = Part::load_written(args.staging.values + slot(part));
+    } else {
 #pragma unroll
-      for (int i = 0; i < Count; ++i) rest[i] += p.values[i];
-    }
+      for (int u = 0; u < flight; ++u)
 #pragma unroll
-    for (int i = 0; i < Count; ++i) value[i] = (far[i] + value[i]) + rest[i];
+        for (int i = 0; i < Count; ++i) {
+          if (u >= here || p[u].values[i] <= value[i] || value[i] != value[i]) continue;
+          value[i] = p[u].values[i];
+          if constexpr (Kind == Reduction::winner)
+            place[i] = (first + part + u) * args.split.size + places[u].values[i];
+        }
+    }
+  }
+  if constexpr (Kind == Reduction::sum) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) value[i] += far[i];
   }
 }
 

@@ -5,6 +5,7 @@
 // common case, take a path without branches; several rows of X are in flight at any time.
 #pragma once
 
+#include "kernels/cuda/primitives/row_at.cuh"
 #include "kernels/cuda/schedule/edge_chunk.cuh"
 #include "kernels/cuda/schedule/shape.hpp"
 #include "kernels/cuda/spmm/cut_rows.cuh"
@@ -61,9 +62,10 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
             shift = threadIdx.x % 32 / S::lanes * S::lanes;
   const EdgeShare share = EdgeShare::of<S::groups>(split, group);
-  const Lane<Storage, S, Sent, Kind> here{args, share, static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
-  // Only the last shares are shorter than the others: a warp of whole ones needs no look at what is there.
-  const bool whole = __all_sync(~0u, share.length == share.most);
+  const Lane<Storage, S, Sent, Kind> here{args, share.task * split.size,
+                                          static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
+  // Where the last whole batch begins, at most. A group without edges has nothing to lose: it always has a whole one.
+  const int whole_until = share.length > 0 ? share.length - loads : INT_MAX;
 
   // Lanes past the last feature load the first ones again, and write nothing.
   const Storage* x_lane[S::steps];
@@ -79,52 +81,72 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       x_lane[s] = args.x + f;
     }
   }
-  const auto x_pitch = static_cast<std::uint32_t>(args.x_pitch);
+  const bool both_vectors = edgewise && args.x != nullptr && args.x_vector && args.edge != nullptr && args.edge_vector;
   const EdgeValue<Storage, Sent, Kind> value_of{args};
 
   typename Lane<Storage, S, Sent, Kind>::State state;
   state.clear();
   const CutRows<Storage, S, Sent, Kind, S::groups> cut{here, heads, group, lane};
   // Places of edges are counted from where the task would begin if no border stepped back.
-  const int origin = static_cast<int>(share.begin - share.task * split.size);
+  const int origin = static_cast<int>(share.begin - here.nominal);
 
-  NodeId current = share.first;
-  int begun = 0;  // where in the share the current row begins, unless it is the head
+  bool head_open = share.head >= 0;  // the row that began before the share has not ended yet
+  int begun = 0;                     // where in the share the current row begins, unless it is the head
 
   Chunk next;
   next.start(split, share, lane);
   next.load(split, share, 0, lane, value_of);
+  cut.begin(share);  // what it keeps is waited for: the edges are on their way
   // Every group of a warp makes the same steps, so that shuffles meet.
   for (int first = 0; first < share.most; first += Chunk::size) {
-    NodeId cols[S::each];
+    NodeId cols[S::each], rows[S::each];
     Acc values[S::each];
 #pragma unroll
     for (int i = 0; i < S::each; ++i) {
       cols[i] = next.col[i];
+      rows[i] = next.row[i];
       values[i] = next.value[i];
     }
     const unsigned ends = next.ends(share, first, lane, shift);
     if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, value_of);
+    const auto from_lane = [&](const auto& held, int q) __attribute__((always_inline)) {
+      return __shfl_sync(~0u, held[Chunk::place_of(q)], Chunk::lane_of(q), S::lanes);
+    };
     const auto batch = [&](int j) __attribute__((always_inline)) {
       X x[loads][S::steps];
       X e[edgewise ? loads : 1][S::steps];
+      std::uint32_t cols_of[edgewise ? loads : 1];
+      EdgeId edge_row[edgewise ? loads : 1];
       Acc w[loads] = {};
 #pragma unroll
       for (int u = 0; u < loads; ++u) {
-        const int owner = Chunk::lane_of(j + u), i = Chunk::place_of(j + u);
-        const auto col = static_cast<std::uint32_t>(__shfl_sync(~0u, cols[i], owner, S::lanes));
-        if constexpr (!plain) w[u] = __shfl_sync(~0u, values[i], owner, S::lanes);
-        const std::uint64_t from = static_cast<std::uint64_t>(col) * x_pitch;
-        if constexpr (edgewise) {
-          const EdgeId k = first + j + u < share.length ? split.id_of(share.begin + first + j + u) : 0;
+        const auto col = static_cast<std::uint32_t>(from_lane(cols, j + u));
+        if constexpr (!plain) w[u] = from_lane(values, j + u);
+        if constexpr (!edgewise) {
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) {
-            x[u][s] = operand<X>(args.x, args.x_vector, x_lane[s] + from);
-            e[u][s] = operand<X>(args.edge, args.edge_vector, edge_lane[s] + k * args.edge_pitch);
-          }
+          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(x_lane[s], col, args.x_pitch));
         } else {
+          cols_of[u] = col;
+          const EdgeId k = first + j + u < share.length ? split.id_of(share.begin + first + j + u) : 0;
+          edge_row[u] = k * args.edge_pitch;
+        }
+      }
+      if constexpr (edgewise) {
+        const auto load_all = [&](const auto& x_at, const auto& e_at) __attribute__((always_inline)) {
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(x_lane[s] + from);
+          for (int u = 0; u < loads; ++u)
+#pragma unroll
+            for (int s = 0; s < S::steps; ++s) {
+              x[u][s] = x_at(row_at(x_lane[s], cols_of[u], args.x_pitch));
+              e[u][s] = e_at(edge_lane[s] + edge_row[u]);
+            }
+        };
+        // One branch for the batch: where each load had its own they waited for one another.
+        if (both_vectors) {
+          load_all(X::load, X::load_once);
+        } else {
+          load_all([&](const Storage* at) { return operand<X>(args.x, args.x_vector, at); },
+                   [&](const Storage* at) { return operand<X>(args.edge, args.edge_vector, at); });
         }
       }
       Acc combined[edgewise ? loads : 1][S::count];
@@ -143,24 +165,41 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       };
       const int place = origin + first + j;
       const unsigned row_ends = ends >> j & ((1u << loads) - 1);
-      // The warp takes one path: no row of any of its groups ends here, and no edge is missing.
-      if (whole && !__any_sync(~0u, row_ends != 0)) {
+      // The warp takes one path. The usual one: no row of any of its groups ends here, and no edge is missing.
+      const bool whole = first + j <= whole_until;
+      if (__all_sync(~0u, whole && row_ends == 0)) {
 #pragma unroll
         for (int n = 0; n < S::count; ++n)
           state.template fold_batch<loads>(n, place, [&](int u) { return message(u, n); });
         return;
       }
+      // The usual one of short rows: some end, but none that began before the share. No group waits for another's.
+      if constexpr (Kind == Reduction::sum && !edgewise && Sent != Message::scaled) {
+        if (__all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+          state.gather(row_ends != 0);
+#pragma unroll
+          for (int u = 0; u < loads; ++u) {
+            const bool over = row_ends >> u & 1u;
+            const NodeId row = from_lane(rows, j + u);
+#pragma unroll
+            for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), place + u);
+            here.write_gathered(state, row, over);
+            state.clear_near(over);
+          }
+          return;
+        }
+      }
 #pragma unroll
       for (int u = 0; u < loads; ++u) {
-        if (first + j + u >= share.length) break;
+        const NodeId row = from_lane(rows, j + u);
+        if (first + j + u >= share.length) continue;
 #pragma unroll
         for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), place + u);
         if (!(row_ends >> u & 1u)) continue;
-        const NodeId row = split.in_sequence ? current : __ldg(split.graph.rows + share.begin + first + j + u);
-        ++current;
         state.settle();
-        if (row == share.head) {
+        if (head_open) {
           cut.save_head(state);
+          head_open = false;
         } else {
           here.write(state, row, first + j + u + 1 - begun);
         }

@@ -1,6 +1,7 @@
 // A lane's part of a row: its place, and the way from registers to staging slots and the output.
 #pragma once
 
+#include "kernels/cuda/primitives/row_at.cuh"
 #include "kernels/cuda/schedule/edge_split.cuh"
 #include "kernels/cuda/spmm/row_finish.cuh"
 
@@ -12,8 +13,8 @@ struct Lane {
   using Acc = AccumulatorOf<Storage>;
   using State = RowState<Kind, Acc, S::count>;
   const SpmmKernelArgs<Storage>& args;
-  const EdgeShare& share;
-  int feature;  // the first one; those of the next step stand S::lanes * S::vector further on
+  EdgeId nominal;  // where the share's task would begin if no border stepped back: places of winners count from there
+  int feature;     // the first one; those of the next step stand S::lanes * S::vector further on
 
   __device__ __forceinline__ int at(int step) const { return feature + step * S::lanes * S::vector; }
   __device__ __forceinline__ bool has(int step) const { return at(step) < args.features; }
@@ -44,9 +45,9 @@ struct Lane {
       }
     }
   }
-  /// The task's slot in global memory: 0 for the row that began before it, 1 for the one that runs on.
-  __device__ __forceinline__ void stage(const State& state, int slot) const {
-    const std::int64_t to = (2 * share.task + slot) * args.staging.pitch + feature;
+  /// A task's slot in global memory: 0 for the row that began before it, 1 for the one that runs on.
+  __device__ __forceinline__ void stage(const State& state, std::int64_t task, int slot) const {
+    const std::int64_t to = (2 * task + slot) * args.staging.pitch + feature;
     save(state, args.staging.values + to, args.staging.places + to);
   }
   /// A row of `degree` edges.
@@ -63,10 +64,9 @@ struct Lane {
         for (int i = 0; i < S::vector; ++i) value[i] = finish.negated ? -value[i] : value[i];
       }
       if constexpr (Kind == Reduction::winner) {
-        const EdgeId origin = share.task * args.split.size;
         write_winners<S::vector>(finish, args.split, args.features, row, at(s), [&](int i) -> EdgeId {
           const int place = state.place(s * S::vector + i);
-          return place == State::nowhere ? __ldg(args.split.starts + row) : origin + place;
+          return place == State::nowhere ? __ldg(args.split.starts + row) : nominal + place;
         });
       }
       if constexpr (Sent == Message::source || Sent == Message::weighted) {
@@ -74,6 +74,17 @@ struct Lane {
       } else {
         write_finished<S::vector>(finish, row, degree, at(s), value);
       }
+    }
+  }
+  /// A row that is `over` and all in `near`: the usual calls, whose rows are written as they are.
+  __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over) const {
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      Pack<Storage, S::vector> pack;
+#pragma unroll
+      for (int i = 0; i < S::vector; ++i) pack.values[i] = static_cast<Storage>(state.near[s * S::vector + i]);
+      if (over && has(s))
+        pack.store(row_at(args.finish.out + at(s), static_cast<std::uint32_t>(row), args.finish.pitch));
     }
   }
   /// A row that was cut: only the graph knows its degree.

@@ -64,16 +64,16 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
   const EdgeSplit& split = args.split;
   const int warp = threadIdx.x / narrow_lanes, lane = threadIdx.x % narrow_lanes;
   const EdgeShare share = EdgeShare::of<warps>(split, warp);
-  const Row here{args, share, 0};
+  const Row here{args, share.task * split.size, 0};
   const Cut cut{here, heads, warp, lane};
   const EdgeValue<Storage, Sent, Reduction::sum> value_of{args};
-  const auto x_pitch = static_cast<std::uint32_t>(args.x_pitch);
 
   OpenRow<Acc, S::count> open;
   open.clear();
   Chunk next;
   next.start(split, share, lane);
   next.load(split, share, 0, lane, value_of);
+  cut.begin(share);
   for (int first = 0; first < share.length; first += Chunk::size) {
     X x[slabs][S::steps];
     NodeId rows[slabs];
@@ -81,11 +81,11 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
     unsigned ends[slabs], any = 0;
 #pragma unroll
     for (int i = 0; i < slabs; ++i) {
-      const std::uint64_t from = static_cast<std::uint64_t>(static_cast<std::uint32_t>(next.col[i])) * x_pitch;
+      const Storage* const from = row_at(args.x, static_cast<std::uint32_t>(next.col[i]), args.x_pitch);
       const bool there = first + i * narrow_lanes + lane < share.length;
 #pragma unroll
       for (int s = 0; s < S::steps; ++s)
-        x[i][s] = there && here.has(s) ? X::load(args.x + from + here.at(s)) : X::all(Storage(0));
+        x[i][s] = there && here.has(s) ? X::load(from + here.at(s)) : X::all(Storage(0));
     }
 #pragma unroll
     for (int i = 0; i < slabs; ++i) {
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
   for (int n = 0; n < S::count; ++n) last.fold(n, open.carry[n], 0);
   last.settle();
   // All lanes know the sum; the first one speaks for them, the others have no features to write.
-  const Row speaker{args, share, lane == 0 ? 0 : args.features};
+  const Row speaker{args, here.nominal, lane == 0 ? 0 : args.features};
   Cut{speaker, heads, warp, lane}.finish(last);
 }
 

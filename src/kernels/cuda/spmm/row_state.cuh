@@ -36,6 +36,18 @@ struct RowState<Reduction::sum, Acc, Count> {
     for (int u = 0; u < Loads; ++u) chain[u * 2 / Loads] += message(u);
     near[i] += chain[0] + chain[1];
   }
+  /// Where rows are about to end: all there is becomes near. The few additions until then may follow one another.
+  __device__ __forceinline__ void gather(bool ending) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      near[i] = ending ? near[i] + far[i] : near[i];
+      far[i] = ending ? Acc(0) : far[i];
+    }
+  }
+  __device__ __forceinline__ void clear_near(bool over) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) near[i] = over ? Acc(0) : near[i];
+  }
   __device__ __forceinline__ Acc value(int i) const { return far[i]; }  // once settled
   __device__ __forceinline__ int place(int) const { return 0; }
   __device__ __forceinline__ void absorb(int i, Acc value, int) { near[i] += value; }

@@ -1,5 +1,6 @@
-// The weighted sum by rows as HP-SpMM and GNNOne compute it: a task is a warp's, its edges come in tiles through shared
-// memory, and the groups of threads in the warp share each tile. For reruns of their ablations; kernel.cuh is faster.
+// Sums by rows as HP-SpMM and GNNOne compute them: a task is a warp's, its edges come in tiles through shared memory,
+// and the groups of threads in the warp share each tile. The index is then read in whole lines however few threads
+// cover a row, which makes it the faster way for rows of up to 64 bytes; wider ones are better off with kernel.cuh.
 //
 // Consecutive: a group takes a run of the tile's edges. Rows that cross from group to group are united after the tile
 // by a scan over the groups; what the tile leaves open goes on in group 0. Round-robin: a group takes every n-th edge,
@@ -31,7 +32,7 @@ __device__ __forceinline__ void add_atomically(const Lane& here, const typename 
 #pragma unroll
   for (int s = 0; s < S::steps; ++s) {
     if (!here.has(s)) continue;
-    float* const to = finish.out + row * finish.pitch + here.at(s);
+    float* const to = row_at(finish.out + here.at(s), static_cast<std::uint32_t>(row), finish.pitch);
     const auto value = [&](int i) { return state.value(s * S::vector + i); };
 #if __CUDA_ARCH__ >= 900
     if constexpr (S::vector == 4) {
@@ -67,12 +68,8 @@ struct StagedGroup {
   X x[flight][S::steps];
   float w[flight];
 
-  __device__ __forceinline__ StagedGroup(const Lane& lane, bool adds, int number)
-      : here(lane),
-        share(lane.share),
-        atomic(adds),
-        group(number),
-        x_pitch(static_cast<std::uint32_t>(lane.args.x_pitch)) {
+  __device__ __forceinline__ StagedGroup(const Lane& lane, const EdgeShare& of, bool adds, int number)
+      : here(lane), share(of), atomic(adds), group(number), x_pitch(lane.args.x_pitch) {
     // Lanes past the last feature load the first ones again, and write nothing.
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) x_lane[s] = here.args.x + (here.has(s) ? here.at(s) : 0);
@@ -85,9 +82,9 @@ struct StagedGroup {
     for (int u = 0; u < flight; ++u) {
       const int edge = p + u * stride;
       w[u] = tile.values[edge];
-      const std::uint64_t from = static_cast<std::uint64_t>(static_cast<std::uint32_t>(tile.cols[edge])) * x_pitch;
+      const auto col = static_cast<std::uint32_t>(tile.cols[edge]);
 #pragma unroll
-      for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(x_lane[s] + from);
+      for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(x_lane[s], col, x_pitch));
     }
   }
   __device__ __forceinline__ float message(int u, int n) const {
@@ -107,7 +104,7 @@ struct StagedGroup {
     if (atomic) {
       add_atomically<Lane, S>(here, sum, row);
     } else if (row == share.head) {
-      here.stage(sum, 0);
+      here.stage(sum, share.task, 0);
     } else {
       here.write(sum, row);
     }
@@ -117,7 +114,7 @@ struct StagedGroup {
     if (atomic) {
       add_atomically<Lane, S>(here, state, share.last);
     } else {
-      here.stage(state, share.last == share.head ? 0 : 1);
+      here.stage(state, share.task, share.last == share.head ? 0 : 1);
     }
   }
 
@@ -262,8 +259,9 @@ __global__ void __launch_bounds__(block_threads, S::steps > 2 ? 2 : 3)
   const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / S::lanes, lane = threadIdx.x % S::lanes;
   const EdgeShare share = EdgeShare::of<S::warps>(split, warp);
   if (share.length == 0) return;  // the whole warp
-  const typename Group::Lane here{args, share, static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
-  Group work(here, atomic, group);
+  const typename Group::Lane here{args, share.task * split.size,
+                                  static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
+  Group work(here, share, atomic, group);
 
   const bool in_order = split.ids == nullptr && split.graph.edge_ids == nullptr && args.edge_pitch == 1;
   const auto place = [&](EdgeId k) { return split.id_of(k) * args.edge_pitch; };
