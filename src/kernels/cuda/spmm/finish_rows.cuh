@@ -6,17 +6,23 @@
 
 namespace weft::cuda {
 
-/// Unites the staged parts of the row that starts in task `first` and has `parts` of them, `Count` features a lane; few
-/// additions follow one another, as in RowState. `place` says which edge won.
+/// A row that the tasks left: without edges, or in parts from task `first` on.
+struct LeftRow {
+  std::int64_t first;
+  std::int32_t row;
+  std::int32_t parts;
+};
+
+/// Unites the staged parts of a row, `Count` features a lane; few additions follow one another, as in RowState. `place`
+/// says which edge won.
 template <Reduction Kind, int Count, class Storage, class Acc = AccumulatorOf<Storage>>
-__device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args, std::int64_t first, std::int64_t parts,
-                                            int feature, Acc (&value)[Count], EdgeId (&place)[Count]) {
+__device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args, const LeftRow& left, int feature,
+                                            Acc (&value)[Count], EdgeId (&place)[Count]) {
   using Part = Pack<Acc, Count>;
   constexpr int flight = Kind == Reduction::winner ? 4 : 8;
-  const auto slot = [&](std::int64_t part) {
-    // The row's first task staged it as the one that runs on, the others as the one that began before.
-    return (2 * (first + part) + (part == 0)) * args.staging.pitch + feature;
-  };
+  // The row's first task staged it as the one that runs on, the others as the one that began before.
+  const std::int64_t base = (2 * left.first + 1) * args.staging.pitch + feature;
+  const auto slot = [&](int part) { return base + (part == 0 ? 0 : (2 * part - 1) * args.staging.pitch); };
   Acc far[Count] = {};
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
@@ -24,8 +30,8 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
     place[i] = no_edge;
   }
   // Most rows have fewer parts than are loaded together: those that are missing count as nothing.
-  for (std::int64_t part = 0; part < parts; part += flight) {
-    const int here = parts - part < flight ? static_cast<int>(parts - part) : flight;
+  for (int part = 0; part < left.parts; part += flight) {
+    const int here = min(left.parts - part, flight);
     Part p[flight];
     Pack<std::int32_t, Count> places[Kind == Reduction::winner ? flight : 1];
 #pragma unroll
@@ -53,7 +59,7 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
           if (u >= here || p[u].values[i] <= value[i] || value[i] != value[i]) continue;
           value[i] = p[u].values[i];
           if constexpr (Kind == Reduction::winner)
-            place[i] = (first + part + u) * args.split.size + places[u].values[i];
+            place[i] = (left.first + part + u) * args.split.size + places[u].values[i];
         }
     }
   }
@@ -78,7 +84,8 @@ inline constexpr int most_finished_rows = 1024;
 template <class Storage, int Count, int Lanes, Reduction Kind>
 __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernelArgs<Storage> args, int rows_a_block) {
   using Acc = AccumulatorOf<Storage>;
-  __shared__ int listed, list[most_finished_rows];
+  __shared__ int listed;
+  __shared__ LeftRow list[most_finished_rows];
   const EdgeSplit& split = args.split;
   const GraphView& g = split.graph;
   const std::int64_t base = std::int64_t{blockIdx.x} * rows_a_block;
@@ -87,33 +94,33 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
   __syncthreads();
   for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads) {
     const EdgeId degree = degree_of(base + i);
-    bool left = degree == 0;
+    LeftRow left{0, static_cast<std::int32_t>(base + i), 0};
     if (degree > split.whole_row) {
       const EdgeId begin = __ldg(split.starts + base + i);
-      left = left || begin / split.size != (begin + degree - 1) / split.size;
+      left.first = split.task_of(begin);
+      const std::int64_t parts = split.task_of(begin + degree - 1) - left.first + 1;
+      if (parts > 1) left.parts = static_cast<std::int32_t>(parts);
     }
-    if (left) list[atomicAdd(&listed, 1)] = i;
+    if (degree == 0 || left.parts > 0) list[atomicAdd(&listed, 1)] = left;
   }
   __syncthreads();
   wait_for_tasks();
   for (int i = threadIdx.x / Lanes; i < listed; i += block_threads / Lanes) {
-    const std::int64_t row = base + list[i];
-    const EdgeId begin = __ldg(split.starts + row), degree = degree_of(row);
-    const std::int64_t first = begin / split.size;
-    const std::int64_t parts = degree == 0 ? 0 : (begin + degree - 1) / split.size - first + 1;
+    const LeftRow left = list[i];
     for (int feature = threadIdx.x % Lanes * Count; feature < args.features; feature += Lanes * Count) {
       Acc value[Count];
       EdgeId place[Count];
-      unite_parts<Kind, Count>(args, first, parts, feature, value, place);
+      unite_parts<Kind, Count>(args, left, feature, value, place);
       if constexpr (Kind != Reduction::sum) {
 #pragma unroll
-        for (int j = 0; j < Count; ++j) value[j] = parts == 0 ? Acc(0) : args.finish.negated ? -value[j] : value[j];
+        for (int j = 0; j < Count; ++j)
+          value[j] = left.parts == 0 ? Acc(0) : args.finish.negated ? -value[j] : value[j];
         if constexpr (Kind == Reduction::winner)
-          write_winners<Count>(args.finish, split, args.features, row, feature, [&](int j) {
-            return place[j] != no_edge ? place[j] : degree > 0 ? begin : no_edge;
+          write_winners<Count>(args.finish, split, args.features, left.row, feature, [&](int j) {
+            return place[j] != no_edge || left.parts == 0 ? place[j] : __ldg(split.starts + left.row);
           });
       }
-      write_finished<Count>(args.finish, row, degree, feature, value);
+      write_finished<Count>(args.finish, left.row, args.finish.mean ? degree_of(left.row) : 1, feature, value);
     }
   }
 }
