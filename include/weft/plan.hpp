@@ -19,8 +19,8 @@ enum class OpKind : std::uint8_t { spmm, sddmm, spmv, softmax, attention, segmen
 std::string_view name(OpKind kind);
 OpKind parse_op_kind(std::string_view text);
 
-/// Who works on which edges. `rows`: equal numbers of rows a task. `edge_split`: equal work a task,
-/// long rows cut into fixed pieces that an ordered pass unites.
+/// Who works on which edges. `rows`: equal numbers of rows a task. `edge_split`: equal work a task, long rows cut into
+/// pieces that an ordered pass unites.
 enum class ScheduleKind : std::uint8_t { rows, edge_split };
 std::string_view name(ScheduleKind kind);
 ScheduleKind parse_schedule(std::string_view text);
@@ -65,13 +65,16 @@ struct Policy {
   std::optional<bool> joined;   // whether a block's groups unite the rows between them
   std::int64_t whole_row = -1;  // joined: rows of up to so many edges are not cut by tasks; -1: the planner's
   int vector = 0;               // most elements a load may move: 1, 2 or 4; 0: the planner's
+  int lanes = 0;                // threads that cover a row: as many as packs it has, or half; 0: the planner's
+  int loads = 0;                // rows in flight a group: 2, 4 or 8; 0: the planner's
   bool waves = true;            // tasks that fill the GPU a whole number of times; else of the mean degree
   // The ways of HP-SpMM and GNNOne; only sums in f32 have them (round_robin is one more):
   std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32 or 128; 0: registers
   Flush flush = Flush::ordered;
 };
 /// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU; "edges=128,order=columns,join=no,vector=4,
-/// waves=off" and "stage=128,assignment=consecutive,flush=atomic" on a GPU. An unknown key is an Error listing them.
+/// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" on a GPU. An unknown key is an Error
+/// listing them.
 Policy parse_policy(std::string_view text);
 
 struct Partition;   // src/plan: task borders and the pieces of long rows
@@ -91,8 +94,9 @@ struct Plan {
   std::size_t workspace_bytes = 0;  // exact
   double modelled_us = 0;
 
-  // On a GPU, where threads are the device's own and a task is a fixed number of edges:
-  std::int64_t edges_a_task = 0;
+  // On a GPU, where threads are the device's own and a task is a fixed number of edges or of rows:
+  std::int64_t edges_a_task = 0;  // 0: rows
+  std::int64_t rows_a_task = 0;
   WorkOrder order = WorkOrder::none;
   bool joined = false;           // a task is a block's, whose groups of threads share it; else a group's
   std::int64_t whole_row = 0;    // joined: rows of up to so many edges are not cut by tasks
@@ -100,10 +104,11 @@ struct Plan {
   bool finish_pass = true;       // whether a second kernel follows, for rows that were cut and rows without edges
   int stage_edges = 0;           // a warp's edges in shared memory at a time, and tasks are warps'; 0: in registers
   Flush flush = Flush::ordered;
-  int vector = 0;  // elements a load
-  int lanes = 0;   // threads of a group: they cover a row, or where rows are narrow one edge each
-  int steps = 0;   // loads a thread makes for one row
-  int loads = 0;   // rows in flight
+  int vector = 0;       // elements a load
+  int lanes = 0;        // threads of a group: they cover a row, or where rows are narrow one edge each
+  int steps = 0;        // loads a thread makes for one row
+  int loads = 0;        // rows in flight
+  bool shaped = false;  // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
   std::shared_ptr<const DeviceTasks> device_tasks;
 
   std::uint64_t graph = 0;  // identity of the graph it was made for
@@ -115,6 +120,8 @@ struct Plan {
 std::string to_string(const Plan& plan);
 /// Whose a task of a GPU's plan is: a block's, a warp's or a group's (of threads).
 std::string_view task_owner(const Plan& plan);
+/// How large one is: "128 edges", "16 rows".
+std::string task_size(const Plan& plan);
 
 /// On a GPU a plan's order of the work is made in the context's stream: contexts of other streams must wait for that
 /// before they run it, and plan and graph must live until work that uses them is done.

@@ -118,7 +118,7 @@ Operand operand(ConstTensorView tensor) {
 Result result(TensorView tensor) { return {tensor.mutable_data(), tensor.dtype, tensor.ld}; }
 
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
-  WEFT_CHECK(plan.partition != nullptr || plan.edges_a_task > 0, invalid_argument,
+  WEFT_CHECK(plan.partition != nullptr || plan.edges_a_task > 0 || plan.rows_a_task > 0, invalid_argument,
              "plan is empty: make one with make_plan");
   WEFT_CHECK(plan.graph == graph, invalid_argument,
              "plan was made for another graph: make one for this graph with make_plan");

@@ -88,6 +88,10 @@ Policy parse_policy(std::string_view text) {
       policy.joined = parse_switch(key, value, "yes", "no");
     } else if (key == "vector") {
       policy.vector = parse_choice(key, value, {1, 2, 4}, "1, 2 or 4");
+    } else if (key == "lanes") {
+      policy.lanes = parse_choice(key, value, {1, 2, 4, 8, 16, 32}, "a power of two up to 32");
+    } else if (key == "loads") {
+      policy.loads = parse_choice(key, value, {2, 4, 8}, "2, 4 or 8");
     } else if (key == "waves") {
       policy.waves = parse_switch(key, value, "on", "off");
     } else if (key == "stage") {
@@ -97,7 +101,7 @@ Policy parse_policy(std::string_view text) {
     } else {
       fail(ErrorCode::invalid_argument,
            "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges, order, join, whole, "
-           "vector, waves, stage or flush",
+           "vector, lanes, loads, waves, stage or flush",
            key);
     }
   }
@@ -108,8 +112,9 @@ bool operator==(const Plan& a, const Plan& b) {
   const auto values = [](const Plan& p) {
     return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted,
                       p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges,
-                      p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.order, p.joined, p.whole_row,
-                      p.finish_pass, p.stage_edges, p.flush, p.vector, p.lanes, p.steps, p.loads, p.workspace_bytes);
+                      p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.rows_a_task, p.order, p.joined,
+                      p.whole_row, p.finish_pass, p.stage_edges, p.flush, p.vector, p.lanes, p.steps, p.loads, p.shaped,
+                      p.workspace_bytes);
   };
   return values(a) == values(b);
 }
@@ -118,13 +123,17 @@ std::string_view task_owner(const Plan& plan) {
   return plan.joined ? "block" : plan.stage_edges > 0 ? "warp" : "group";
 }
 
+std::string task_size(const Plan& plan) {
+  return plan.rows_a_task > 0 ? fmt::format("{} rows", plan.rows_a_task) : fmt::format("{} edges", plan.edges_a_task);
+}
+
 std::string to_string(const Plan& plan) {
   if (plan.device.kind == DeviceKind::cuda)
     return fmt::format(
-        "{} {} {}x{} {} on {}: {}, tasks: {} of {} edges a {}, order {}, {}, {} lanes x {} loads of {} elements a row, "
+        "{} {} {}x{} {} on {}: {}, tasks: {} of {} a {}, order {}, {}, {} lanes x {} loads of {} elements a row, "
         "rows in flight: {}{}, workspace {} bytes",
         name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
-        to_string(plan.device), name(plan.schedule), plan.tasks, plan.edges_a_task, task_owner(plan), name(plan.order),
+        to_string(plan.device), name(plan.schedule), plan.tasks, task_size(plan), task_owner(plan), name(plan.order),
         plan.finish_pass ? "two passes" : "one pass", plan.lanes, plan.steps, plan.vector, plan.loads,
         plan.stage_edges > 0 ? ", " + stage_text(plan) : "", plan.workspace_bytes);
   return fmt::format(

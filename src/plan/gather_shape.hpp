@@ -14,6 +14,8 @@ struct GatherShape {
   int lanes = 1;  // of a group
   int steps = 1;
   int loads = 8;
+
+  friend bool operator==(const GatherShape&, const GatherShape&) = default;
 };
 
 /// Packs a group covers at once, at most: a warp of lanes with four steps each.

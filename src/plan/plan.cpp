@@ -43,6 +43,11 @@ void check(const Policy& policy) {
   const int vector = policy.vector, stage = policy.stage_edges.value_or(0);
   WEFT_CHECK(vector == 0 || vector == 1 || vector == 2 || vector == 4, invalid_argument,
              "policy vector is {}: expected 0 (the planner's choice), 1, 2 or 4", vector);
+  const int lanes = policy.lanes, loads = policy.loads;
+  WEFT_CHECK(lanes >= 0 && lanes <= 32 && (lanes & (lanes - 1)) == 0, invalid_argument,
+             "policy lanes is {}: expected 0 (the planner's choice) or a power of two up to 32", lanes);
+  WEFT_CHECK(loads == 0 || loads == 2 || loads == 4 || loads == 8, invalid_argument,
+             "policy loads is {}: expected 0 (the planner's choice), 2, 4 or 8", loads);
   WEFT_CHECK(stage == 0 || stage == 32 || stage == 128, invalid_argument,
              "policy stage_edges is {}: expected 0 (registers), 32 or 128", stage);
   check_enum(policy.flush, Flush::atomic, "policy flush");

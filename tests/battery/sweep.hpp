@@ -61,7 +61,7 @@ inline std::vector<Way> ways_to_run(Device device = {}) {
   };
   if (device.kind == DeviceKind::cuda) {
     for (const char* policy : {"", "edges=8", "edges=32,join=no", "edges=64,order=columns", "edges=16,order=clusters",
-                               "edges=32,order=clusters+columns", "edges=512,order=none"})
+                               "edges=32,order=clusters+columns", "edges=512,order=none", "schedule=rows,edges=24"})
       add_gpu(policy);
     return ways;
   }
@@ -76,12 +76,15 @@ inline std::vector<Way> ways_to_run(Device device = {}) {
 /// The way a combination takes.
 inline Way& way_for(std::vector<Way>& ways, std::uint64_t seed) { return ways[(seed >> 32) % ways.size()]; }
 
-/// A plan by that way, its workspace reserved. What cannot be clustered keeps its order.
+/// A plan by that way, its workspace reserved. What cannot be clustered keeps its order, and so on.
 inline Plan planned(Way& way, const Graph& graph, const OpDesc& desc) {
   Policy policy = way.policy;
   const bool clusters =
       policy.order && (*policy.order == WorkOrder::clusters || *policy.order == WorkOrder::clusters_columns);
   if (clusters && (!graph.is_square() || graph.num_edges() == 0)) policy.order = WorkOrder::none;
+  // One group of threads takes whole rows, which must not be long, and reduces them.
+  const bool rows_refused = desc.kind == OpKind::sddmm || graph.view().longest_row > 4096;
+  if (graph.device().kind == DeviceKind::cuda && rows_refused) policy.schedule.reset();
   Plan plan = make_plan(way.context, graph, desc, policy);
   way.context.reserve(plan.workspace_bytes);
   return plan;

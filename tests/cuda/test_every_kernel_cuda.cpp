@@ -101,7 +101,8 @@ TEST_P(cuda_every_kernel, of_spmm_agrees_with_the_reference) {
   Context context = Context::cuda();
   const Graph given = small_graph();
   // The policy changes the tasks, not the kernel: each takes its turn.
-  constexpr const char* policies[] = {"edges=8", "edges=16,join=no", "edges=64,order=columns"};
+  constexpr const char* policies[] = {"edges=8", "edges=16,join=no", "edges=64,order=columns", "schedule=rows,edges=16",
+                                      "edges=24,order=clusters"};
   std::size_t turn = 0;
   // With ids and without: values in the order of the edges are read another way.
   for (const Graph& graph : {given, in_stored_order(given).graph}) {

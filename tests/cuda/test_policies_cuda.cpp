@@ -3,6 +3,7 @@
 #include "battery/sweep.hpp"
 #include "cuda/gpu.hpp"
 #include "support/errors.hpp"
+#include "weft/generate.hpp"
 
 namespace weft::test {
 namespace {
@@ -93,6 +94,49 @@ TEST_F(cuda_policies, usual_kernels_obey_vector_and_waves) {
       }
     }
   }
+}
+
+TEST_F(cuda_policies, weighted_sums_of_every_other_shape_agree_with_the_reference) {
+  Context context = Context::cuda();
+  for (const Graph& graph : {battery::power_law_graph(), generate(StarSpec{5000})}) {
+    for (const std::int64_t width : {8, 12, 16, 32, 64, 100, 128}) {
+      const Tensor x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 71);
+      const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 72);
+      const SpmmExpected expected = expected_spmm(graph, x, edge, SpmmOptions{});
+      const OnGpu there(context, graph, x, edge);
+      const int half = there.plan("").lanes / 2;
+      for (const std::string& policy :
+           {fmt::format("lanes={}", half), fmt::format("lanes={},join=no", half), std::string("loads=2,edges=16"),
+            std::string("loads=4"), std::string("loads=4,order=columns")}) {
+        const Plan plan = there.plan(policy);
+        EXPECT_TRUE(plan.shaped) << policy;
+        expect_within_bound(there.run(plan), expected, fmt::format("width {} {}", width, policy));
+      }
+    }
+  }
+}
+
+TEST_F(cuda_policies, whole_rows_are_a_groups_where_they_are_asked_for_and_weighed_where_they_are_alike) {
+  Context context = Context::cuda();
+  for (const BatteryGraph& battery : battery_graphs()) {
+    if (battery.graph.degree_stats().max > 4096) continue;
+    for (const std::int64_t width : policy_widths) {
+      const Tensor x = random_tensor(Shape(battery.graph.num_cols(), width), Dtype::f32, 81);
+      const Tensor edge = random_tensor(Shape(battery.graph.num_edges()), Dtype::f32, 82);
+      const SpmmExpected expected = expected_spmm(battery.graph, x, edge, SpmmOptions{});
+      const OnGpu there(context, battery.graph, x, edge);
+      for (const char* policy : {"schedule=rows", "schedule=rows,edges=8", "schedule=rows,edges=100"}) {
+        const Plan plan = there.plan(policy);
+        EXPECT_EQ(plan.schedule, ScheduleKind::rows);
+        EXPECT_EQ(plan.staged_rows, 0);
+        expect_within_bound(there.run(plan), expected, fmt::format("{} width {} {}", battery.name, width, policy));
+      }
+    }
+  }
+  const Graph alike = generate(MoleculesSpec{20'000}).to(gpu);
+  const PlanReport report = explain_plan(context, alike, {OpKind::spmm, Dtype::f32, 1, 64});
+  EXPECT_TRUE(std::any_of(report.candidates.begin(), report.candidates.end(),
+                          [](const PlanCandidate& c) { return c.plan.schedule == ScheduleKind::rows; }));
 }
 
 TEST_F(cuda_policies, sddmm_obeys_vector) {

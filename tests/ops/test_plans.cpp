@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <numeric>
 
-#include "plan/cuda/stage_choice.hpp"
 #include "plan/partition.hpp"
 #include "support/errors.hpp"
 #include "support/graphs.hpp"
@@ -188,67 +186,11 @@ TEST(plan, refuses_policies_outside_their_range) {
   refused([](Policy& p) { p.assignment = Assignment::consecutive; }, "assignment");
   refused([](Policy& p) { p.vector = 3; }, "vector");
   refused([](Policy& p) { p.vector = -1; }, "vector");
+  refused([](Policy& p) { p.lanes = 12; }, "lanes");
+  refused([](Policy& p) { p.lanes = -1; }, "lanes");
+  refused([](Policy& p) { p.loads = 3; }, "loads");
   refused([](Policy& p) { p.stage_edges = 64; }, "stage|stage_edges");
   refused([](Policy& p) { p.flush = static_cast<Flush>(9); }, "flush");
-}
-
-/// What a GPU's plan takes from a policy for the usual call, with a change to it.
-Plan staged(
-    std::string_view policy, const std::function<void(OpDesc&)>& change = [](OpDesc&) {}) {
-  Plan plan;
-  plan.device = {DeviceKind::cuda, 0};
-  plan.desc = usual;
-  change(plan.desc);
-  choose_stage(plan, parse_policy(policy));
-  return plan;
-}
-
-TEST(stage_choice, keeps_edges_in_registers_unless_the_policy_needs_tiles) {
-  for (const char* policy : {"", "stage=registers", "flush=ordered", "assignment=dynamic", "vector=1,waves=off",
-                             "stage=registers,assignment=consecutive,flush=ordered"}) {
-    const Plan plan = staged(policy);
-    EXPECT_EQ(plan.stage_edges, 0) << policy;
-    EXPECT_EQ(plan.flush, Flush::ordered) << policy;
-    EXPECT_EQ(to_string(plan).find("stage="), std::string::npos) << to_string(plan);
-  }
-}
-
-TEST(stage_choice, takes_what_is_asked_for_and_shows_it) {
-  const Plan plain = staged("stage=32");
-  EXPECT_EQ(plain.stage_edges, 32);
-  EXPECT_EQ(plain.assignment, Assignment::consecutive);
-  EXPECT_EQ(plain.flush, Flush::ordered);
-  const Plan both = staged("stage=32,assignment=round_robin,flush=atomic");
-  EXPECT_EQ(both.assignment, Assignment::round_robin);
-  EXPECT_EQ(both.flush, Flush::atomic);
-  EXPECT_FALSE(plain == both);
-  EXPECT_NE(to_string(both).find("stage=32,assignment=round_robin,flush=atomic"), std::string::npos) << to_string(both);
-  EXPECT_FALSE(staged("stage=128") == plain);
-  EXPECT_FALSE(staged("stage=32,flush=atomic") == plain);
-  EXPECT_FALSE(staged("") == plain);
-  // What implies tiles takes those of 128 edges.
-  EXPECT_EQ(staged("flush=atomic"), staged("stage=128,assignment=consecutive,flush=atomic"));
-  EXPECT_EQ(staged("assignment=round_robin"), staged("stage=128,assignment=round_robin"));
-}
-
-TEST(stage_choice, refuses_what_has_no_kernel_and_names_the_key) {
-  const auto half = [](OpDesc& d) { d.dtype = Dtype::f16; };
-  const auto doubled = [](OpDesc& d) { d.dtype = Dtype::f64; };
-  const auto largest = [](OpDesc& d) { d.reduce = Reduce::max; };
-  const auto mean = [](OpDesc& d) { d.reduce = Reduce::mean; };
-  const auto unweighted = [](OpDesc& d) { d.weighted = false; };
-  const auto sddmm = [](OpDesc& d) { d.kind = OpKind::sddmm; };
-  for (const std::function<void(OpDesc&)>& change :
-       {std::function<void(OpDesc&)>(half), {doubled}, {largest}, {mean}, {unweighted}, {sddmm}}) {
-    expect_refused([&] { staged("stage=32", change); }, "stage", ErrorCode::unsupported);
-    expect_refused([&] { staged("flush=atomic", change); }, "flush", ErrorCode::unsupported);
-    expect_refused([&] { staged("assignment=round_robin", change); }, "assignment", ErrorCode::unsupported);
-    EXPECT_EQ(staged("vector=1", change).stage_edges, 0);
-  }
-  EXPECT_EQ(staged("stage=32", [](OpDesc& d) { d.kind = OpKind::spmv; }).stage_edges, 32);
-  expect_refused([] { staged("stage=registers,flush=atomic"); }, "flush");
-  expect_refused([] { staged("stage=registers,assignment=round_robin"); }, "assignment");
-  expect_refused([] { staged("stage=32,join=yes"); }, "join");
 }
 
 TEST(parse_policy, reads_every_key_and_nothing_at_all) {
@@ -264,6 +206,9 @@ TEST(parse_policy, reads_every_key_and_nothing_at_all) {
   EXPECT_EQ(other.flush, Flush::atomic);
   EXPECT_EQ(other.vector, 2);
   EXPECT_FALSE(other.waves);
+  const Policy shape = parse_policy("lanes=8,loads=4");
+  EXPECT_EQ(shape.lanes, 8);
+  EXPECT_EQ(shape.loads, 4);
   EXPECT_EQ(parse_policy("stage=32").stage_edges, 32);
   EXPECT_EQ(parse_policy("stage=registers").stage_edges, 0);
   EXPECT_EQ(parse_policy("flush=ordered").flush, Flush::ordered);
@@ -277,9 +222,28 @@ TEST(parse_policy, reads_every_key_and_nothing_at_all) {
 }
 
 TEST(parse_policy, refuses_what_it_does_not_know_and_lists_what_it_does) {
-  for (const char* text : {"colour=red", "tasks", "=", "tasks=", "tasks=x", "tasks=-3", "tasks=1.5", "tasks=7 ",
-                           "prefetch=99999999999999999999", "tasks=99999999999999", "stage=64", "stage=", "stage=0",
-                           "vector=0", "vector=3", "vector=x", "waves=no", "waves=2", "join=on"})
+  for (const char* text : {"colour=red",
+                           "tasks",
+                           "=",
+                           "tasks=",
+                           "tasks=x",
+                           "tasks=-3",
+                           "tasks=1.5",
+                           "tasks=7 ",
+                           "prefetch=99999999999999999999",
+                           "tasks=99999999999999",
+                           "stage=64",
+                           "stage=",
+                           "stage=0",
+                           "vector=0",
+                           "vector=3",
+                           "vector=x",
+                           "lanes=3",
+                           "lanes=64",
+                           "loads=16",
+                           "waves=no",
+                           "waves=2",
+                           "join=on"})
     expect_refused([&] { parse_policy(text); }, "policy");
   expect_refused([] { parse_policy("colour=red"); }, "schedule");
   expect_refused([] { parse_policy("schedule=columns"); }, "edge_split");
@@ -287,7 +251,8 @@ TEST(parse_policy, refuses_what_it_does_not_know_and_lists_what_it_does) {
   expect_refused([] { parse_policy("assignment=random"); }, "consecutive");
   expect_refused([] { parse_policy("stage=64"); }, "stage");
   expect_refused([] { parse_policy("flush=never"); }, "atomic");
-  for (const char* key : {"vector", "waves", "stage", "flush"}) expect_refused([] { parse_policy("colour=red"); }, key);
+  for (const char* key : {"vector", "lanes", "loads", "waves", "stage", "flush"})
+    expect_refused([] { parse_policy("colour=red"); }, key);
 }
 
 TEST(parse_policy, names_of_kinds_and_schedules_are_read_back) {

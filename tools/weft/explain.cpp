@@ -28,6 +28,7 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
           {"pieces", plan.pieces},
           {"prefetch_edges", plan.prefetch_edges},
           {"edges_a_task", plan.edges_a_task},
+          {"rows_a_task", plan.rows_a_task},
           {"order", name(plan.order)},
           {"joined", plan.joined},
           {"whole_row", plan.whole_row},
@@ -51,15 +52,19 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
 std::vector<Column> choices_header(bool host) {
   if (host) return {{"assignment", 11, Align::left}, {"prefetch", 8}, {"long rows", 9}, {"pieces", 7}};
   return {
-      {"edges", 6}, {"order", 16, Align::left}, {"of a", 5, Align::left}, {"passes", 6}, {"lanes", 5}, {"vector", 6},
+      {"task", 12}, {"order", 16, Align::left}, {"of a", 5, Align::left}, {"passes", 6}, {"lanes", 5}, {"vector", 6},
       {"loads", 5}};
 }
 std::vector<std::string> choices(const Plan& plan, bool host) {
   if (host)
     return {std::string(name(plan.assignment)), fmt::format("{}", plan.prefetch_edges), grouped(plan.long_rows),
             grouped(plan.pieces)};
-  return {grouped(plan.edges_a_task),   std::string(name(plan.order)), std::string(task_owner(plan)),
-          plan.finish_pass ? "2" : "1", fmt::format("{}", plan.lanes), fmt::format("{}", plan.vector),
+  return {task_size(plan),
+          std::string(name(plan.order)),
+          std::string(task_owner(plan)),
+          plan.finish_pass ? "2" : "1",
+          fmt::format("{}", plan.lanes),
+          fmt::format("{}", plan.vector),
           fmt::format("{}", plan.loads)};
 }
 

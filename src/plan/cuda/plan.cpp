@@ -7,6 +7,7 @@
 
 #include "core/check.hpp"
 #include "plan/cuda/scratch.hpp"
+#include "plan/cuda/shape_choice.hpp"
 #include "plan/cuda/stage_choice.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "plan/gather_shape.hpp"
@@ -127,6 +128,20 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   return plan;
 }
 
+/// Tasks of whole rows, about `share` edges each: where no row is much longer than the others that is all they cost.
+Plan row_candidate(const Call& call, const Plan& base, std::int64_t share) {
+  const GraphView& g = call.graph;
+  Plan plan = base;
+  plan.schedule = ScheduleKind::rows;
+  plan.rows_a_task =
+      std::max<std::int64_t>(1, std::llround(static_cast<double>(share) / std::max(call.mean_degree(), 1e-9)));
+  plan.tasks = g.num_edges > 0 ? (g.num_rows + plan.rows_a_task - 1) / plan.rows_a_task : 0;
+  plan.whole_row = g.num_edges;
+  plan.finish_pass = g.empty_rows != 0 || g.num_edges == 0;
+  plan.workspace_bytes = staged_bytes(plan);
+  return plan;
+}
+
 PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   const tuning::CudaRates& r = call.rates;
   PlanCandidate c;
@@ -142,6 +157,8 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   c.imbalance = std::ceil(filled) / filled;
   // With many waves the last one is a small part, and blocks of different length fill its gaps.
   if (filled > 4) c.imbalance = 1 + (c.imbalance - 1) / 2;
+  // The groups of a warp go on until the longest share of whole rows is done, in whole batches.
+  if (plan.schedule == ScheduleKind::rows) c.imbalance *= 1 + 0.5 * plan.loads / static_cast<double>(share);
   // Loose tasks write a slot each and read it again; joined ones only what rows longer than a task leave.
   const double slots = !call.reduces() || plan.staged_rows == 0 ? 0
                        : plan.joined                            ? static_cast<double>(plan.tasks) * 0.1
@@ -160,8 +177,29 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   return c;
 }
 
+/// Whether tasks of whole rows are worth weighing, or asked for.
+bool by_rows(const Call& call, const Policy& policy) {
+  const bool can = call.reduces() && call.stage_edges == 0;
+  const EdgeId longest = call.graph.longest_row;
+  if (policy.schedule == ScheduleKind::rows) {
+    WEFT_CHECK(
+        can && !policy.order && !policy.joined, invalid_argument,
+        "policy schedule=rows for {} on CUDA: expected an operator that reduces rows, and neither order, join nor "
+        "stage beside it",
+        name(call.desc.kind));
+    WEFT_CHECK(longest >= 0 && longest <= tuning::most_edges_a_row, unsupported,
+               "policy schedule=rows: the longest row has {} edges, and one group of threads would take it all; "
+               "expected at most {}: leave the policy out",
+               longest >= 0 ? fmt::format("{}", longest) : "an unknown number of", tuning::most_edges_a_row);
+    return true;
+  }
+  return can && !policy.schedule && !policy.order && !policy.joined && policy.whole_row < 0 && policy.waves &&
+         !call.narrow && tuning::rows_alike(call.mean_degree(), longest);
+}
+
 /// The orders worth weighing: those the policy names, or that can pay.
 std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Graph* owner) {
+  if (policy.schedule == ScheduleKind::rows) return {};
   if (policy.order) return {*policy.order};
   std::vector<WorkOrder> result = {WorkOrder::none};
   // Only tasks inside one row are reordered: rows must be long for that to be most of them.
@@ -192,8 +230,9 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   const bool narrow =
       base.stage_edges == 0 && is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
                                                        (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean));
-  const Call call{graph, desc,
-                  (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most), narrow,
+  const GatherShape usual =
+      (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most);
+  const Call call{graph, desc, choose_shape(usual, desc, policy, base.stage_edges > 0, narrow), narrow,
                   base.stage_edges};
   base.device = context.device();
   base.threads = context.threads();
@@ -203,10 +242,14 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   base.lanes = call.shape.lanes;
   base.steps = call.shape.steps;
   base.loads = call.shape.loads;
+  base.shaped = call.shape != usual;
   if (base.stage_edges > 0) base.loads = std::min(base.loads, base.stage_edges * base.lanes / 32);  // a group's part
 
   PlanReport report;
   double unordered_us = 0;  // the best without an order: what planning one may cost
+  if (by_rows(call, policy))
+    for (const std::int64_t share : share_sizes(call, policy, WorkOrder::none))
+      report.candidates.push_back(evaluate(call, row_candidate(call, base, share), share));
   for (const WorkOrder order : orders(call, policy, owner)) {
     double best_us = 0;
     for (const std::int64_t share : share_sizes(call, policy, order)) {
@@ -230,10 +273,9 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   Plan& plan = best->plan;
   if (plan.order != WorkOrder::none)
     plan.device_tasks = std::make_shared<DeviceTasks>(context, graph, plan.edges_a_task, plan.order, owner);
-  report.reason = fmt::format(
-      "order {}, tasks of {} edges a {}: lowest modelled time of those whose order costs no more "
-      "than a run",
-      name(plan.order), plan.edges_a_task, task_owner(plan));
+  report.reason =
+      fmt::format("order {}, tasks of {} a {}: lowest modelled time of those whose order costs no more than a run",
+                  name(plan.order), task_size(plan), task_owner(plan));
   return report;
 }
 

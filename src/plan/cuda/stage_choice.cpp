@@ -25,8 +25,9 @@ bool has_kernel(const OpDesc& d) {
 /// The planner's own choice.
 bool pays(const OpDesc& d, const Policy& policy, const GraphView& graph) {
   const std::int64_t features = d.heads * d.width;
-  return has_kernel(d) && !policy.stage_edges && !policy.joined && policy.edges_a_group == 0 && policy.vector == 0 &&
-         policy.waves && policy.assignment == Assignment::dynamic && !is_narrow(features, true) &&
+  return has_kernel(d) && !policy.stage_edges && !policy.joined && policy.edges_a_group == 0 && !policy.schedule &&
+         policy.vector == 0 && policy.lanes == 0 && policy.loads == 0 && policy.waves &&
+         policy.assignment == Assignment::dynamic && !is_narrow(features, true) &&
          tuning::stages_edges(static_cast<double>(features) * static_cast<double>(size_of(d.dtype)), mean_degree(graph),
                               graph.num_edges);
 }

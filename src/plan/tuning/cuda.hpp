@@ -59,6 +59,14 @@ constexpr std::int64_t most_edges_a_group(double mean_degree, double row_bytes) 
   return row_bytes < 1024 ? 40 : 32;
 }
 
+/// Whether rows are short and so much alike that whole ones make tasks of much the same length.
+constexpr bool rows_alike(double mean_degree, std::int64_t longest_row) {
+  return mean_degree < 16 && longest_row >= 0 && static_cast<double>(longest_row) <= 4 * mean_degree + 8;
+}
+
+/// Longer ones are never one group's: their sums would be off by more than the logarithm of their length.
+inline constexpr std::int64_t most_edges_a_row = 4096;
+
 /// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
 /// so they must not be much longer than rows are.
 constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree) {
@@ -66,6 +74,12 @@ constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree) {
   while (edges > 32 && static_cast<double>(edges) * row_bytes > 32768) edges /= 2;
   while (edges > 64 && static_cast<double>(edges) > 2 * mean_degree) edges /= 2;
   return edges;
+}
+
+/// Whether tasks over two rows have a place among the columns: where they are most, and those over more are few.
+constexpr bool orders_over_two_rows(std::int64_t edges_a_task, double mean_degree) {
+  const auto edges = static_cast<double>(edges_a_task);
+  return 2 * edges >= mean_degree && edges <= mean_degree;
 }
 
 /// Whether edges come through shared memory, a warp's tile at a time: where few threads cover a row the index would

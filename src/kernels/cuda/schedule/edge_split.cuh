@@ -9,6 +9,7 @@ namespace weft::cuda {
 
 struct EdgeShare {
   std::int64_t task = 0;
+  EdgeId nominal = 0;  // where the task would begin if no border stepped back
   EdgeId begin = 0;
   int length = 0;        // 0: this group has none
   int most = 0;          // the length of the longest share in the block: every group makes as many steps
@@ -51,19 +52,34 @@ struct EdgeShare {
     share.task = blockIdx.x * std::int64_t{Groups} + group;
     if (share.task >= split.tasks) return share;
     if (split.order != nullptr) share.task = __ldg(split.order + share.task);
-    share.begin = share.task * split.size;
+    share.begin = share.nominal = share.task * split.size;
     const EdgeId left = split.graph.num_edges - share.begin;
     share.length = left < split.size ? static_cast<int>(left) : share.most;
     return share;
   }
 
+  /// A task of whole rows: nothing to know of others. Groups of a warp make as many steps as the longest share takes.
+  template <int Groups>
+  static __device__ __forceinline__ EdgeShare rows(const EdgeSplit& split, int group) {
+    EdgeShare share;
+    share.task = blockIdx.x * std::int64_t{Groups} + group;
+    const std::int64_t first = min(share.task * split.whole_rows, std::int64_t{split.graph.num_rows});
+    const std::int64_t past = min(first + split.whole_rows, std::int64_t{split.graph.num_rows});
+    share.begin = share.nominal = __ldg(split.graph.offsets + first);
+    share.length = static_cast<int>(__ldg(split.graph.offsets + past) - share.begin);
+    share.most = (__reduce_max_sync(~0u, static_cast<unsigned>(share.length)) + 7) / 8 * 8;
+    return share;
+  }
+
   template <int Groups>
   static __device__ __forceinline__ EdgeShare of(const EdgeSplit& split, int group) {
+    if (split.whole_rows > 0) return rows<Groups>(split, group);
     EdgeShare share;
     const EdgeId edges = split.graph.num_edges;
     const NodeId* rows = split.graph.rows;
     if (split.joined) {
       share.task = blockIdx.x;
+      share.nominal = share.task * split.size;
       const NodeId first_row = Border::row_of(split, share.task), past_row = Border::row_of(split, share.task + 1);
       const Border first_border = Border::of(split, share.task, first_row);
       const Border past_border = Border::of(split, share.task + 1, past_row);

@@ -5,6 +5,7 @@
 // results in staging slots, 2t for the row that began before task t and 2t + 1 for the one that runs on past it.
 // Joined tasks belong to a block, whose groups share the edges and unite cut rows in shared memory. Their borders step
 // back to the start of the row they fall into, unless that row is longer than `whole_row`: only such rows are staged.
+// Tasks of whole rows (row groups) are loose ones that cut nothing, for graphs whose rows are short and alike.
 // Either way a second kernel, where it is needed, unites what is staged in the order of the tasks: no atomics, and the
 // same bits every time.
 #pragma once
@@ -19,7 +20,8 @@ struct EdgeSplit {
   GraphView graph;                    // rows and cols in the order of the work; offsets as stored
   const EdgeId* starts = nullptr;     // [rows] where a row's edges begin in that order
   const std::int32_t* ids = nullptr;  // [edges] their edge ids, where the order is the plan's own; else the graph's
-  std::int64_t size = 0;              // edges a task
+  std::int64_t size = 0;              // edges a task; 0: tasks are whole rows
+  std::int64_t whole_rows = 0;        // a task's then
   std::int64_t tasks = 0;             // ceil(edges / size)
   bool joined = false;
   bool cuts = true;                     // false: no row is cut by tasks
@@ -30,6 +32,11 @@ struct EdgeSplit {
   std::int64_t blocks(int groups) const { return joined ? tasks : (tasks + groups - 1) / groups; }
 
 #ifdef __CUDACC__
+  /// The task that edge k would be in if no border stepped back. (Divisions of 64 bits take some hundred instructions.)
+  __device__ __forceinline__ std::int64_t task_of(EdgeId k) const {
+    if (graph.num_edges >> 32 != 0) return k / size;
+    return static_cast<std::uint32_t>(k) / static_cast<std::uint32_t>(size);
+  }
   __device__ __forceinline__ EdgeId id_of(EdgeId k) const {
     if (ids != nullptr) return __ldg(ids + k);
     return graph.edge_ids != nullptr ? __ldg(graph.edge_ids + k) : k;

@@ -22,7 +22,12 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
   constexpr int flight = Kind == Reduction::winner ? 4 : 8;
   // The row's first task staged it as the one that runs on, the others as the one that began before.
   const std::int64_t base = (2 * left.first + 1) * args.staging.pitch + feature;
-  const auto slot = [&](int part) { return base + (part == 0 ? 0 : (2 * part - 1) * args.staging.pitch); };
+  const auto pitch = static_cast<std::uint32_t>(args.staging.pitch);  // fewer than 2^22 features
+  const auto slot = [&](auto* array, int part) {
+    const auto* const from = array + base;
+    const auto steps = part == 0 ? 0u : 2 * static_cast<std::uint32_t>(part) - 1;
+    return row_at(from, steps, pitch * static_cast<std::uint32_t>(sizeof(*from)));
+  };
   Acc far[Count] = {};
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
@@ -38,9 +43,9 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
     for (int u = 0; u < flight; ++u) {
       p[u] = Part::all(Kind == Reduction::sum ? Acc(0) : -Acc(INFINITY));
       if (u >= here) continue;
-      p[u] = Part::load_written(args.staging.values + slot(part + u));
+      p[u] = Part::load_written(slot(args.staging.values, part + u));
       if constexpr (Kind == Reduction::winner)
-        places[u] = Pack<std::int32_t, Count>::load_written(args.staging.places + slot(part + u));
+        places[u] = Pack<std::int32_t, Count>::load_written(slot(args.staging.places, part + u));
     }
     if constexpr (Kind == Reduction::sum) {
 #pragma unroll
@@ -120,7 +125,11 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
             return place[j] != no_edge || left.parts == 0 ? place[j] : __ldg(split.starts + left.row);
           });
       }
-      write_finished<Count>(args.finish, left.row, args.finish.mean ? degree_of(left.row) : 1, feature, value);
+      if (args.finish.as_it_is) {
+        write_plain<Count>(args.finish, left.row, feature, value);
+      } else {
+        write_finished<Count>(args.finish, left.row, args.finish.mean ? degree_of(left.row) : 1, feature, value);
+      }
     }
   }
 }

@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
             shift = threadIdx.x % 32 / S::lanes * S::lanes;
   const EdgeShare share = EdgeShare::of<S::groups>(split, group);
-  const Lane<Storage, S, Sent, Kind> here{args, share.task * split.size,
+  const Lane<Storage, S, Sent, Kind> here{args, share.nominal,
                                           static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
   // Where the last whole batch begins, at most. A group without edges has nothing to lose: it always has a whole one.
   const int whole_until = share.length > 0 ? share.length - loads : INT_MAX;

@@ -84,6 +84,17 @@ bool over_tiles(const SpmmArgs& args, const SpmmKernelArgs<float>& kernel, const
   return can;
 }
 
+/// Whether the kernels of the policy's own shapes can do it; if not, the usual shape takes the plan's tasks.
+bool other_shape(const Plan& plan, Message message, const GatherShape& usual) {
+  return plan.shaped && message == Message::weighted && usual.vector == 4 &&
+         plan.lanes * plan.steps == usual.lanes * usual.steps;
+}
+void launch_shaped(const SpmmKernelArgs<float>& kernel, const Plan& plan, const GatherShape& usual,
+                   CUstream_st* stream) {
+  if (kernel.split.tasks > 0) launch_other_shape(kernel, {usual.vector, plan.lanes, plan.steps, plan.loads}, stream);
+  if (plan.finish_pass) launch_finish<float, Reduction::sum>(kernel, usual, stream);
+}
+
 void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<float>& kernel, const Plan& plan,
                        const GatherShape& shape, CUstream_st* stream) {
   const bool round_robin = plan.assignment == Assignment::round_robin, atomic = plan.flush == Flush::atomic;
@@ -135,6 +146,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.finish.bias = static_cast<const Acc*>(args.bias.data);
   kernel.finish.arg_u = args.arg_u;
   kernel.finish.arg_e = args.arg_e;
+  kernel.finish.as_it_is = kernel.finish.plain();
   const Message message = message_of(args, kernel);
   // Packs do not reach across heads, and every array they move must allow them.
   std::int64_t most = std::min(aligned_elements(kernel.finish.out, args.out.row_stride), plan.vector);
@@ -148,8 +160,10 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   const std::int64_t unit = message == Message::edgewise ? args.width : features;
   while (unit % most != 0) most /= 2;
   const GatherShape shape = gather_shape(features, sizeof(Storage), static_cast<int>(most));
-  if constexpr (std::is_same_v<Storage, float>)
+  if constexpr (std::is_same_v<Storage, float>) {
     if (over_tiles(args, kernel, plan)) return launch_over_tiles(args, kernel, plan, shape, stream);
+    if (other_shape(plan, message, shape)) return launch_shaped(kernel, plan, shape, stream);
+  }
   launch(kernel, message, largest, plan.finish_pass, shape, stream);
 }
 

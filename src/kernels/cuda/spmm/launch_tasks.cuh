@@ -11,15 +11,19 @@ namespace weft::cuda {
 template <class Storage, Message Sent>
 inline constexpr int rows_in_flight = sizeof(Storage) > 4 || Sent == Message::edgewise ? 4 : 8;
 
+template <class Storage, Message Sent, Reduction Kind, class S>
+void launch_shape(const SpmmKernelArgs<Storage>& args, CUstream_st* stream) {
+  const EdgeSplit& split = args.split;
+  const dim3 grid(static_cast<unsigned>(split.blocks(S::groups)),
+                  static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
+  reduce_edges<Storage, S, Sent, Kind><<<grid, block_threads, 0, stream>>>(args);
+  check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
+}
+
 template <class Storage, Message Sent, Reduction Kind>
 void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
   with_shape<16 / sizeof(Storage), (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
-    using S = Shape<vector, lanes, steps, rows_in_flight<Storage, Sent> / steps>;
-    const EdgeSplit& split = args.split;
-    const dim3 grid(static_cast<unsigned>(split.blocks(S::groups)),
-                    static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
-    reduce_edges<Storage, S, Sent, Kind><<<grid, block_threads, 0, stream>>>(args);
-    check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
+    launch_shape<Storage, Sent, Kind, Shape<vector, lanes, steps, rows_in_flight<Storage, Sent> / steps>>(args, stream);
   });
 }
 

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
   const EdgeSplit& split = args.split;
   const int warp = threadIdx.x / narrow_lanes, lane = threadIdx.x % narrow_lanes;
   const EdgeShare share = EdgeShare::of<warps>(split, warp);
-  const Row here{args, share.task * split.size, 0};
+  const Row here{args, share.nominal, 0};
   const Cut cut{here, heads, warp, lane};
   const EdgeValue<Storage, Sent, Reduction::sum> value_of{args};
 

@@ -259,8 +259,7 @@ __global__ void __launch_bounds__(block_threads, S::steps > 2 ? 2 : 3)
   const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / S::lanes, lane = threadIdx.x % S::lanes;
   const EdgeShare share = EdgeShare::of<S::warps>(split, warp);
   if (share.length == 0) return;  // the whole warp
-  const typename Group::Lane here{args, share.task * split.size,
-                                  static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
+  const typename Group::Lane here{args, share.nominal, static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
   Group work(here, share, atomic, group);
 
   const bool in_order = split.ids == nullptr && split.graph.edge_ids == nullptr && args.edge_pitch == 1;

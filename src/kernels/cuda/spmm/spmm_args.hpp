@@ -32,6 +32,8 @@ struct RowFinish {
   NodeId* arg_u = nullptr;  // [rows, features]
   EdgeId* arg_e = nullptr;
 
+  bool as_it_is = false;  // what plain() says, for kernels
+
   bool plain() const { return !mean && !relu && row_scale == nullptr && bias == nullptr; }
 };
 

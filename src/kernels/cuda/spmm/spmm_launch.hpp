@@ -11,6 +11,9 @@ namespace weft::cuda {
 template <class Storage, Message Sent, Reduction Kind>
 void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);
 
+/// The weighted sum with `shape` as a policy asks for it: half the usual lanes, or fewer rows in flight.
+void launch_other_shape(const SpmmKernelArgs<float>& args, const GatherShape& shape, CUstream_st* stream);
+
 /// The same for sums of rows of few features (see is_narrow): `vector` elements a load is what alignment allows.
 template <class Storage, Message Sent>
 void launch_narrow(const SpmmKernelArgs<Storage>& args, int vector, CUstream_st* stream);
