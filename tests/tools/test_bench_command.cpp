@@ -52,6 +52,8 @@ TEST(bench_command, spmm_gives_a_record_for_every_width_and_type) {
 TEST(bench_command, every_operator_and_variant_is_verified) {
   const std::vector<std::vector<std::string>> cases{
       {"spmm", "--width", "7", "--unweighted"},
+      {"spmm", "--width", "5", "--edge-vectors", "--op", "u_add_e"},
+      {"spmm", "--width", "3", "--heads", "2", "--edge-vectors", "--reduce", "max"},
       {"spmm", "--width", "7", "--reduce", "mean"},
       {"spmm", "--width", "7", "--reduce", "max"},
       {"spmm", "--width", "7", "--op", "copy_e"},

@@ -26,7 +26,7 @@ struct Options {
                          subgraphs = "0", seed = "1";
   std::vector<std::string> sources, policies;
   std::string json, report;
-  bool unweighted = false, peers = false;
+  bool unweighted = false, edge_vectors = false, peers = false;
 };
 
 /// The options as values; whatever is wrong with them is said before any graph is opened.
@@ -58,11 +58,14 @@ void read_variant(const Options& options, Setup& setup) {
       throw UsageError(
           fmt::format("--unweighted leaves {} without edge values: drop one of the two", name(setup.spmm_op)));
     setup.desc.weighted = uses_edge(setup.spmm_op);
+    setup.edge_vectors = options.edge_vectors;
   } else {
     if (options.unweighted && kind != OpKind::spmv)
       throw UsageError(fmt::format("--unweighted: {} has no edge weights to leave out", name(kind)));
     setup.desc.weighted = !options.unweighted;
   }
+  if (options.edge_vectors && (kind != OpKind::spmm || !uses_edge(setup.spmm_op)))
+    throw UsageError("--edge-vectors: only spmm with an --op that reads edges has edge features");
   setup.desc.reduce = as_usage("--reduce", [&] { return parse_reduce(options.reduce); });
   if (setup.desc.reduce != Reduce::sum && kind != OpKind::spmm && kind != OpKind::segment)
     throw UsageError(fmt::format("--reduce is '{}': only spmm and segment have reducers", options.reduce));
@@ -257,6 +260,7 @@ std::string command_text(const Options& options) {
   add("--reduce", options.reduce, "sum");
   add("--op", options.variant, "");
   if (options.unweighted) text += " --unweighted";
+  if (options.edge_vectors) text += " --edge-vectors";
   add("--device", options.device, "");
   add("--threads", options.threads, "0");
   if (options.peers) text += " --peers";
@@ -284,6 +288,7 @@ Command add_bench(CLI::App& root) {
                   "spmm: copy_u, copy_e, u_add_e, u_sub_e, u_mul_e (default), u_div_e; sddmm: dot (default), add, sub, "
                   "mul, div, copy_lhs, copy_rhs; attention: gat (default), gatv2, dot");
   app->add_flag("--unweighted", options->unweighted, "Without edge values");
+  app->add_flag("--edge-vectors", options->edge_vectors, "spmm: edges with a value for every feature");
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
   app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
   app->add_flag("--peers", options->peers, "Also time the other libraries this build knows, in turns with weft");

@@ -62,10 +62,8 @@ class SpmmWorkload final : public Workload {
     FloorJob job;
     job.graph = graph_.view();
     const auto row_bytes = features_an_edge() * static_cast<std::int64_t>(size_of(setup_.desc.dtype));
-    if (x_)
-      job.gathered.push_back({x_.data(), row_bytes});
-    else
-      job.streamed.push_back({edge_.data(), edge_.bytes()});
+    if (x_) job.gathered.push_back({x_.data(), row_bytes});
+    if (!x_ || setup_.edge_vectors) job.streamed.push_back({edge_.data(), edge_.bytes()});
     job.written_bytes = out_.bytes();
     return job;
   }
@@ -73,7 +71,7 @@ class SpmmWorkload final : public Workload {
   std::optional<PeerProblem> for_peers() const override {
     const OpDesc& d = setup_.desc;
     const bool product = setup_.spmm_op == SpmmOp::u_mul_e || setup_.spmm_op == SpmmOp::copy_u;
-    if (!product || d.reduce != Reduce::sum || (edge_ && d.heads > 1)) return std::nullopt;
+    if (!product || d.reduce != Reduce::sum || (edge_ && d.heads > 1) || setup_.edge_vectors) return std::nullopt;
     PeerProblem problem;
     problem.kind = is_spmv() ? OpKind::spmv : OpKind::spmm;
     problem.dtype = d.dtype;
@@ -92,11 +90,12 @@ class SpmmWorkload final : public Workload {
     if (is_spmv()) return Shape(rows);
     return d.heads > 1 ? Shape(rows, d.heads, d.width) : Shape(rows, d.width);
   }
-  // One value an edge and head; where the edge is all there is, a whole vector.
+  // One value an edge and head; where vectors are asked for or the edge is all there is, one a feature.
   Shape edge_shape() const {
     const OpDesc& d = setup_.desc;
     const std::int64_t edges = graph_.num_edges();
-    if (setup_.spmm_op == SpmmOp::copy_e) return d.heads > 1 ? Shape(edges, d.heads, d.width) : Shape(edges, d.width);
+    if (setup_.spmm_op == SpmmOp::copy_e || setup_.edge_vectors)
+      return d.heads > 1 ? Shape(edges, d.heads, d.width) : Shape(edges, d.width);
     return d.heads > 1 ? Shape(edges, d.heads, 1) : Shape(edges);
   }
 

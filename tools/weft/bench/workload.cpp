@@ -12,7 +12,7 @@ namespace weft::tool {
 
 std::string Setup::variant() const {
   switch (desc.kind) {
-    case OpKind::spmm: return fmt::format("{}.{}", name(spmm_op), name(desc.reduce));
+    case OpKind::spmm: return fmt::format("{}{}.{}", name(spmm_op), edge_vectors ? "[]" : "", name(desc.reduce));
     case OpKind::spmv: return desc.weighted ? "weighted" : "unweighted";
     case OpKind::sddmm: return std::string(name(sddmm_op));
     case OpKind::attention: return std::string(name(score));

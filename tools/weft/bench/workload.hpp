@@ -22,12 +22,13 @@ namespace weft::tool {
 struct Setup {
   OpDesc desc;
   SpmmOp spmm_op = SpmmOp::u_mul_e;
+  bool edge_vectors = false;  // spmm: an edge has a value for every feature
   SddmmOp sddmm_op = SddmmOp::dot;
   Score score = Score::gat;
   Policy policy;
   std::uint64_t seed = 1;
 
-  /// "u_mul_e.sum", "dot", "gat": what of the operator is run.
+  /// "u_mul_e.sum", "u_mul_e[].sum" of edge vectors, "dot", "gat": what of the operator is run.
   std::string variant() const;
 };
 
