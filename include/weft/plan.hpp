@@ -31,9 +31,9 @@ ScheduleKind parse_schedule(std::string_view text);
 enum class Assignment : std::uint8_t { dynamic, round_robin, consecutive };
 std::string_view name(Assignment assignment);
 
-/// In which order a GPU works on the edges. `columns`: tasks that lie within one row by their first column, so that
-/// those which run together sweep the same sources. `clusters`: rows of one community after the other, for the same
-/// reason (costs 12 bytes an edge and label propagation, once a graph). `clusters_columns`: both.
+/// In which order a GPU works on the edges. `columns`: tasks that lie within one row by the column in their middle, so
+/// that those which run together sweep the same sources. `clusters`: rows of one community after the other, for the
+/// same reason (costs 12 bytes an edge and label propagation, once a graph). `clusters_columns`: both.
 enum class WorkOrder : std::uint8_t { none, columns, clusters, clusters_columns };
 std::string_view name(WorkOrder order);
 WorkOrder parse_work_order(std::string_view text);
@@ -65,9 +65,9 @@ struct Policy {
   std::optional<bool> joined;   // whether a block's groups unite the rows between them
   std::int64_t whole_row = -1;  // joined: rows of up to so many edges are not cut by tasks; -1: the planner's
   int vector = 0;               // most elements a load may move: 1, 2 or 4; 0: the planner's
-  int lanes = 0;                // threads that cover a row: as many as packs it has, or half; 0: the planner's
-  int loads = 0;                // rows in flight a group: 2, 4 or 8; 0: the planner's
-  bool waves = true;            // tasks that fill the GPU a whole number of times; else of the mean degree
+  int lanes = 0;      // threads that cover a row: one a pack (a power of two), or half of that; 0: the planner's
+  int loads = 0;      // rows in flight a group: 2, 4 or 8; 0: the planner's
+  bool waves = true;  // tasks that fill the GPU a whole number of times; else of the mean degree
   // The ways of HP-SpMM and GNNOne; only sums in f32 have them (round_robin is one more):
   std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32 or 128; 0: registers
   Flush flush = Flush::ordered;
@@ -103,6 +103,7 @@ struct Plan {
   std::int64_t staged_rows = 0;  // slots for parts of cut rows
   bool finish_pass = true;       // whether a second kernel follows, for rows that were cut and rows without edges
   int stage_edges = 0;           // a warp's edges in shared memory at a time, and tasks are warps'; 0: in registers
+  bool stage_asked = false;      // by the policy: a call that has no such kernel is refused
   Flush flush = Flush::ordered;
   int vector = 0;       // elements a load
   int lanes = 0;        // threads of a group: they cover a row, or where rows are narrow one edge each

@@ -102,7 +102,10 @@ Plan plan_for(const Context& context, const GraphView& view, ConstTensorView x, 
   const bool cpu = context.device().kind == DeviceKind::cpu;
   const OpDesc desc{cpu ? OpKind::segment : OpKind::spmm, x.dtype, x.shape.heads, x.shape.width, reduce, true};
   Policy policy;
-  if (!cpu) policy.order = WorkOrder::none;
+  if (!cpu) {  // segments have no sources to order by, nor a kernel over tiles
+    policy.order = WorkOrder::none;
+    policy.stage_edges = 0;
+  }
   return chosen(explain_view(context, view, 0, desc, policy));
 }
 

@@ -2,6 +2,7 @@
 // or every n-th edge for a group of threads, ordered or atomic sums, wide or narrow loads, tasks by waves or not.
 #include "battery/sweep.hpp"
 #include "cuda/gpu.hpp"
+#include "plan/tuning/cuda.hpp"
 #include "support/errors.hpp"
 #include "weft/generate.hpp"
 
@@ -98,7 +99,8 @@ TEST_F(cuda_policies, usual_kernels_obey_vector_and_waves) {
 
 TEST_F(cuda_policies, weighted_sums_of_every_other_shape_agree_with_the_reference) {
   Context context = Context::cuda();
-  for (const Graph& graph : {battery::power_law_graph(), generate(StarSpec{5000})}) {
+  // Without ids, as those have no other shapes.
+  for (const Graph& graph : {in_stored_order(battery::power_law_graph()).graph, generate(StarSpec{5000})}) {
     for (const std::int64_t width : {8, 12, 16, 32, 64, 100, 128}) {
       const Tensor x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 71);
       const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 72);
@@ -119,7 +121,7 @@ TEST_F(cuda_policies, weighted_sums_of_every_other_shape_agree_with_the_referenc
 TEST_F(cuda_policies, whole_rows_are_a_groups_where_they_are_asked_for_and_weighed_where_they_are_alike) {
   Context context = Context::cuda();
   for (const BatteryGraph& battery : battery_graphs()) {
-    if (battery.graph.degree_stats().max > 4096) continue;
+    if (battery.graph.degree_stats().max > tuning::most_edges_a_row) continue;
     for (const std::int64_t width : policy_widths) {
       const Tensor x = random_tensor(Shape(battery.graph.num_cols(), width), Dtype::f32, 81);
       const Tensor edge = random_tensor(Shape(battery.graph.num_edges()), Dtype::f32, 82);
@@ -137,6 +139,88 @@ TEST_F(cuda_policies, whole_rows_are_a_groups_where_they_are_asked_for_and_weigh
   const PlanReport report = explain_plan(context, alike, {OpKind::spmm, Dtype::f32, 1, 64});
   EXPECT_TRUE(std::any_of(report.candidates.begin(), report.candidates.end(),
                           [](const PlanCandidate& c) { return c.plan.schedule == ScheduleKind::rows; }));
+}
+
+TEST_F(cuda_policies, equal_terms_of_whole_rows_beside_short_ones_keep_to_the_bound) {
+  Context context = Context::cuda();
+  // A long row that begins in the middle of its share, and in the warp's other groups a row that ends in every batch.
+  std::vector<NodeId> destinations, sources;
+  NodeId row = 0;
+  for (; row < 48; ++row) destinations.push_back(row);
+  destinations.insert(destinations.end(), 1024, row++);
+  for (; row < 600; ++row) destinations.insert(destinations.end(), 5, row);
+  sources.assign(destinations.size(), 0);
+  const Graph graph = Graph::from_coo(row, 1, destinations, sources);
+  for (const double term : {1.004137, 1.005743, 0.1, 3.3}) {
+    const Tensor x = constant(Shape(1, 64), Dtype::f32, term);
+    const Tensor edge = constant(Shape(graph.num_edges()), Dtype::f32, 1);
+    const SpmmExpected expected = expected_spmm(graph, x, edge, SpmmOptions{});
+    const OnGpu there(context, graph, x, edge);
+    for (const char* policy :
+         {"schedule=rows,edges=1024", "schedule=rows,edges=300", "edges=1024", "edges=1024,join=no"})
+      expect_within_bound(there.run(there.plan(policy)), expected, fmt::format("{} of {}", policy, term));
+  }
+}
+
+TEST_F(cuda_policies, few_features_of_many_long_rows_take_tiles_and_what_tiles_cannot_do_the_usual_kernel) {
+  Context context = Context::cuda();
+  const std::int64_t width = 8;
+  const Graph graph = generate(UniformSpec{60'000, 4'200'000});
+  const Graph there = graph.to(gpu);
+  const Tensor x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 91), x_there = x.to(gpu);
+  const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 92), edge_there = edge.to(gpu);
+  const Tensor bias = random_tensor(Shape(width), Dtype::f32, 93), bias_there = bias.to(gpu);
+  for (const bool weighted : {true, false}) {
+    const Plan plan = make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, weighted});
+    EXPECT_EQ(plan.stage_edges, 128);
+    context.reserve(plan.workspace_bytes);
+    for (const bool biased : {false, true}) {
+      SpmmOptions options, options_there;
+      options.op = options_there.op = weighted ? SpmmOp::u_mul_e : SpmmOp::copy_u;
+      if (biased) {
+        options.epilogue.bias = bias;
+        options_there.epilogue.bias = bias_there;
+      }
+      Tensor out = constant(Shape(graph.num_rows(), width), Dtype::f32, std::nan("")).to(gpu);
+      spmm(context, plan, there, x_there, weighted ? ConstTensorView(edge_there) : ConstTensorView{}, out,
+           options_there);
+      expect_within_bound(out.to(Device{}),
+                          expected_spmm(graph, x, weighted ? ConstTensorView(edge) : ConstTensorView{}, options),
+                          fmt::format("{}{}", weighted ? "weighted" : "unweighted", biased ? " with bias" : ""));
+    }
+  }
+}
+
+TEST_F(cuda_policies, unweighted_tiles_agree_with_the_reference) {
+  Context context = Context::cuda();
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph there = battery.graph.to(gpu);
+    for (const std::int64_t width : policy_widths) {
+      const Tensor x = random_tensor(Shape(battery.graph.num_cols(), width), Dtype::f32, 95), x_there = x.to(gpu);
+      SpmmOptions options;
+      options.op = SpmmOp::copy_u;
+      const SpmmExpected expected = expected_spmm(battery.graph, x, {}, options);
+      for (const char* policy :
+           {"stage=32", "stage=128", "stage=128,assignment=round_robin", "stage=128,flush=atomic"}) {
+        const Plan plan =
+            make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, false}, parse_policy(policy));
+        context.reserve(plan.workspace_bytes);
+        Tensor out = constant(Shape(battery.graph.num_rows(), width), Dtype::f32, std::nan("")).to(gpu);
+        spmm(context, plan, there, x_there, {}, out, options);
+        expect_within_bound(out.to(Device{}), expected, fmt::format("{} width {} {}", battery.name, width, policy));
+      }
+    }
+  }
+}
+
+TEST_F(cuda_policies, join_is_refused_where_no_rows_are_reduced) {
+  const Context context = Context::cuda();
+  const Graph there = battery::power_law_graph().to(gpu);
+  expect_refused(
+      [&] {
+        make_plan(context, there, {OpKind::sddmm, Dtype::f32, 1, 64, Reduce::sum, false}, parse_policy("join=yes"));
+      },
+      "join");
 }
 
 TEST_F(cuda_policies, sddmm_obeys_vector) {

@@ -13,7 +13,7 @@ template <class Storage>
 std::uint32_t pitch_bytes(const char* what, std::int64_t elements) {
   constexpr std::int64_t most = (std::int64_t{1} << 32) / static_cast<std::int64_t>(sizeof(Storage));
   WEFT_CHECK(elements >= 0 && elements < most, unsupported,
-             "{} has rows {} elements apart: expected fewer than {} on CUDA; make it contiguous, or use the cpu device",
+             "{} has rows {} elements apart: expected fewer than {} on CUDA; use a narrower tensor, or the cpu device",
              what, elements, most);
   return static_cast<std::uint32_t>(elements * static_cast<std::int64_t>(sizeof(Storage)));
 }

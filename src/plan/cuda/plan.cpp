@@ -104,6 +104,9 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   plan.joined =
       policy.joined.value_or(call.reduces() && plan.stage_edges == 0 && !by_columns(order) &&
                              (order == WorkOrder::none || call.row_bytes() >= call.rates.joined_clusters_bytes));
+  WEFT_CHECK(!plan.joined || call.reduces(), invalid_argument,
+             "policy join=yes for {}: it reduces no rows that groups could unite; expected join=no, or no join",
+             name(call.desc.kind));
   WEFT_CHECK(!plan.joined || !by_columns(order), invalid_argument,
              "policy join=yes with order={}: tasks in the order of their columns are not neighbours; expected join=no, "
              "or another order",
@@ -136,7 +139,6 @@ Plan row_candidate(const Call& call, const Plan& base, std::int64_t share) {
   plan.rows_a_task =
       std::max<std::int64_t>(1, std::llround(static_cast<double>(share) / std::max(call.mean_degree(), 1e-9)));
   plan.tasks = g.num_edges > 0 ? (g.num_rows + plan.rows_a_task - 1) / plan.rows_a_task : 0;
-  plan.whole_row = g.num_edges;
   plan.finish_pass = g.empty_rows != 0 || g.num_edges == 0;
   plan.workspace_bytes = staged_bytes(plan);
   return plan;
@@ -177,19 +179,20 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   return c;
 }
 
-/// Whether tasks of whole rows are worth weighing, or asked for.
-bool by_rows(const Call& call, const Policy& policy) {
+/// Whether tasks of whole rows are worth weighing, or asked for; an Error where they are asked for and cannot be.
+bool weighs_rows(const Call& call, const Policy& policy) {
   const bool can = call.reduces() && call.stage_edges == 0;
   const EdgeId longest = call.graph.longest_row;
   if (policy.schedule == ScheduleKind::rows) {
-    WEFT_CHECK(
-        can && !policy.order && !policy.joined, invalid_argument,
-        "policy schedule=rows for {} on CUDA: expected an operator that reduces rows, and neither order, join nor "
-        "stage beside it",
-        name(call.desc.kind));
+    WEFT_CHECK(call.reduces(), invalid_argument,
+               "policy schedule=rows for {} on CUDA: expected an operator that reduces rows; leave the policy out",
+               name(call.desc.kind));
+    const char* beside = policy.order ? "order" : policy.joined ? "join" : call.stage_edges > 0 ? "stage" : nullptr;
+    WEFT_CHECK(beside == nullptr, invalid_argument,
+               "policy schedule=rows with {0}: whole rows are a group's, in the graph's order; leave {0} out", beside);
     WEFT_CHECK(longest >= 0 && longest <= tuning::most_edges_a_row, unsupported,
                "policy schedule=rows: the longest row has {} edges, and one group of threads would take it all; "
-               "expected at most {}: leave the policy out",
+               "expected at most {}; leave the policy out",
                longest >= 0 ? fmt::format("{}", longest) : "an unknown number of", tuning::most_edges_a_row);
     return true;
   }
@@ -247,18 +250,17 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
 
   PlanReport report;
   double unordered_us = 0;  // the best without an order: what planning one may cost
-  if (by_rows(call, policy))
+  const auto weigh = [&](Plan plan, std::int64_t share) {
+    PlanCandidate c = evaluate(call, std::move(plan), share);
+    if (c.plan.order == WorkOrder::none && (unordered_us == 0 || c.total_us < unordered_us)) unordered_us = c.total_us;
+    report.candidates.push_back(std::move(c));
+  };
+  if (weighs_rows(call, policy))
     for (const std::int64_t share : share_sizes(call, policy, WorkOrder::none))
-      report.candidates.push_back(evaluate(call, row_candidate(call, base, share), share));
-  for (const WorkOrder order : orders(call, policy, owner)) {
-    double best_us = 0;
-    for (const std::int64_t share : share_sizes(call, policy, order)) {
-      PlanCandidate c = evaluate(call, candidate(call, base, share, order, policy), share);
-      if (best_us == 0 || c.total_us < best_us) best_us = c.total_us;
-      report.candidates.push_back(std::move(c));
-    }
-    if (order == WorkOrder::none) unordered_us = best_us;
-  }
+      weigh(row_candidate(call, base, share), share);
+  for (const WorkOrder order : orders(call, policy, owner))
+    for (const std::int64_t share : share_sizes(call, policy, order))
+      weigh(candidate(call, base, share, order, policy), share);
   // An order must cost no more than a run, and come back in a few.
   const auto affordable = [&](const PlanCandidate& c) {
     if (policy.order.has_value() || c.plan.order == WorkOrder::none) return true;

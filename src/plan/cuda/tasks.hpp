@@ -25,7 +25,7 @@ class DeviceTasks {
   const EdgeOrder* edges() const { return edges_.get(); }
 
  private:
-  /// Tasks that lie within one row by their first column, then the others as they stand.
+  /// Tasks that lie within one row by the column in their middle, then the others as they stand.
   void order_by_column(const Context& context, const GraphView& graph, std::int64_t edges_a_task);
 
   DeviceBuffer order_;

@@ -64,8 +64,8 @@ constexpr bool rows_alike(double mean_degree, std::int64_t longest_row) {
   return mean_degree < 16 && longest_row >= 0 && static_cast<double>(longest_row) <= 4 * mean_degree + 8;
 }
 
-/// Longer ones are never one group's: their sums would be off by more than the logarithm of their length.
-inline constexpr std::int64_t most_edges_a_row = 4096;
+/// Longer ones are never one group's: their sums could be off by more than the logarithm of their length.
+inline constexpr std::int64_t most_edges_a_row = 1024;
 
 /// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
 /// so they must not be much longer than rows are.

@@ -1,5 +1,6 @@
 // Edges on their way: the chunk a group of threads works on next, in registers. (GNNOne and HP-SpMM stage edges in
-// shared memory; where a lane holds one and shuffles hand it round, no barrier is needed and an H200 is faster.)
+// shared memory. Where a lane holds one and shuffles hand it round, no barrier is needed, and an H200 is faster unless
+// so few threads cover a row that the index comes in small pieces: see spmm/shared_stage.cuh.)
 #pragma once
 
 #include "kernels/cuda/schedule/edge_split.cuh"

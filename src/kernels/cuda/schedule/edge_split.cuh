@@ -12,7 +12,7 @@ struct EdgeShare {
   EdgeId nominal = 0;  // where the task would begin if no border stepped back
   EdgeId begin = 0;
   int length = 0;        // 0: this group has none
-  int most = 0;          // the length of the longest share in the block: every group makes as many steps
+  int most = 0;          // of the longest share in the block (of whole rows: the warp): its groups make as many steps
   NodeId head = -1;      // the row of the first edge, where it began before the share
   NodeId last = -1;      // the row of the last edge
   bool runs_on = false;  // past the end of the share
@@ -60,7 +60,7 @@ struct EdgeShare {
 
   /// A task of whole rows: nothing to know of others. Groups of a warp make as many steps as the longest share takes.
   template <int Groups>
-  static __device__ __forceinline__ EdgeShare rows(const EdgeSplit& split, int group) {
+  static __device__ __forceinline__ EdgeShare of_rows(const EdgeSplit& split, int group) {
     EdgeShare share;
     share.task = blockIdx.x * std::int64_t{Groups} + group;
     const std::int64_t first = min(share.task * split.whole_rows, std::int64_t{split.graph.num_rows});
@@ -73,10 +73,9 @@ struct EdgeShare {
 
   template <int Groups>
   static __device__ __forceinline__ EdgeShare of(const EdgeSplit& split, int group) {
-    if (split.whole_rows > 0) return rows<Groups>(split, group);
+    if (split.whole_rows > 0) return of_rows<Groups>(split, group);
     EdgeShare share;
     const EdgeId edges = split.graph.num_edges;
-    const NodeId* rows = split.graph.rows;
     if (split.joined) {
       share.task = blockIdx.x;
       share.nominal = share.task * split.size;
@@ -92,9 +91,9 @@ struct EdgeShare {
       share = loose<Groups>(split, group);
     }
     const EdgeId end = share.begin + share.length;
-    const auto row_at = [&](EdgeId k) { return __ldg(rows + (k < 0 ? 0 : k < edges ? k : edges - 1)); };
-    const NodeId before = row_at(share.begin - 1), first = row_at(share.begin), last = row_at(end - 1),
-                 after = row_at(end);
+    const auto row_of = [&](EdgeId k) { return __ldg(split.graph.rows + (k < 0 ? 0 : k < edges ? k : edges - 1)); };
+    const NodeId before = row_of(share.begin - 1), first = row_of(share.begin), last = row_of(end - 1),
+                 after = row_of(end);
     const bool any = share.length > 0;
     share.head = any && share.begin > 0 && before == first ? first : -1;
     share.last = any ? last : -1;

@@ -97,13 +97,13 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
         for (int u = 0; u < loads; ++u) {
           const std::uint32_t col = from_lane(cols, u);
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(source[s], col, args.source_pitch));
+          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(source[s], col, args.source_pitch_bytes));
         }
         flush(first + j - loads);
         if (row != held) {
           held = row;
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) y[s] = X::load(row_at(destination[s], row, args.destination_pitch));
+          for (int s = 0; s < S::steps; ++s) y[s] = X::load(row_at(destination[s], row, args.destination_pitch_bytes));
         }
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
             const std::uint32_t col = from_lane(cols, begin + u), row = from_lane(rows, begin + u);
 #pragma unroll
             for (int s = 0; s < S::steps; ++s) {
-              x[u][s] = X::load(row_at(source[s], col, args.source_pitch));
-              z[u][s] = X::load(row_at(destination[s], row, args.destination_pitch));
+              x[u][s] = X::load(row_at(source[s], col, args.source_pitch_bytes));
+              z[u][s] = X::load(row_at(destination[s], row, args.destination_pitch_bytes));
             }
           }
           if (begin == 0) flush(first + j - loads);
@@ -143,8 +143,8 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
         for (int tile = S::tile; tile < args.features; tile += S::tile) {
 #pragma unroll
           for (int u = 0; u < loads; ++u) {
-            const Storage* const x = row_at(source[0], from_lane(cols, u), args.source_pitch) + tile;
-            const Storage* const z = row_at(destination[0], from_lane(rows, u), args.destination_pitch) + tile;
+            const Storage* const x = row_at(source[0], from_lane(cols, u), args.source_pitch_bytes) + tile;
+            const Storage* const z = row_at(destination[0], from_lane(rows, u), args.destination_pitch_bytes) + tile;
 #pragma unroll
             for (int s = 0; s < S::steps; ++s) {
               const int at = s * S::lanes * S::vector;

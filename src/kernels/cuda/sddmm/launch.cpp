@@ -34,15 +34,16 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
   const bool vectors = args.width == 1 || (args.lhs.feature_stride != 0 && args.rhs.feature_stride != 0);
   auto* out = static_cast<Storage*>(args.out.data);
   if (args.op == SddmmOp::dot && between && vectors && args.width > 0) {
-    const Operand& source = args.lhs_target == Target::u ? args.lhs : args.rhs;
-    const Operand& destination = args.lhs_target == Target::u ? args.rhs : args.lhs;
+    const bool sources_left = args.lhs_target == Target::u;
+    const Operand& source = sources_left ? args.lhs : args.rhs;
+    const Operand& destination = sources_left ? args.rhs : args.lhs;
     DotArgs<Storage> dot;
     dot.split = edge_split_of(plan, args.graph);
     dot.source = static_cast<const Storage*>(source.data);
-    dot.source_pitch = pitch_bytes<Storage>("the operand of sources", source.row_stride);
+    dot.source_pitch_bytes = pitch_bytes<Storage>(sources_left ? "lhs" : "rhs", source.row_stride);
     dot.source_head = source.head_stride;
     dot.destination = static_cast<const Storage*>(destination.data);
-    dot.destination_pitch = pitch_bytes<Storage>("the operand of destinations", destination.row_stride);
+    dot.destination_pitch_bytes = pitch_bytes<Storage>(sources_left ? "rhs" : "lhs", destination.row_stride);
     dot.destination_head = destination.head_stride;
     dot.features = static_cast<int>(args.width);
     dot.heads = static_cast<int>(args.heads);

@@ -17,7 +17,7 @@ struct DotArgs {
   EdgeSplit split;
   const Storage* source = nullptr;
   const Storage* destination = nullptr;
-  std::uint32_t source_pitch = 0, destination_pitch = 0;  // bytes
+  std::uint32_t source_pitch_bytes = 0, destination_pitch_bytes = 0;
   std::int64_t source_head = 0, destination_head = 0;
   int features = 0;  // of a head
   int heads = 1;

@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
   for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads) {
     const EdgeId degree = degree_of(base + i);
     LeftRow left{0, static_cast<std::int32_t>(base + i), 0};
-    if (degree > split.whole_row) {
+    if (split.cuts && degree > split.whole_row) {
       const EdgeId begin = __ldg(split.starts + base + i);
       left.first = split.task_of(begin);
       const std::int64_t parts = split.task_of(begin + degree - 1) - left.first + 1;

@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
         if constexpr (!plain) w[u] = from_lane(values, j + u);
         if constexpr (!edgewise) {
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(x_lane[s], col, args.x_pitch));
+          for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(x_lane[s], col, args.x_pitch_bytes));
         } else {
           cols_of[u] = col;
           const EdgeId k = first + j + u < share.length ? split.id_of(share.begin + first + j + u) : 0;
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
           for (int u = 0; u < loads; ++u)
 #pragma unroll
             for (int s = 0; s < S::steps; ++s) {
-              x[u][s] = x_at(row_at(x_lane[s], cols_of[u], args.x_pitch));
+              x[u][s] = x_at(row_at(x_lane[s], cols_of[u], args.x_pitch_bytes));
               e[u][s] = e_at(edge_lane[s] + edge_row[u]);
             }
         };

@@ -80,11 +80,10 @@ struct Lane {
   __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over) const {
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
-      Pack<Storage, S::vector> pack;
+      Acc value[S::vector];
 #pragma unroll
-      for (int i = 0; i < S::vector; ++i) pack.values[i] = static_cast<Storage>(state.near[s * S::vector + i]);
-      if (over && has(s))
-        pack.store(row_at(args.finish.out + at(s), static_cast<std::uint32_t>(row), args.finish.pitch));
+      for (int i = 0; i < S::vector; ++i) value[i] = state.near[s * S::vector + i];
+      if (over && has(s)) write_plain<S::vector>(args.finish, row, at(s), value);
     }
   }
   /// A row that was cut: only the graph knows its degree.

@@ -73,21 +73,28 @@ void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, 
   });
 }
 
-/// Whether the kernel over tiles of edges in shared memory can do it; if not, the usual one takes the plan's tasks.
+/// Whether the kernel over tiles of edges in shared memory takes the call; if the planner chose it and it cannot, the
+/// usual one takes the plan's tasks.
 bool over_tiles(const SpmmArgs& args, const SpmmKernelArgs<float>& kernel, const Plan& plan) {
   if (plan.stage_edges == 0) return false;
   const bool can = by_scalar(args) && kernel.col_scale == nullptr && !extremum(args.reduce) && kernel.finish.plain();
-  WEFT_CHECK(can || plan.flush != Flush::atomic, unsupported,
-             "policy {}: expected a sum with op copy_u, or u_mul_e with one value an edge, and no epilogue, as only "
-             "that can be added up atomically; leave the policy out",
-             stage_text(plan));
+  WEFT_CHECK(can || !plan.stage_asked, unsupported,
+             "policy {} for op {}, reduce {}{}: only sums of copy_u, or of u_mul_e with one value an edge, without an "
+             "epilogue have a kernel that stages edges in shared memory; leave the policy out",
+             stage_text(plan), name(args.op), name(args.reduce), kernel.finish.plain() ? "" : " and an epilogue");
   return can;
 }
 
-/// Whether the kernels of the policy's own shapes can do it; if not, the usual shape takes the plan's tasks.
+/// Whether the call takes a kernel of the policy's own shape; an Error where that has none for it.
 bool other_shape(const Plan& plan, Message message, const GatherShape& usual) {
-  return plan.shaped && message == Message::weighted && usual.vector == 4 &&
-         plan.lanes * plan.steps == usual.lanes * usual.steps;
+  if (!plan.shaped) return false;
+  WEFT_CHECK(
+      message == Message::weighted && usual.vector == 4 && plan.lanes * plan.steps == usual.lanes * usual.steps,
+      unsupported,
+      "policy lanes={},loads={}: only u_mul_e with one value an edge, in the order of the edges, on tensors whose "
+      "rows are aligned to 16 bytes and without an epilogue, has kernels of other shapes; leave the policy out",
+      plan.lanes, plan.loads);
+  return true;
 }
 void launch_shaped(const SpmmKernelArgs<float>& kernel, const Plan& plan, const GatherShape& usual,
                    CUstream_st* stream) {
@@ -100,7 +107,7 @@ void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<float>& kernel
   const bool round_robin = plan.assignment == Assignment::round_robin, atomic = plan.flush == Flush::atomic;
   if (atomic) {
     const auto rows = static_cast<std::size_t>(args.graph.num_rows);
-    const std::size_t pitch = kernel.finish.pitch;
+    const std::size_t pitch = kernel.finish.pitch_bytes;
     const std::size_t row = static_cast<std::size_t>(kernel.features) * sizeof(float);
     float* out = kernel.finish.out;
     check(pitch == row ? cudaMemsetAsync(out, 0, rows * row, stream)
@@ -127,7 +134,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.staging.pitch = features;
   kernel.features = static_cast<int>(features);
   if (uses_node(args.op)) kernel.x = static_cast<const Storage*>(args.x.data);
-  kernel.x_pitch = pitch_bytes<Storage>("x", args.x.row_stride);
+  kernel.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
   if (uses_edge(args.op)) kernel.edge = static_cast<const Storage*>(args.edge.data);
   kernel.edge_pitch = args.edge.row_stride;
   kernel.col_scale = static_cast<const Acc*>(args.col_scale.data);
@@ -138,7 +145,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.x_vector = args.x.feature_stride != 0;
   kernel.edge_vector = args.edge.feature_stride != 0;
   kernel.finish.out = static_cast<Storage*>(args.out.data);
-  kernel.finish.pitch = pitch_bytes<Storage>("out", args.out.row_stride);
+  kernel.finish.pitch_bytes = pitch_bytes<Storage>("out", args.out.row_stride);
   kernel.finish.mean = args.reduce == Reduce::mean;
   kernel.finish.relu = args.relu;
   kernel.finish.negated = args.reduce == Reduce::min;

@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
     unsigned ends[slabs], any = 0;
 #pragma unroll
     for (int i = 0; i < slabs; ++i) {
-      const Storage* const from = row_at(args.x, static_cast<std::uint32_t>(next.col[i]), args.x_pitch);
+      const Storage* const from = row_at(args.x, static_cast<std::uint32_t>(next.col[i]), args.x_pitch_bytes);
       const bool there = first + i * narrow_lanes + lane < share.length;
 #pragma unroll
       for (int s = 0; s < S::steps; ++s)

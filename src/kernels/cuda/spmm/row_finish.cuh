@@ -14,7 +14,7 @@ __device__ __forceinline__ void write_plain(const RowFinish<Storage>& finish, st
   Pack<Storage, Count> pack;
 #pragma unroll
   for (int i = 0; i < Count; ++i) pack.values[i] = static_cast<Storage>(value[i]);
-  pack.store(row_at(finish.out + feature, static_cast<std::uint32_t>(row), finish.pitch));
+  pack.store(row_at(finish.out + feature, static_cast<std::uint32_t>(row), finish.pitch_bytes));
 }
 
 /// The same with mean, scale, bias and ReLU where they are asked for.

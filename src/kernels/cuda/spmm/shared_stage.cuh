@@ -32,7 +32,7 @@ __device__ __forceinline__ void add_atomically(const Lane& here, const typename 
 #pragma unroll
   for (int s = 0; s < S::steps; ++s) {
     if (!here.has(s)) continue;
-    float* const to = row_at(finish.out + here.at(s), static_cast<std::uint32_t>(row), finish.pitch);
+    float* const to = row_at(finish.out + here.at(s), static_cast<std::uint32_t>(row), finish.pitch_bytes);
     const auto value = [&](int i) { return state.value(s * S::vector + i); };
 #if __CUDA_ARCH__ >= 900
     if constexpr (S::vector == 4) {
@@ -63,13 +63,13 @@ struct StagedGroup {
   bool atomic;
   int group;
   const float* x_lane[S::steps];
-  std::uint32_t x_pitch;
+  std::uint32_t x_pitch_bytes;
   State state;
   X x[flight][S::steps];
   float w[flight];
 
   __device__ __forceinline__ StagedGroup(const Lane& lane, const EdgeShare& of, bool adds, int number)
-      : here(lane), share(of), atomic(adds), group(number), x_pitch(lane.args.x_pitch) {
+      : here(lane), share(of), atomic(adds), group(number), x_pitch_bytes(lane.args.x_pitch_bytes) {
     // Lanes past the last feature load the first ones again, and write nothing.
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) x_lane[s] = here.args.x + (here.has(s) ? here.at(s) : 0);
@@ -84,7 +84,7 @@ struct StagedGroup {
       w[u] = tile.values[edge];
       const auto col = static_cast<std::uint32_t>(tile.cols[edge]);
 #pragma unroll
-      for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(x_lane[s], col, x_pitch));
+      for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(x_lane[s], col, x_pitch_bytes));
     }
   }
   __device__ __forceinline__ float message(int u, int n) const {

@@ -25,7 +25,7 @@ template <class Storage>
 struct RowFinish {
   using Acc = AccumulatorOf<Storage>;
   Storage* out = nullptr;
-  std::uint32_t pitch = 0;  // bytes
+  std::uint32_t pitch_bytes = 0;
   bool mean = false, relu = false, negated = false;
   const Acc* row_scale = nullptr;
   const Acc* bias = nullptr;
@@ -53,8 +53,8 @@ struct SpmmKernelArgs {
   RowFinish<Storage> finish;
   int features = 0;  // of all heads
 
-  const Storage* x = nullptr;     // null: messages do not read it
-  std::uint32_t x_pitch = 0;      // bytes
+  const Storage* x = nullptr;  // null: messages do not read it
+  std::uint32_t x_pitch_bytes = 0;
   const Storage* edge = nullptr;  // by edge id
   std::int64_t edge_pitch = 1;
   const Acc* col_scale = nullptr;

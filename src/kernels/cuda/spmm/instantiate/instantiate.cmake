@@ -20,7 +20,7 @@ foreach(kind float:source float:weighted float:scaled double:scaled)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/narrow.cu.in ${file} @ONLY)
   target_sources(weft_kernels PRIVATE ${file})
 endforeach()
-# What the papers' ablations need beside them: edges staged in shared memory, so many at a time.
+# Sums with edges staged in shared memory, so many at a time: 128 for rows of few features, 32 for comparison.
 foreach(TILE 32 128)
   set(file ${CMAKE_CURRENT_BINARY_DIR}/cuda/spmm_staged_${TILE}.cu)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/staged.cu.in ${file} @ONLY)
