@@ -84,7 +84,7 @@ inline Plan planned(Way& way, const Graph& graph, const OpDesc& desc) {
       policy.order && (*policy.order == WorkOrder::clusters || *policy.order == WorkOrder::clusters_columns);
   if (clusters && (!graph.is_square() || graph.num_edges() == 0)) policy.order = WorkOrder::none;
   // One group of threads takes whole rows, which must not be long, and reduces them.
-  const bool rows_refused = desc.kind == OpKind::sddmm || graph.view().longest_row > tuning::most_edges_a_row;
+  const bool rows_refused = desc.kind == OpKind::sddmm || graph.view().longest_row > tuning::most_edges_in_sequence;
   if (graph.device().kind == DeviceKind::cuda && rows_refused) policy.schedule.reset();
   Plan plan = make_plan(way.context, graph, desc, policy);
   way.context.reserve(plan.workspace_bytes);

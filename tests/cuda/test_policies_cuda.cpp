@@ -118,10 +118,10 @@ TEST_F(cuda_policies, weighted_sums_of_every_other_shape_agree_with_the_referenc
   }
 }
 
-TEST_F(cuda_policies, whole_rows_are_a_groups_where_they_are_asked_for_and_weighed_where_they_are_alike) {
+TEST_F(cuda_policies, whole_rows_are_a_groups_where_they_are_asked_for_or_alike) {
   Context context = Context::cuda();
   for (const BatteryGraph& battery : battery_graphs()) {
-    if (battery.graph.degree_stats().max > tuning::most_edges_a_row) continue;
+    if (battery.graph.degree_stats().max > tuning::most_edges_in_sequence) continue;
     for (const std::int64_t width : policy_widths) {
       const Tensor x = random_tensor(Shape(battery.graph.num_cols(), width), Dtype::f32, 81);
       const Tensor edge = random_tensor(Shape(battery.graph.num_edges()), Dtype::f32, 82);
@@ -136,9 +136,13 @@ TEST_F(cuda_policies, whole_rows_are_a_groups_where_they_are_asked_for_and_weigh
     }
   }
   const Graph alike = generate(MoleculesSpec{20'000}).to(gpu);
-  const PlanReport report = explain_plan(context, alike, {OpKind::spmm, Dtype::f32, 1, 64});
-  EXPECT_TRUE(std::any_of(report.candidates.begin(), report.candidates.end(),
-                          [](const PlanCandidate& c) { return c.plan.schedule == ScheduleKind::rows; }));
+  EXPECT_EQ(make_plan(context, alike, {OpKind::spmm, Dtype::f32, 1, 64}).schedule, ScheduleKind::rows);
+  EXPECT_EQ(make_plan(context, alike, {OpKind::spmm, Dtype::f32, 1, 8}).schedule, ScheduleKind::edge_split);
+  expect_refused(
+      [&] {
+        make_plan(context, alike, {OpKind::spmm, Dtype::f32, 1, 64}, parse_policy("edges=2048"));
+      },
+      "edges");
 }
 
 TEST_F(cuda_policies, equal_terms_of_whole_rows_beside_short_ones_keep_to_the_bound) {

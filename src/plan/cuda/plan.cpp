@@ -131,6 +131,12 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   return plan;
 }
 
+/// About so many edges a row group; fewer than the best where a graph would not fill the GPU.
+std::vector<std::int64_t> row_shares(const Policy& policy) {
+  if (policy.edges_a_group > 0) return {policy.edges_a_group};
+  return {tuning::edges_by_rows, tuning::edges_by_rows * 2 / 3, tuning::edges_by_rows / 3};
+}
+
 /// Tasks of whole rows, about `share` edges each: where no row is much longer than the others that is all they cost.
 Plan row_candidate(const Call& call, const Plan& base, std::int64_t share) {
   const GraphView& g = call.graph;
@@ -159,15 +165,15 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   c.imbalance = std::ceil(filled) / filled;
   // With many waves the last one is a small part, and blocks of different length fill its gaps.
   if (filled > 4) c.imbalance = 1 + (c.imbalance - 1) / 2;
-  // The groups of a warp go on until the longest share of whole rows is done, in whole batches.
-  if (plan.schedule == ScheduleKind::rows) c.imbalance *= 1 + 0.5 * plan.loads / static_cast<double>(share);
   // Loose tasks write a slot each and read it again; joined ones only what rows longer than a task leave.
   const double slots = !call.reduces() || plan.staged_rows == 0 ? 0
                        : plan.joined                            ? static_cast<double>(plan.tasks) * 0.1
                                                                 : static_cast<double>(plan.tasks);
   const double staged = slots * call.features() * 4.0 * 2.0;
+  // Joined tasks look for their borders first; whole rows begin where an offset says.
+  const double starts = plan.joined ? 2 : plan.schedule == ScheduleKind::rows ? 0.5 : 1;
   c.overhead_us = r.launch_us + (plan.finish_pass ? r.finish_us : 0) + staged / (r.stream_gb_s * 1e3) +
-                  filled * r.task_ns * 1e-3 * (plan.joined ? 2 : 1);
+                  filled * r.task_ns * 1e-3 * starts;
   // One group unites the parts of a row, eight at a time.
   if (plan.staged_rows > 0 && call.graph.longest_row > 0)
     c.overhead_us += static_cast<double>(call.graph.longest_row / plan.edges_a_task / 8) * r.load_ns * 1e-3;
@@ -190,14 +196,14 @@ bool weighs_rows(const Call& call, const Policy& policy) {
     const char* beside = policy.order ? "order" : policy.joined ? "join" : call.stage_edges > 0 ? "stage" : nullptr;
     WEFT_CHECK(beside == nullptr, invalid_argument,
                "policy schedule=rows with {0}: whole rows are a group's, in the graph's order; leave {0} out", beside);
-    WEFT_CHECK(longest >= 0 && longest <= tuning::most_edges_a_row, unsupported,
+    WEFT_CHECK(longest >= 0 && longest <= tuning::most_edges_in_sequence, unsupported,
                "policy schedule=rows: the longest row has {} edges, and one group of threads would take it all; "
                "expected at most {}; leave the policy out",
-               longest >= 0 ? fmt::format("{}", longest) : "an unknown number of", tuning::most_edges_a_row);
+               longest >= 0 ? fmt::format("{}", longest) : "an unknown number of", tuning::most_edges_in_sequence);
     return true;
   }
   return can && !policy.schedule && !policy.order && !policy.joined && policy.whole_row < 0 && policy.waves &&
-         !call.narrow && tuning::rows_alike(call.mean_degree(), longest);
+         !call.narrow && tuning::rows_alike(call.mean_degree(), longest, call.row_bytes());
 }
 
 /// The orders worth weighing: those the policy names, or that can pay.
@@ -233,6 +239,9 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   const bool narrow =
       base.stage_edges == 0 && is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
                                                        (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean));
+  WEFT_CHECK(narrow || policy.edges_a_group <= tuning::most_edges_in_sequence, invalid_argument,
+             "policy edges={} for {} features: expected at most {}, as longer sums would miss the error bound",
+             policy.edges_a_group, features, tuning::most_edges_in_sequence);
   const GatherShape usual =
       (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most);
   const Call call{graph, desc, choose_shape(usual, desc, policy, base.stage_edges > 0, narrow), narrow,
@@ -256,8 +265,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
     report.candidates.push_back(std::move(c));
   };
   if (weighs_rows(call, policy))
-    for (const std::int64_t share : share_sizes(call, policy, WorkOrder::none))
-      weigh(row_candidate(call, base, share), share);
+    for (const std::int64_t share : row_shares(policy)) weigh(row_candidate(call, base, share), share);
   for (const WorkOrder order : orders(call, policy, owner))
     for (const std::int64_t share : share_sizes(call, policy, order))
       weigh(candidate(call, base, share, order, policy), share);

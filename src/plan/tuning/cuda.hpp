@@ -59,13 +59,20 @@ constexpr std::int64_t most_edges_a_group(double mean_degree, double row_bytes) 
   return row_bytes < 1024 ? 40 : 32;
 }
 
-/// Whether rows are short and so much alike that whole ones make tasks of much the same length.
-constexpr bool rows_alike(double mean_degree, std::int64_t longest_row) {
-  return mean_degree < 16 && longest_row >= 0 && static_cast<double>(longest_row) <= 4 * mean_degree + 8;
+/// Whether rows are short and so much alike that whole ones make tasks of much the same length. Narrow ones share their
+/// warp with too many others that are longer (2% slower at 16 features on molecules).
+constexpr bool rows_alike(double mean_degree, std::int64_t longest_row, double row_bytes) {
+  return mean_degree < 16 && longest_row >= 0 && static_cast<double>(longest_row) <= 4 * mean_degree + 8 &&
+         row_bytes >= 256;
 }
 
-/// Longer ones are never one group's: their sums could be off by more than the logarithm of their length.
-inline constexpr std::int64_t most_edges_a_row = 1024;
+/// A group of threads that covers a row sums no more edges: the result could be off by more than the logarithm of the
+/// degree. (A warp with its lanes along the edges sums as many in each lane.)
+inline constexpr std::int64_t most_edges_in_sequence = 1024;
+
+/// Edges a row group: on molecules (mean degree 2) 245, 446 and 938 us at 64, 128 and 256 features, where 40 took 245,
+/// 451 and 987, and tasks of equal edges 254, 462 and 954 (bench/records/h200/row-groups.json).
+inline constexpr std::int64_t edges_by_rows = 24;
 
 /// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
 /// so they must not be much longer than rows are.
