@@ -94,6 +94,9 @@ struct CudaDevice {
   std::string name;
   int compute_capability = 0;  // 90 for sm_90
   std::size_t memory_bytes = 0;
+  int multiprocessors = 0;
+  std::size_t l2_bytes = 0;
+  double memory_gb_s = 0;  // by clock and width of the bus; 0: the driver does not say
 };
 bool built_with_cuda();
 /// Empty where there is no GPU or no driver; `why`, if given, receives the reason.

@@ -8,14 +8,31 @@
 
 namespace weft {
 
+namespace {
+
+struct FoundDevices {
+  std::string why;
+  std::vector<CudaDevice> devices = cuda_devices(&why);
+};
+const FoundDevices& found() {
+  static const FoundDevices once;
+  return once;
+}
+
+}  // namespace
+
 void require_cuda(int index, std::string_view what) {
-  static std::string why;
-  static const auto devices = cuda_devices(&why);
+  const auto& [why, devices] = found();
   WEFT_CHECK(!devices.empty(), unsupported, "{} was asked for on cuda:{}, but {}; use the cpu device", what, index,
              why);
   WEFT_CHECK(index >= 0 && static_cast<std::size_t>(index) < devices.size(), invalid_argument,
              "{} was asked for on cuda:{}, but this machine has {} (cuda:0 to cuda:{})", what, index, devices.size(),
              devices.size() - 1);
+}
+
+const CudaDevice& cuda_device(int index) {
+  require_cuda(index, "a plan");
+  return found().devices[static_cast<std::size_t>(index)];
 }
 
 void* allocate_on(Device device, CUstream_st* stream, std::size_t bytes, std::string_view what) {

@@ -12,6 +12,9 @@ namespace weft {
 /// An Error that says who wanted the GPU and why it is not there; nothing where it is.
 void require_cuda(int index, std::string_view what);
 
+/// What is known of a GPU; asked once a process. An Error where it is not there.
+const CudaDevice& cuda_device(int index);
+
 /// `bytes` on the device, uninitialised, usable by work that follows in the stream. An Error says what it was for.
 void* allocate_on(Device device, CUstream_st* stream, std::size_t bytes, std::string_view what);
 /// Freed when the work that stands before it in the stream is done.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench/run_case.hpp"
 #include "bench/workload.hpp"
 #include "command.hpp"
 #include "kernels/cpu/target.hpp"
@@ -22,25 +23,35 @@ struct Check {
   std::string detail;
 };
 
+// What a device can do so far.
+std::vector<OpKind> kinds_on(Device device) {
+  if (device.kind == DeviceKind::cuda) return {OpKind::spmm, OpKind::sddmm};
+  return {OpKind::spmm, OpKind::sddmm, OpKind::softmax, OpKind::attention};
+}
+std::vector<Dtype> dtypes_on(Device device) {
+  if (device.kind == DeviceKind::cuda) return {Dtype::f32, Dtype::f64};
+  return {Dtype::f32, Dtype::f16};
+}
+
 // A skewed graph with a row long enough to be cut, and widths that are no multiple of a vector.
-std::vector<Check> self_test() {
-  std::vector<Check> checks;
+void self_test(Device device, std::vector<Check>& checks) {
   PowerlawSpec spec;
   spec.nodes = 2000;
   spec.edges = 40000;
   const Graph graph = in_stored_order(generate(spec)).graph;
-  Context context = Context::best();
-  for (const OpKind kind : {OpKind::spmm, OpKind::sddmm, OpKind::softmax, OpKind::attention})
-    for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
+  for (const OpKind kind : kinds_on(device))
+    for (const Dtype dtype : dtypes_on(device)) {
       Setup setup;
       setup.desc.kind = kind;
       setup.desc.dtype = dtype;
       setup.desc.width = kind == OpKind::softmax ? 1 : 41;
       setup.desc.heads = kind == OpKind::attention ? 2 : 1;
       setup.desc.weighted = kind == OpKind::spmm;
-      Check check{fmt::format("{} {}", name(kind), name(dtype)), false, ""};
+      Check check{fmt::format("{} {} on {}", name(kind), name(dtype), to_string(device)), false, ""};
       try {
-        const auto workload = make_workload(context, graph, setup);
+        Context context = Context::on(device);
+        const PlacedGraph placed(context, graph);
+        const auto workload = make_workload(context, placed.there, setup);
         workload->run();
         context.synchronise();
         const Sample sample = Sample::of(graph, workload->features_an_edge());
@@ -52,7 +63,6 @@ std::vector<Check> self_test() {
       }
       checks.push_back(std::move(check));
     }
-  return checks;
 }
 
 struct Findings {
@@ -76,7 +86,8 @@ Findings examine() {
   found.gpus = cuda_devices(&found.no_gpu);
   found.peers = peer_versions();
   found.formats = graph_formats();
-  found.checks = self_test();
+  self_test(Device{}, found.checks);
+  for (const CudaDevice& gpu : found.gpus) self_test({DeviceKind::cuda, gpu.index}, found.checks);
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/check.hpp"
+#include "core/device.hpp"
 #include "plan/cuda/scratch.hpp"
 #include "plan/cuda/shape_choice.hpp"
 #include "plan/cuda/stage_choice.hpp"
@@ -24,7 +25,7 @@ struct Call {
   GatherShape shape;
   bool narrow = false;  // lanes lie along the edges
   int stage_edges = 0;
-  tuning::CudaRates rates = tuning::cuda_rates();
+  tuning::CudaRates rates;
 
   double edges() const { return static_cast<double>(graph.num_edges); }
   double rows() const { return static_cast<double>(graph.num_rows); }
@@ -244,8 +245,12 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
              policy.edges_a_group, features, tuning::most_edges_in_sequence);
   const GatherShape usual =
       (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most);
-  const Call call{graph, desc, choose_shape(usual, desc, policy, base.stage_edges > 0, narrow), narrow,
-                  base.stage_edges};
+  const Call call{graph,
+                  desc,
+                  choose_shape(usual, desc, policy, base.stage_edges > 0, narrow),
+                  narrow,
+                  base.stage_edges,
+                  tuning::cuda_rates(cuda_device(context.device().index))};
   base.device = context.device();
   base.threads = context.threads();
   base.graph = identity;

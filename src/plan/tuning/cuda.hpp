@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "weft/context.hpp"
+
 namespace weft::tuning {
 
 struct CudaRates {
@@ -27,30 +29,60 @@ struct CudaRates {
   double order_runs;                                   // in so many runs an order must come back
 };
 
-/// One H200: 132 multiprocessors, three blocks each. The ceilings are those of a copy and of L2; gains and latencies
-/// fit the times of share sizes from 8 to 512 in every order, on graphs of mean degree 2 to 486 and widths 16 to 256
-/// (bench/records/h200).
-constexpr CudaRates cuda_rates() {
-  return {.blocks = 396,
-          .l2_bytes = 40e6,
-          .l2_gb_s = 7000,
-          .memory_gather_gb_s = 5600,
-          .stream_gb_s = 4000,
-          .sector_bytes = 32,
-          .column_gain = 0.2,
-          .column_from_degree = 32,
-          .cluster_from_degree = 8,
-          .joined_clusters_bytes = 512,
-          .launch_us = 4,
-          .finish_us = 3,
-          .load_ns = 900,
-          .task_ns = 400,
-          .sort_us = 60,
-          .sort_edge_ns = 0.001,
-          .cluster_us = 80,
-          .cluster_row_ns = 0.65,
-          .cluster_edge_ns = 0.0095,
-          .order_runs = 5};
+/// What was measured of one architecture, and on which GPU.
+struct CudaTuning {
+  int compute_capability;
+  int multiprocessors;
+  double l2_bytes, memory_gb_s;  // as the driver tells them
+  CudaRates rates;
+};
+
+/// A row an architecture that was tuned; others take the nearest older one, scaled, and are untuned.
+inline constexpr CudaTuning cuda_tunings[] = {
+    // One H200, three blocks a multiprocessor. The ceilings are those of a copy and of L2; gains and latencies fit the
+    // times of share sizes from 8 to 512 in every order, on graphs of mean degree 2 to 486 and widths 16 to 256
+    // (bench/records/h200).
+    {90,
+     132,
+     62914560,
+     4917,
+     {.blocks = 396,
+      .l2_bytes = 40e6,
+      .l2_gb_s = 7000,
+      .memory_gather_gb_s = 5600,
+      .stream_gb_s = 4000,
+      .sector_bytes = 32,
+      .column_gain = 0.2,
+      .column_from_degree = 32,
+      .cluster_from_degree = 8,
+      .joined_clusters_bytes = 512,
+      .launch_us = 4,
+      .finish_us = 3,
+      .load_ns = 900,
+      .task_ns = 400,
+      .sort_us = 60,
+      .sort_edge_ns = 0.001,
+      .cluster_us = 80,
+      .cluster_row_ns = 0.65,
+      .cluster_edge_ns = 0.0095,
+      .order_runs = 5}},
+};
+
+/// Of any GPU: its architecture's row with what depends on the number of multiprocessors, L2 and memory in proportion.
+inline CudaRates cuda_rates(const CudaDevice& device) {
+  const CudaTuning* row = cuda_tunings;
+  for (const CudaTuning& t : cuda_tunings)
+    if (t.compute_capability <= device.compute_capability) row = &t;
+  CudaRates rates = row->rates;
+  const auto share = [](double of, double measured_on) { return of > 0 ? of / measured_on : 1.0; };
+  const double cores = share(device.multiprocessors, row->multiprocessors);
+  const double memory = share(device.memory_gb_s, row->memory_gb_s);
+  if (device.multiprocessors > 0) rates.blocks = rates.blocks * device.multiprocessors / row->multiprocessors;
+  rates.l2_bytes *= share(static_cast<double>(device.l2_bytes), row->l2_bytes);
+  rates.l2_gb_s *= cores;
+  rates.memory_gather_gb_s *= memory;
+  rates.stream_gb_s *= memory;
+  return rates;
 }
 
 /// Rows that end within a few edges keep a group busy with writing: only small shares then fill the GPU.
