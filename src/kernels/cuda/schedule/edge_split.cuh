@@ -63,8 +63,8 @@ struct EdgeShare {
   static __device__ __forceinline__ EdgeShare of_rows(const EdgeSplit& split, int group) {
     EdgeShare share;
     share.task = blockIdx.x * std::int64_t{Groups} + group;
-    const std::int64_t first = min(share.task * split.whole_rows, std::int64_t{split.graph.num_rows});
-    const std::int64_t past = min(first + split.whole_rows, std::int64_t{split.graph.num_rows});
+    const std::int64_t first = min(share.task * split.rows_a_task, std::int64_t{split.graph.num_rows});
+    const std::int64_t past = min(first + split.rows_a_task, std::int64_t{split.graph.num_rows});
     share.begin = share.nominal = __ldg(split.graph.offsets + first);
     share.length = static_cast<int>(__ldg(split.graph.offsets + past) - share.begin);
     share.most = (__reduce_max_sync(~0u, static_cast<unsigned>(share.length)) + 7) / 8 * 8;
@@ -73,7 +73,7 @@ struct EdgeShare {
 
   template <int Groups>
   static __device__ __forceinline__ EdgeShare of(const EdgeSplit& split, int group) {
-    if (split.whole_rows > 0) return of_rows<Groups>(split, group);
+    if (split.rows_a_task > 0) return of_rows<Groups>(split, group);
     EdgeShare share;
     const EdgeId edges = split.graph.num_edges;
     if (split.joined) {

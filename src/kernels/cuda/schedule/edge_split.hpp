@@ -21,7 +21,7 @@ struct EdgeSplit {
   const EdgeId* starts = nullptr;     // [rows] where a row's edges begin in that order
   const std::int32_t* ids = nullptr;  // [edges] their edge ids, where the order is the plan's own; else the graph's
   std::int64_t size = 0;              // edges a task; 0: tasks are whole rows
-  std::int64_t whole_rows = 0;        // a task's then
+  std::int64_t rows_a_task = 0;       // a task's then
   std::int64_t tasks = 0;             // that many cover the edges, or the rows
   bool joined = false;
   bool cuts = true;                     // false: no row is cut by tasks

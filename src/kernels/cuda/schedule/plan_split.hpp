@@ -12,7 +12,7 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
   split.graph = graph;
   split.starts = graph.offsets;
   split.size = plan.edges_a_task;
-  split.whole_rows = plan.rows_a_task;
+  split.rows_a_task = plan.rows_a_task;
   split.tasks = plan.tasks;
   split.joined = plan.joined;
   split.cuts = plan.staged_rows > 0;
