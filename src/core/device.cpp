@@ -31,7 +31,7 @@ void require_cuda(int index, std::string_view what) {
 }
 
 const CudaDevice& cuda_device(int index) {
-  require_cuda(index, "a plan");
+  require_cuda(index, "a GPU");
   return found().devices[static_cast<std::size_t>(index)];
 }
 

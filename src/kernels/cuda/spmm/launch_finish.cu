@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "core/cuda/status.hpp"
+#include "core/device.hpp"
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/spmm/finish_rows.cuh"
 #include "kernels/cuda/spmm/spmm_launch.hpp"
@@ -14,10 +15,9 @@ namespace {
 bool starts_early() {
   constexpr int compiled[] = {__CUDA_ARCH_LIST__};
   if (*std::max_element(std::begin(compiled), std::end(compiled)) < 900) return false;
-  int device = 0, major = 0;
+  int device = 0;
   check_status(cudaGetDevice(&device), "asking for the current GPU");
-  check_status(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking for a GPU's age");
-  return major >= 9;
+  return cuda_device(device).compute_capability >= 90;
 }
 
 template <class Storage, Reduction Kind, int Vector, int Lanes>

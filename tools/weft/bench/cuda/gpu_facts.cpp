@@ -1,5 +1,6 @@
 #include "bench/cuda/measure.hpp"
 #include "core/cuda/check.hpp"
+#include "core/device.hpp"
 
 namespace weft::tool {
 namespace {
@@ -17,19 +18,18 @@ double megahertz(cudaDeviceAttr attribute, int index) {
 }  // namespace
 
 GpuFacts gpu_facts(int index) {
-  cudaDeviceProp properties{};
-  weft::cuda::check(cudaGetDeviceProperties(&properties, index), "asking for the properties of cuda:{}", index);
+  const CudaDevice& device = cuda_device(index);
   int driver = 0, runtime = 0;
   weft::cuda::check(cudaDriverGetVersion(&driver), "asking for the driver's version");
   weft::cuda::check(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
   GpuFacts facts;
-  facts.name = properties.name;
+  facts.name = device.name;
   facts.driver = version_text(driver);
   facts.runtime = version_text(runtime);
-  facts.compute_capability = properties.major * 10 + properties.minor;
-  facts.multiprocessors = properties.multiProcessorCount;
-  facts.memory_bytes = properties.totalGlobalMem;
-  facts.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+  facts.compute_capability = device.compute_capability;
+  facts.multiprocessors = device.multiprocessors;
+  facts.memory_bytes = device.memory_bytes;
+  facts.l2_bytes = device.l2_bytes;
   facts.clock_mhz = megahertz(cudaDevAttrClockRate, index);
   facts.memory_clock_mhz = megahertz(cudaDevAttrMemoryClockRate, index);
   return facts;
