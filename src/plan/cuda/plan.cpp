@@ -132,9 +132,10 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   return plan;
 }
 
-/// About so many edges a row group; fewer than the best where a graph would not fill the GPU.
-std::vector<std::int64_t> row_shares(const Policy& policy) {
+/// About so many edges a row group; fewer than the best are weighed only where those leave gaps on the GPU.
+std::vector<std::int64_t> row_shares(const Call& call, const Policy& policy) {
   if (policy.edges_a_group > 0) return {policy.edges_a_group};
+  if (waves(call, tuning::edges_by_rows) >= 4) return {tuning::edges_by_rows};
   return {tuning::edges_by_rows, tuning::edges_by_rows * 2 / 3, tuning::edges_by_rows / 3};
 }
 
@@ -270,7 +271,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
     report.candidates.push_back(std::move(c));
   };
   if (weighs_rows(call, policy))
-    for (const std::int64_t share : row_shares(policy)) weigh(row_candidate(call, base, share), share);
+    for (const std::int64_t share : row_shares(call, policy)) weigh(row_candidate(call, base, share), share);
   for (const WorkOrder order : orders(call, policy, owner))
     for (const std::int64_t share : share_sizes(call, policy, order))
       weigh(candidate(call, base, share, order, policy), share);
