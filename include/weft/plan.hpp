@@ -64,7 +64,7 @@ struct Policy {
   std::optional<WorkOrder> order;
   std::optional<bool> joined;   // whether a block's groups unite the rows between them
   std::int64_t whole_row = -1;  // joined: rows of up to so many edges are not cut by tasks; -1: the planner's
-  int vector = 0;               // most elements a load may move: 1, 2 or 4; 0: the planner's
+  int vector = 0;               // most elements a load may move: 1, 2, 4 or 8; 0: the planner's
   int lanes = 0;      // threads that cover a row: one a pack (a power of two), or half of that; 0: the planner's
   int loads = 0;      // rows in flight a group: 2, 4 or 8; 0: the planner's
   bool waves = true;  // tasks that fill the GPU a whole number of times; else of the mean degree

@@ -87,7 +87,7 @@ Policy parse_policy(std::string_view text) {
     } else if (key == "join") {
       policy.joined = parse_switch(key, value, "yes", "no");
     } else if (key == "vector") {
-      policy.vector = parse_choice(key, value, {1, 2, 4}, "1, 2 or 4");
+      policy.vector = parse_choice(key, value, {1, 2, 4, 8}, "1, 2, 4 or 8");
     } else if (key == "lanes") {
       policy.lanes = parse_choice(key, value, {1, 2, 4, 8, 16, 32}, "a power of two up to 32");
     } else if (key == "loads") {

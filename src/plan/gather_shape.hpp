@@ -18,9 +18,6 @@ struct GatherShape {
   friend bool operator==(const GatherShape&, const GatherShape&) = default;
 };
 
-/// Packs a group covers at once, at most: a warp of lanes with four steps each.
-inline constexpr int most_packs = 32 * 4;
-
 /// The widest packs that divide the row (and that `most`, what alignment allows, permits), the fewest lanes that cover
 /// it, and beyond a warp more steps a lane. Eight 16-byte loads in flight a lane are what an H200 wants; more steps
 /// take fewer rows at a time instead of more registers.

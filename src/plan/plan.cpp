@@ -41,8 +41,8 @@ void check(const Policy& policy) {
              "policy whole_row is {}: expected -1 (the planner's choice) to {}", policy.whole_row, max_whole_row);
   if (policy.order) check_enum(*policy.order, WorkOrder::clusters_columns, "policy order");
   const int vector = policy.vector, stage = policy.stage_edges.value_or(0);
-  WEFT_CHECK(vector == 0 || vector == 1 || vector == 2 || vector == 4, invalid_argument,
-             "policy vector is {}: expected 0 (the planner's choice), 1, 2 or 4", vector);
+  WEFT_CHECK(vector == 0 || vector == 1 || vector == 2 || vector == 4 || vector == 8, invalid_argument,
+             "policy vector is {}: expected 0 (the planner's choice), 1, 2, 4 or 8", vector);
   const int lanes = policy.lanes, loads = policy.loads;
   WEFT_CHECK(lanes >= 0 && lanes <= 32 && (lanes & (lanes - 1)) == 0, invalid_argument,
              "policy lanes is {}: expected 0 (the planner's choice) or a power of two up to 32", lanes);

@@ -102,7 +102,7 @@ inline std::string text_of(const ::testing::TestParamInfo<Setting>& tested) {
 inline std::vector<Setting> settings() {
   std::vector<Setting> all;
   for (const Dtype dtype : floating_dtypes) all.push_back({dtype});
-  for (const Dtype dtype : {Dtype::f32, Dtype::f64}) all.push_back({dtype, {DeviceKind::cuda, 0}});
+  for (const Dtype dtype : floating_dtypes) all.push_back({dtype, {DeviceKind::cuda, 0}});
   return all;
 }
 

@@ -9,8 +9,8 @@ namespace weft::test {
 namespace {
 
 // One pack, two, three, ... a warp's worth of packs, two and four steps of it, and more than one tile.
-constexpr std::int64_t all_widths[] = {1,  2,  3,  4,  5,  6,  8,  9,   10,  12,  16,  17,  18,  20,  32,
-                                       33, 34, 36, 64, 65, 66, 68, 128, 129, 130, 132, 256, 260, 512, 516};
+constexpr std::int64_t all_widths[] = {1,  2,  3,  4,  5,  6,  8,  9,   10,  12,  16,  17,  18,  20,  24,  32,  33,  34,
+                                       36, 40, 48, 64, 65, 66, 68, 128, 129, 130, 132, 256, 260, 512, 516, 520, 1032};
 constexpr int parts = 5;  // of the widths, so that sanitizers can run beside one another
 
 class cuda_every_kernel : public GpuTest, public ::testing::WithParamInterface<std::tuple<Dtype, int>> {
@@ -26,7 +26,8 @@ class cuda_every_kernel : public GpuTest, public ::testing::WithParamInterface<s
   }
 };
 INSTANTIATE_TEST_SUITE_P(storage, cuda_every_kernel,
-                         ::testing::Combine(::testing::Values(Dtype::f32, Dtype::f64), ::testing::Range(0, parts)),
+                         ::testing::Combine(::testing::Values(Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f64),
+                                            ::testing::Range(0, parts)),
                          [](const auto& tested) {
                            const auto widths = cuda_every_kernel::of_part(std::get<1>(tested.param));
                            return fmt::format("{}_widths_{}_to_{}", name(std::get<0>(tested.param)), widths.front(),
@@ -34,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(storage, cuda_every_kernel,
                          });
 
 // Columns of a tensor that many wider, from there on: what one load may move then differs.
-constexpr std::int64_t befores[] = {0, 1, 2};
+constexpr std::int64_t befores[] = {0, 1, 2, 4};
 
 /// The same columns of a random tensor on the host and on the GPU.
 struct Columns {

@@ -29,7 +29,7 @@ std::vector<OpKind> kinds_on(Device device) {
   return {OpKind::spmm, OpKind::sddmm, OpKind::softmax, OpKind::attention};
 }
 std::vector<Dtype> dtypes_on(Device device) {
-  if (device.kind == DeviceKind::cuda) return {Dtype::f32, Dtype::f64};
+  if (device.kind == DeviceKind::cuda) return {Dtype::f32, Dtype::f16, Dtype::f64};
   return {Dtype::f32, Dtype::f16};
 }
 

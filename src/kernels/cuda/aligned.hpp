@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/accumulator.hpp"
+
 namespace weft::cuda {
 
 /// As far as 16 bytes, this pointer and this pitch allow; a power of two.
@@ -13,6 +15,16 @@ int aligned_elements(const Storage* data, std::int64_t pitch) {
          (reinterpret_cast<std::uintptr_t>(data) % (sizeof(Storage) * elements) != 0 || pitch % elements != 0))
     elements /= 2;
   return elements;
+}
+
+/// The same for an output that may hold accumulators instead: of those any number of 16-byte words goes with a pack.
+template <class Storage>
+int aligned_elements(const Storage* out, bool wide, std::int64_t pitch) {
+  if (!wide) return aligned_elements(out, pitch);
+  using Acc = AccumulatorOf<Storage>;
+  const int whole = 16 / static_cast<int>(sizeof(Acc));
+  const int elements = aligned_elements(reinterpret_cast<const Acc*>(out), pitch);
+  return elements == whole ? 16 / static_cast<int>(sizeof(Storage)) : elements;
 }
 
 }  // namespace weft::cuda

@@ -1,6 +1,8 @@
-// Count neighbouring elements of one storage type, moved by one load or store of up to 16 bytes.
+// Count neighbouring elements of one storage type, moved by loads or stores of up to 16 bytes each.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -8,7 +10,13 @@
 namespace weft::cuda {
 
 template <int Bytes>
-struct WordOf;
+struct WordOf {
+  using type = uint4;  // several of them
+};
+template <>
+struct WordOf<2> {
+  using type = unsigned short;
+};
 template <>
 struct WordOf<4> {
   using type = unsigned;
@@ -17,30 +25,24 @@ template <>
 struct WordOf<8> {
   using type = uint2;
 };
-template <>
-struct WordOf<16> {
-  using type = uint4;
-};
 
 template <class Storage, int Count>
 struct Pack {
   using Word = typename WordOf<sizeof(Storage) * Count>::type;
+  static constexpr int words = sizeof(Storage) * Count / sizeof(Word);
   Storage values[Count];
 
   /// Memory no kernel of this launch writes: it may come through the read-only path.
   static __device__ __forceinline__ Pack load(const Storage* from) {
-    const Word word = __ldg(reinterpret_cast<const Word*>(from));
-    return *reinterpret_cast<const Pack*>(&word);
+    return gather(from, [](const Word* at) { return __ldg(at); });
   }
   /// The same, of what is read once and better leaves the caches to others.
   static __device__ __forceinline__ Pack load_once(const Storage* from) {
-    const Word word = __ldcs(reinterpret_cast<const Word*>(from));
-    return *reinterpret_cast<const Pack*>(&word);
+    return gather(from, [](const Word* at) { return __ldcs(at); });
   }
   /// Memory that a kernel which may still run beside this one has written, and this one has waited for.
   static __device__ __forceinline__ Pack load_written(const Storage* from) {
-    const Word word = __ldcg(reinterpret_cast<const Word*>(from));
-    return *reinterpret_cast<const Pack*>(&word);
+    return gather(from, [](const Word* at) { return __ldcg(at); });
   }
   static __device__ __forceinline__ Pack all(Storage value) {
     Pack pack;
@@ -49,7 +51,17 @@ struct Pack {
     return pack;
   }
   __device__ __forceinline__ void store(Storage* to) const {
-    *reinterpret_cast<Word*>(to) = *reinterpret_cast<const Word*>(this);
+#pragma unroll
+    for (int i = 0; i < words; ++i) reinterpret_cast<Word*>(to)[i] = reinterpret_cast<const Word*>(this)[i];
+  }
+
+ private:
+  template <class Load>
+  static __device__ __forceinline__ Pack gather(const Storage* from, const Load& load) {
+    Word word[words];
+#pragma unroll
+    for (int i = 0; i < words; ++i) word[i] = load(reinterpret_cast<const Word*>(from) + i);
+    return *reinterpret_cast<const Pack*>(word);
   }
 };
 

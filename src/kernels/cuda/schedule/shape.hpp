@@ -14,10 +14,11 @@ struct Shape {
   static constexpr int groups = block_threads / lanes;
   static constexpr int tile = lanes * count;  // features a group covers
   static constexpr int each = lanes >= loads ? 1 : loads / lanes;
+  static constexpr bool widest = lanes == 32 && steps == (vector == 8 ? 2 : 4);  // rows may have more features yet
 };
 
 /// Calls f(vector, lanes, steps) with constants that cover `shape`. With `coarse`, for where speed is no goal, every
-/// other number of lanes is left out and the next larger one serves.
+/// other number of lanes is left out and the next larger one serves; so it is for the narrower packs of two-byte types.
 template <int MostVector, bool Coarse, class F>
 void with_shape(const GatherShape& shape, const F& f) {
   constexpr std::integral_constant<int, 1> one;
@@ -28,7 +29,7 @@ void with_shape(const GatherShape& shape, const F& f) {
   constexpr std::integral_constant<int, 32> warp;
   const auto with_vector = [&](auto vector) {
     const int covered = shape.lanes * shape.steps;
-    if constexpr (!Coarse) {
+    if constexpr (!Coarse && (MostVector <= 4 || decltype(vector)::value == MostVector)) {
       if (covered == 1) return f(vector, one, one);
       if (covered == 4) return f(vector, four, one);
       if (covered == 16) return f(vector, sixteen, one);
@@ -37,8 +38,15 @@ void with_shape(const GatherShape& shape, const F& f) {
     if (covered <= 2) return f(vector, two, one);
     if (covered <= 8) return f(vector, eight, one);
     if (covered <= 32) return f(vector, warp, one);
-    f(vector, warp, four);
+    // Lanes of eight features have enough with two steps: four would be too much for registers and shared memory.
+    if constexpr (decltype(vector)::value == 8) {
+      f(vector, warp, two);
+    } else {
+      f(vector, warp, four);
+    }
   };
+  if constexpr (MostVector >= 8)
+    if (shape.vector == 8) return with_vector(eight);
   if constexpr (MostVector >= 4)
     if (shape.vector == 4) return with_vector(four);
   if (shape.vector == 2) return with_vector(two);

@@ -12,7 +12,7 @@ template <int MostVector, class F>
 void with_dot_shape(const GatherShape& shape, bool long_rows, const F& f) {
   with_shape<MostVector, (MostVector < 4)>(shape, [&](auto vector, auto lanes, auto steps) {
     constexpr int all = decltype(lanes)::value;
-    if constexpr (decltype(vector)::value == 4 && decltype(steps)::value == 1 && all >= 16)
+    if constexpr (decltype(vector)::value == MostVector && decltype(steps)::value == 1 && all >= 16)
       if (long_rows) return f(vector, std::integral_constant<int, all / 2>{}, std::integral_constant<int, 2>{});
     f(vector, lanes, steps);
   });
@@ -32,6 +32,8 @@ void launch_dot(const DotArgs<Storage>& args, const GatherShape& given, CUstream
 }
 
 template void launch_dot<float>(const DotArgs<float>&, const GatherShape&, CUstream_st*);
+template void launch_dot<__half>(const DotArgs<__half>&, const GatherShape&, CUstream_st*);
+template void launch_dot<__nv_bfloat16>(const DotArgs<__nv_bfloat16>&, const GatherShape&, CUstream_st*);
 template void launch_dot<double>(const DotArgs<double>&, const GatherShape&, CUstream_st*);
 
 }  // namespace weft::cuda

@@ -43,9 +43,9 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
     destination[s] = args.destination + head * args.destination_head + at;
   }
   const auto times = [](const X& a, const X& b) __attribute__((always_inline)) {
-    Acc sum = static_cast<Acc>(a.values[0]) * static_cast<Acc>(b.values[0]);
+    Acc sum = widened(a.values[0]) * widened(b.values[0]);
 #pragma unroll
-    for (int i = 1; i < S::vector; ++i) sum = fma(static_cast<Acc>(a.values[i]), static_cast<Acc>(b.values[i]), sum);
+    for (int i = 1; i < S::vector; ++i) sum = fma(widened(a.values[i]), widened(b.values[i]), sum);
     return sum;
   };
   const auto no_value = [](EdgeId, std::int32_t, NodeId) { return 0; };
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
       const int p = at + owned_sum<S::lanes, loads>(lane) + i;
       if (!writes || p >= share.length) continue;
       const EdgeId id = split.ids != nullptr ? pending_id[i] : split.id_of(share.begin + p);
-      __stcs(args.out + id * args.out_pitch + head, static_cast<Storage>(pending[i]));
+      store_once(args.out, args.wide, id * args.out_pitch + head, pending[i]);
     }
   };
 
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
         }
       }
       // What lies beyond the features a group covers at once.
-      if constexpr (S::lanes * S::steps >= most_packs) {
+      if constexpr (S::widest) {
         for (int tile = S::tile; tile < args.features; tile += S::tile) {
 #pragma unroll
           for (int u = 0; u < loads; ++u) {

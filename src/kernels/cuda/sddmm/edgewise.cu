@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/launch_check.hpp"
-#include "kernels/cuda/primitives/pack.cuh"
+#include "kernels/cuda/primitives/store_pack.cuh"
 #include "kernels/cuda/sddmm/sddmm_args.hpp"
 #include "plan/gather_shape.hpp"
 
@@ -46,12 +46,10 @@ __global__ void __launch_bounds__(block_threads) map_edges(const EdgewiseArgs<St
       const int head = p * Count / args.width, feature = p * Count - head * args.width;
       const auto a = operand_at<Count>(args.lhs, u, v, e, head, feature);
       const auto b = operand_at<Count>(args.rhs, u, v, e, head, feature);
-      Pack<Storage, Count> result;
+      Acc result[Count];
 #pragma unroll
-      for (int i = 0; i < Count; ++i)
-        result.values[i] =
-            static_cast<Storage>(apply(args.op, static_cast<Acc>(a.values[i]), static_cast<Acc>(b.values[i])));
-      result.store(args.out + e * args.out_pitch + p * Count);
+      for (int i = 0; i < Count; ++i) result[i] = apply(args.op, widened(a.values[i]), widened(b.values[i]));
+      store_pack<Count>(args.out, args.wide, result, [&](auto* out) { return out + e * args.out_pitch + p * Count; });
     }
   }
 }
@@ -71,11 +69,11 @@ __global__ void __launch_bounds__(block_threads) dot_any(const EdgewiseArgs<Stor
     const EdgeId e = g.edge_ids != nullptr ? __ldg(g.edge_ids + k) : k;
     Acc sum = 0;
     for (int f = threadIdx.x % warp; f < args.width; f += warp)
-      sum += static_cast<Acc>(operand_at<1>(args.lhs, u, v, e, head, f).values[0]) *
-             static_cast<Acc>(operand_at<1>(args.rhs, u, v, e, head, f).values[0]);
+      sum += widened(operand_at<1>(args.lhs, u, v, e, head, f).values[0]) *
+             widened(operand_at<1>(args.rhs, u, v, e, head, f).values[0]);
 #pragma unroll
     for (int step = warp / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-    if (threadIdx.x % warp == 0) args.out[e * args.out_pitch + head] = static_cast<Storage>(sum);
+    if (threadIdx.x % warp == 0) store_once(args.out, args.wide, e * args.out_pitch + head, sum);
   }
 }
 
@@ -109,6 +107,8 @@ void launch_edgewise(const EdgewiseArgs<Storage>& args, int vector, CUstream_st*
 }
 
 template void launch_edgewise<float>(const EdgewiseArgs<float>&, int, CUstream_st*);
+template void launch_edgewise<__half>(const EdgewiseArgs<__half>&, int, CUstream_st*);
+template void launch_edgewise<__nv_bfloat16>(const EdgewiseArgs<__nv_bfloat16>&, int, CUstream_st*);
 template void launch_edgewise<double>(const EdgewiseArgs<double>&, int, CUstream_st*);
 
 }  // namespace weft::cuda

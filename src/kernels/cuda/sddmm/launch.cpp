@@ -33,6 +33,7 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
   const bool between = ends(Target::u, Target::v) || ends(Target::v, Target::u);
   const bool vectors = args.width == 1 || (args.lhs.feature_stride != 0 && args.rhs.feature_stride != 0);
   auto* out = static_cast<Storage*>(args.out.data);
+  const bool wide = MaybeWide<Storage>::can_differ && args.out.dtype == Dtype::f32;
   if (args.op == SddmmOp::dot && between && vectors && args.width > 0) {
     const bool sources_left = args.lhs_target == Target::u;
     const Operand& source = sources_left ? args.lhs : args.rhs;
@@ -49,6 +50,7 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
     dot.heads = static_cast<int>(args.heads);
     dot.long_rows = args.graph.num_edges >= 128 * args.graph.num_rows;
     dot.out = out;
+    dot.wide = wide;
     dot.out_pitch = args.out.row_stride;
     return launch_dot(dot, gather_shape(args.width, sizeof(Storage), most), stream);
   }
@@ -60,8 +62,9 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
   edgewise.heads = static_cast<int>(args.heads);
   edgewise.width = static_cast<int>(args.width);
   edgewise.out = out;
+  edgewise.wide = wide;
   edgewise.out_pitch = args.out.row_stride;
-  most = std::min(most, aligned_elements(out, args.out.row_stride));
+  most = std::min(most, aligned_elements(out, wide, args.out.row_stride));
   while (args.width % most != 0) most /= 2;
   launch_edgewise(edgewise, most, stream);
 }
@@ -70,15 +73,17 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
 
 void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
   const Dtype dtype = plan.desc.dtype;
-  WEFT_CHECK(dtype == Dtype::f32 || dtype == Dtype::f64, unsupported,
-             "sddmm in {} has no CUDA kernel yet: use f32 or f64, or the cpu device", name(dtype));
   WEFT_CHECK(args.heads < (1 << 16) && args.heads * args.width < (std::int64_t{1} << 31), unsupported,
              "lhs and rhs have {} heads of {} features: expected fewer than 2^16 heads and 2^31 features", args.heads,
              args.width);
   if (args.graph.num_edges == 0 || args.heads == 0 || (args.width == 0 && args.op != SddmmOp::dot)) return;
   const OnDevice on(plan.device.index);
-  if (dtype == Dtype::f64) return run<double>(args, plan, stream);
-  run<float>(args, plan, stream);
+  switch (dtype) {
+    case Dtype::f16: return run<__half>(args, plan, stream);
+    case Dtype::bf16: return run<__nv_bfloat16>(args, plan, stream);
+    case Dtype::f64: return run<double>(args, plan, stream);
+    default: run<float>(args, plan, stream);
+  }
 }
 
 }  // namespace weft::cuda

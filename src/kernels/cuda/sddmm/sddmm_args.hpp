@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/accumulator.hpp"
+#include "kernels/cuda/half.hpp"
 #include "kernels/cuda/schedule/edge_split.hpp"
 #include "plan/gather_shape.hpp"
 #include "weft/context.hpp"
@@ -23,6 +24,7 @@ struct DotArgs {
   int heads = 1;
   bool long_rows = false;  // batches of edges mostly have one destination
   Storage* out = nullptr;  // by edge id
+  bool wide = false;       // out holds accumulators instead
   std::int64_t out_pitch = 1;
 };
 
@@ -43,6 +45,7 @@ struct EdgewiseArgs {
   EdgeOperand<Storage> lhs, rhs;
   int heads = 1, width = 1;
   Storage* out = nullptr;  // by edge id
+  bool wide = false;       // out holds accumulators instead
   std::int64_t out_pitch = 1;
 };
 

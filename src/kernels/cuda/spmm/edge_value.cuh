@@ -15,11 +15,11 @@ struct EdgeValue {
     if constexpr (Sent == Message::source) {
       return 0;
     } else if constexpr (Sent == Message::weighted) {
-      return static_cast<Acc>(__ldg(args.edge + (args.split.ids != nullptr ? id : k)));
+      return args.edge[args.split.ids != nullptr ? id : k];
     } else {
       const Acc scale = args.col_scale != nullptr ? __ldg(args.col_scale + col) : Acc(1);
-      if (Sent == Message::edgewise || args.edge == nullptr) return signed_for_min(scale);
-      return signed_for_min(scale * static_cast<Acc>(__ldg(args.edge + args.split.id_of(k) * args.edge_pitch)));
+      if (Sent == Message::edgewise || args.edge.data == nullptr) return signed_for_min(scale);
+      return signed_for_min(scale * args.edge[args.split.id_of(k) * args.edge_pitch]);
     }
   }
 

@@ -41,15 +41,18 @@ __device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count],
   }
 }
 
-/// One operand of a batch for one edge and step: a pack of features, one value for all of them, or nothing.
-template <class X, class Storage>
-__device__ __forceinline__ X operand(const Storage* array, bool vector, const Storage* at) {
-  if (array == nullptr) return X::all(Storage(0));
-  return vector ? X::load(at) : X::all(__ldg(at));
-}
+/// Blocks a multiprocessor: what registers allow. Halves have eight features a lane, which for anything but a plain sum
+/// of them is too much for three.
+template <class Storage, class S, Message Sent, Reduction Kind>
+inline constexpr int reduce_blocks = sizeof(Storage) > 4 || S::steps > 2 ||
+                                             (sizeof(Storage) < 4 &&
+                                              (S::count > 8 || (S::count == 8 &&
+                                                                (Sent == Message::edgewise || Kind != Reduction::sum))))
+                                         ? 2
+                                         : 3;
 
 template <class Storage, class S, Message Sent, Reduction Kind>
-__global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3)
+__global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent, Kind>)
     reduce_edges(const SpmmKernelArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
   using Chunk = EdgeChunk<S::lanes, S::each, Acc>;
@@ -69,19 +72,20 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
 
   // Lanes past the last feature load the first ones again, and write nothing.
   const Storage* x_lane[S::steps];
-  const Storage* edge_lane[S::steps];
+  std::int64_t edge_lane[edgewise ? S::steps : 1];  // where this lane's values stand in an edge's row
 #pragma unroll
   for (int s = 0; s < S::steps; ++s) {
     const int f = here.has(s) ? here.at(s) : 0;
     if constexpr (edgewise) {
       const int head = f / args.width, within = f - head * args.width;
       x_lane[s] = args.x + head * args.x_head + (args.x_vector ? within : 0);
-      edge_lane[s] = args.edge + head * args.edge_head + (args.edge_vector ? within : 0);
+      edge_lane[s] = head * args.edge_head + (args.edge_vector ? within : 0);
     } else {
       x_lane[s] = args.x + f;
     }
   }
-  const bool both_vectors = edgewise && args.x != nullptr && args.x_vector && args.edge != nullptr && args.edge_vector;
+  const bool both_vectors =
+      edgewise && args.x != nullptr && args.x_vector && args.edge.data != nullptr && args.edge_vector;
   const EdgeValue<Storage, Sent, Kind> value_of{args};
 
   typename Lane<Storage, S, Sent, Kind>::State state;
@@ -117,6 +121,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
       X e[edgewise ? loads : 1][S::steps];
       std::uint32_t cols_of[edgewise ? loads : 1];
       EdgeId edge_row[edgewise ? loads : 1];
+      Acc e_one[edgewise ? loads : 1][S::steps];  // where an edge has one value for a head
       Acc w[loads] = {};
 #pragma unroll
       for (int u = 0; u < loads; ++u) {
@@ -132,34 +137,49 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
         }
       }
       if constexpr (edgewise) {
-        const auto load_all = [&](const auto& x_at, const auto& e_at) __attribute__((always_inline)) {
+        // One branch for the batch: where each load had its own they waited for one another.
+        const Storage* const edge = static_cast<const Storage*>(args.edge.data);
+#pragma unroll
+        for (int u = 0; u < loads; ++u)
+#pragma unroll
+          for (int s = 0; s < S::steps; ++s) e_one[u][s] = 0;
+        if (both_vectors) {
 #pragma unroll
           for (int u = 0; u < loads; ++u)
 #pragma unroll
             for (int s = 0; s < S::steps; ++s) {
-              x[u][s] = x_at(row_at(x_lane[s], cols_of[u], args.x_pitch_bytes));
-              e[u][s] = e_at(edge_lane[s] + edge_row[u]);
+              x[u][s] = X::load(row_at(x_lane[s], cols_of[u], args.x_pitch_bytes));
+              e[u][s] = X::load_once(edge + edge_lane[s] + edge_row[u]);
             }
-        };
-        // One branch for the batch: where each load had its own they waited for one another.
-        if (both_vectors) {
-          load_all(X::load, X::load_once);
         } else {
-          load_all([&](const Storage* at) { return operand<X>(args.x, args.x_vector, at); },
-                   [&](const Storage* at) { return operand<X>(args.edge, args.edge_vector, at); });
+#pragma unroll
+          for (int u = 0; u < loads; ++u)
+#pragma unroll
+            for (int s = 0; s < S::steps; ++s) {
+              const Storage* const at = row_at(x_lane[s], cols_of[u], args.x_pitch_bytes);
+              x[u][s] = args.x == nullptr ? X::all(Storage(0)) : args.x_vector ? X::load(at) : X::all(__ldg(at));
+              e[u][s] = X::all(Storage(0));
+              if (args.edge.data == nullptr) continue;
+              if (args.edge_vector) {
+                e[u][s] = X::load(edge + edge_lane[s] + edge_row[u]);
+              } else {
+                e_one[u][s] = args.edge[edge_lane[s] + edge_row[u]];
+              }
+            }
         }
       }
       Acc combined[edgewise ? loads : 1][S::count];
       if constexpr (edgewise)
         combine(args.op, combined, [&](int u, int n) {
-          return Operands<Acc>{static_cast<Acc>(x[u][n / S::vector].values[n % S::vector]),
-                               static_cast<Acc>(e[u][n / S::vector].values[n % S::vector])};
+          return Operands<Acc>{
+              widened(x[u][n / S::vector].values[n % S::vector]),
+              args.edge_vector ? widened(e[u][n / S::vector].values[n % S::vector]) : e_one[u][n / S::vector]};
         });
       const auto message = [&](int u, int n) -> Acc {
         if constexpr (edgewise) {
           return w[u] * combined[u][n];
         } else {
-          const Acc value = static_cast<Acc>(x[u][n / S::vector].values[n % S::vector]);
+          const Acc value = widened(x[u][n / S::vector].values[n % S::vector]);
           return plain ? value : w[u] * value;
         }
       };

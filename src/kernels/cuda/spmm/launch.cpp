@@ -28,11 +28,11 @@ bool by_scalar(const SpmmArgs& args) {
 template <class Storage>
 Message message_of(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel) {
   if (!by_scalar(args)) return Message::edgewise;
-  const bool in_order = kernel.edge == nullptr || (kernel.split.graph.edge_ids == nullptr && kernel.edge_pitch == 1);
+  const bool in_order = !kernel.edge.given() || (kernel.split.graph.edge_ids == nullptr && kernel.edge_pitch == 1);
   const bool simple = sizeof(Storage) <= 4 && !extremum(args.reduce) && kernel.finish.plain() &&
                       kernel.col_scale == nullptr && in_order;
   if (!simple) return Message::scaled;
-  return kernel.edge != nullptr ? Message::weighted : Message::source;
+  return kernel.edge.given() ? Message::weighted : Message::source;
 }
 
 template <class Storage>
@@ -135,7 +135,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.features = static_cast<int>(features);
   if (uses_node(args.op)) kernel.x = static_cast<const Storage*>(args.x.data);
   kernel.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
-  if (uses_edge(args.op)) kernel.edge = static_cast<const Storage*>(args.edge.data);
+  if (uses_edge(args.op)) kernel.edge = maybe_wide<Storage>(args.edge.data, args.edge.dtype);
   kernel.edge_pitch = args.edge.row_stride;
   kernel.col_scale = static_cast<const Acc*>(args.col_scale.data);
   kernel.op = args.op;
@@ -145,25 +145,28 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.x_vector = args.x.feature_stride != 0;
   kernel.edge_vector = args.edge.feature_stride != 0;
   kernel.finish.out = static_cast<Storage*>(args.out.data);
-  kernel.finish.pitch_bytes = pitch_bytes<Storage>("out", args.out.row_stride);
+  kernel.finish.wide = MaybeWide<Storage>::can_differ && args.out.dtype == Dtype::f32;
+  kernel.finish.pitch_bytes = kernel.finish.wide ? pitch_bytes<Acc>("out", args.out.row_stride)
+                                                 : pitch_bytes<Storage>("out", args.out.row_stride);
   kernel.finish.mean = args.reduce == Reduce::mean;
   kernel.finish.relu = args.relu;
   kernel.finish.negated = args.reduce == Reduce::min;
   kernel.finish.row_scale = static_cast<const Acc*>(args.row_scale.data);
-  kernel.finish.bias = static_cast<const Acc*>(args.bias.data);
+  kernel.finish.bias = maybe_wide<Storage>(args.bias.data, args.bias.dtype);
   kernel.finish.arg_u = args.arg_u;
   kernel.finish.arg_e = args.arg_e;
   kernel.finish.as_it_is = kernel.finish.plain();
   const Message message = message_of(args, kernel);
   // Packs do not reach across heads, and every array they move must allow them.
-  std::int64_t most = std::min(aligned_elements(kernel.finish.out, args.out.row_stride), plan.vector);
+  std::int64_t most =
+      std::min(aligned_elements(kernel.finish.out, kernel.finish.wide, args.out.row_stride), plan.vector);
   const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
     most = std::min<std::int64_t>(most, aligned_elements(data, pitch));
     if (args.heads > 1) most = std::min<std::int64_t>(most, aligned_elements(data, head));
   };
   if (kernel.x != nullptr && kernel.x_vector) also(kernel.x, args.x.row_stride, kernel.x_head);
-  if (kernel.edge != nullptr && kernel.edge_vector && message == Message::edgewise)
-    also(kernel.edge, kernel.edge_pitch, kernel.edge_head);
+  if (kernel.edge.given() && kernel.edge_vector && message == Message::edgewise)
+    also(kernel.edge.narrow(), kernel.edge_pitch, kernel.edge_head);
   const std::int64_t unit = message == Message::edgewise ? args.width : features;
   while (unit % most != 0) most /= 2;
   const GatherShape shape = gather_shape(features, sizeof(Storage), static_cast<int>(most));
@@ -180,17 +183,19 @@ void spmm(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* str
   const SpmmArgs args = with_heads_joined(given);
   const Dtype dtype = plan.desc.dtype;
   const std::int64_t features = args.heads * args.width;
-  WEFT_CHECK(dtype == Dtype::f32 || dtype == Dtype::f64, unsupported,
-             "spmm in {} has no CUDA kernel yet: use f32 or f64, or the cpu device", name(dtype));
-  WEFT_CHECK(!args.bias.given() || args.bias.dtype == dtype, unsupported,
-             "bias has dtype {}: spmm in {} on CUDA takes {} only; convert it, or use the cpu device",
-             name(args.bias.dtype), name(dtype), name(dtype));
+  WEFT_CHECK(!args.bias.given() || args.bias.dtype == dtype || (size_of(dtype) == 2 && args.bias.dtype == Dtype::f32),
+             unsupported, "bias has dtype {}: spmm in {} on CUDA takes {}{}; convert it, or use the cpu device",
+             name(args.bias.dtype), name(dtype), name(dtype), size_of(dtype) == 2 ? " or f32" : "");
   WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "x has {} features a row: expected fewer than 2^22",
              features);
   if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
-  if (dtype == Dtype::f64) return run<double>(args, plan, arena, stream);
-  run<float>(args, plan, arena, stream);
+  switch (dtype) {
+    case Dtype::f16: return run<__half>(args, plan, arena, stream);
+    case Dtype::bf16: return run<__nv_bfloat16>(args, plan, arena, stream);
+    case Dtype::f64: return run<double>(args, plan, arena, stream);
+    default: run<float>(args, plan, arena, stream);
+  }
 }
 
 }  // namespace weft::cuda

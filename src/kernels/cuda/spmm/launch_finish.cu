@@ -53,8 +53,8 @@ void launch_vector(const SpmmKernelArgs<Storage>& args, const GatherShape& shape
 
 template <class Storage, Reduction Kind>
 void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream) {
-  if constexpr (sizeof(Storage) <= 4)
-    if (shape.vector == 4) return launch_vector<Storage, Kind, 4>(args, shape, stream);
+  if constexpr (sizeof(Storage) <= 4)  // parts are accumulators: four of them are a load
+    if (shape.vector >= 4) return launch_vector<Storage, Kind, 4>(args, shape, stream);
   if (shape.vector == 2) return launch_vector<Storage, Kind, 2>(args, shape, stream);
   launch_vector<Storage, Kind, 1>(args, shape, stream);
 }
@@ -64,5 +64,15 @@ template void launch_finish<float, Reduction::extremum>(const SpmmKernelArgs<flo
 template void launch_finish<double, Reduction::sum>(const SpmmKernelArgs<double>&, const GatherShape&, CUstream_st*);
 template void launch_finish<float, Reduction::winner>(const SpmmKernelArgs<float>&, const GatherShape&, CUstream_st*);
 template void launch_finish<double, Reduction::winner>(const SpmmKernelArgs<double>&, const GatherShape&, CUstream_st*);
+template void launch_finish<__half, Reduction::sum>(const SpmmKernelArgs<__half>&, const GatherShape&, CUstream_st*);
+template void launch_finish<__half, Reduction::extremum>(const SpmmKernelArgs<__half>&, const GatherShape&,
+                                                         CUstream_st*);
+template void launch_finish<__half, Reduction::winner>(const SpmmKernelArgs<__half>&, const GatherShape&, CUstream_st*);
+template void launch_finish<__nv_bfloat16, Reduction::sum>(const SpmmKernelArgs<__nv_bfloat16>&, const GatherShape&,
+                                                           CUstream_st*);
+template void launch_finish<__nv_bfloat16, Reduction::extremum>(const SpmmKernelArgs<__nv_bfloat16>&,
+                                                                const GatherShape&, CUstream_st*);
+template void launch_finish<__nv_bfloat16, Reduction::winner>(const SpmmKernelArgs<__nv_bfloat16>&, const GatherShape&,
+                                                              CUstream_st*);
 
 }  // namespace weft::cuda

@@ -22,7 +22,10 @@ void launch_shape(const SpmmKernelArgs<Storage>& args, CUstream_st* stream) {
 
 template <class Storage, Message Sent, Reduction Kind>
 void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
-  with_shape<16 / sizeof(Storage), (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
+  // Halves have every shape for sums alone: the others would take as long again to compile.
+  constexpr bool coarse =
+      sizeof(Storage) > 4 || (sizeof(Storage) < 4 && (Kind != Reduction::sum || Sent == Message::edgewise));
+  with_shape<16 / sizeof(Storage), coarse>(given, [&](auto vector, auto lanes, auto steps) {
     launch_shape<Storage, Sent, Kind, Shape<vector, lanes, steps, rows_in_flight<Storage, Sent> / steps>>(args, stream);
   });
 }

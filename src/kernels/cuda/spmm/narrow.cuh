@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
 
     // Edges past the share's end send 0.
     const auto message = [&](int i, int n) -> Acc {
-      const Acc value = static_cast<Acc>(x[i][n / S::vector].values[n % S::vector]);
+      const Acc value = widened(x[i][n / S::vector].values[n % S::vector]);
       return Sent == Message::source ? value : values[i] * value;
     };
     if (any == 0) {

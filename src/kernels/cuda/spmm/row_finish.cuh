@@ -1,8 +1,8 @@
 // The ends of rows: from a reduced row to the output.
 #pragma once
 
-#include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/primitives/row_at.cuh"
+#include "kernels/cuda/primitives/store_pack.cuh"
 #include "kernels/cuda/spmm/row_state.cuh"
 
 namespace weft::cuda {
@@ -11,10 +11,9 @@ namespace weft::cuda {
 template <int Count, class Storage, class Acc>
 __device__ __forceinline__ void write_plain(const RowFinish<Storage>& finish, std::int64_t row, int feature,
                                             const Acc (&value)[Count]) {
-  Pack<Storage, Count> pack;
-#pragma unroll
-  for (int i = 0; i < Count; ++i) pack.values[i] = static_cast<Storage>(value[i]);
-  pack.store(row_at(finish.out + feature, static_cast<std::uint32_t>(row), finish.pitch_bytes));
+  store_pack<Count>(finish.out, finish.wide, value, [&](auto* out) {
+    return row_at(out + feature, static_cast<std::uint32_t>(row), finish.pitch_bytes);
+  });
 }
 
 /// The same with mean, scale, bias and ReLU where they are asked for.
@@ -30,7 +29,7 @@ __device__ __forceinline__ void write_finished(const RowFinish<Storage>& finish,
     Acc v = value[i];
     if (finish.mean) v *= share;
     if (finish.row_scale != nullptr) v *= scale;
-    if (finish.bias != nullptr) v += __ldg(finish.bias + feature + i);
+    if (finish.bias.data != nullptr) v += finish.bias[feature + i];
     if (finish.relu && v < 0) v = 0;  // NaN stays NaN
     finished[i] = v;
   }

@@ -264,8 +264,9 @@ __global__ void __launch_bounds__(block_threads, S::steps > 2 ? 2 : 3)
 
   const bool in_order = split.ids == nullptr && split.graph.edge_ids == nullptr && args.edge_pitch == 1;
   const auto place = [&](EdgeId k) { return split.id_of(k) * args.edge_pitch; };
-  StagedEdges<S::tile_edges, float, decltype(place)> edges(tiles[warp], split.graph.cols, split.graph.rows, args.edge,
-                                                           share.begin, share.length, share.runs_on, in_order, place);
+  StagedEdges<S::tile_edges, float, decltype(place)> edges(tiles[warp], split.graph.cols, split.graph.rows,
+                                                           static_cast<const float*>(args.edge.data), share.begin,
+                                                           share.length, share.runs_on, in_order, place);
   for (int first = 0; first < share.length; first += S::tile_edges) {
     const typename Group::Tile& tile = edges.turn(first);
     if constexpr (RoundRobin) {

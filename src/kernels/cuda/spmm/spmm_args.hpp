@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/accumulator.hpp"
+#include "kernels/cuda/half.hpp"
 #include "kernels/cuda/schedule/edge_split.hpp"
 #include "weft/types.hpp"
 
@@ -26,15 +27,16 @@ struct RowFinish {
   using Acc = AccumulatorOf<Storage>;
   Storage* out = nullptr;
   std::uint32_t pitch_bytes = 0;
+  bool wide = false;  // out holds accumulators instead
   bool mean = false, relu = false, negated = false;
   const Acc* row_scale = nullptr;
-  const Acc* bias = nullptr;
+  MaybeWide<Storage> bias;
   NodeId* arg_u = nullptr;  // [rows, features]
   EdgeId* arg_e = nullptr;
 
   bool as_it_is = false;  // what plain() says, for kernels
 
-  bool plain() const { return !mean && !relu && row_scale == nullptr && bias == nullptr; }
+  bool plain() const { return !mean && !relu && row_scale == nullptr && !bias.given(); }
 };
 
 /// Parts of rows that tasks have cut: two slots a task, see edge_split.hpp.
@@ -55,7 +57,7 @@ struct SpmmKernelArgs {
 
   const Storage* x = nullptr;  // null: messages do not read it
   std::uint32_t x_pitch_bytes = 0;
-  const Storage* edge = nullptr;  // by edge id
+  MaybeWide<Storage> edge;  // by edge id
   std::int64_t edge_pitch = 1;
   const Acc* col_scale = nullptr;
 

@@ -1,0 +1,60 @@
+// Storage types of two bytes as kernels see them, and arrays that hold either those or what they are summed in.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/accumulator.hpp"
+#include "weft/types.hpp"
+
+namespace weft::cuda {
+
+#ifdef __CUDACC__
+/// A stored value in its accumulator's type.
+__device__ __forceinline__ float widened(float value) { return value; }
+__device__ __forceinline__ double widened(double value) { return value; }
+__device__ __forceinline__ float widened(__half value) { return __half2float(value); }
+// The upper half of a float: the compiler's own conversion takes registers it then has to spill.
+__device__ __forceinline__ float widened(__nv_bfloat16 value) {
+  return __uint_as_float(static_cast<unsigned>(__bfloat16_as_ushort(value)) << 16);
+}
+/// An accumulator into an array that is of the storage type, or wide; what is written there is not read again soon.
+template <class Storage>
+__device__ __forceinline__ void store_once(Storage* array, bool wide, std::int64_t i, AccumulatorOf<Storage> value) {
+  if constexpr (!std::is_same_v<Storage, AccumulatorOf<Storage>>)
+    if (wide) return __stcs(reinterpret_cast<AccumulatorOf<Storage>*>(array) + i, value);
+  __stcs(array + i, static_cast<Storage>(value));
+}
+#endif
+
+/// Values beside features of type Storage: of the same type, or `wide`, which is that of the accumulator. Which one is
+/// known when a kernel runs, and the same for all threads.
+template <class Storage>
+struct MaybeWide {
+  using Acc = AccumulatorOf<Storage>;
+  static constexpr bool can_differ = !std::is_same_v<Storage, Acc>;
+  const void* data = nullptr;
+  bool wide = false;
+
+  bool given() const { return data != nullptr; }
+  const Storage* narrow() const { return static_cast<const Storage*>(data); }
+
+#ifdef __CUDACC__
+  __device__ __forceinline__ Acc operator[](std::int64_t i) const {
+    if constexpr (can_differ)
+      if (wide) return __ldg(static_cast<const Acc*>(data) + i);
+    return widened(__ldg(static_cast<const Storage*>(data) + i));
+  }
+#endif
+};
+
+/// As an argument of the public interface is.
+template <class Storage>
+MaybeWide<Storage> maybe_wide(const void* data, Dtype dtype) {
+  return {data, MaybeWide<Storage>::can_differ && dtype == Dtype::f32};
+}
+
+}  // namespace weft::cuda

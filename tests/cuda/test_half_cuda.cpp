@@ -1,0 +1,109 @@
+// Two-byte storage on a GPU: values beside it that are wider, sums that pass its range, hubs.
+#include <cmath>
+
+#include "battery/sweep.hpp"
+#include "cuda/gpu.hpp"
+#include "weft/generate.hpp"
+
+namespace weft::test {
+namespace {
+
+class cuda_half : public GpuTest, public ::testing::WithParamInterface<Dtype> {};
+INSTANTIATE_TEST_SUITE_P(storage, cuda_half, ::testing::Values(Dtype::f16, Dtype::bf16),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+TEST_P(cuda_half, edge_values_bias_and_output_may_be_f32) {
+  Context context = Context::cuda();
+  std::uint64_t seed = 400;
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph& graph = battery.graph;
+    const Graph there = graph.to(gpu);
+    for (const std::int64_t width : {1, 3, 8, 41, 64, 100}) {
+      const Tensor x = random_tensor(Shape(graph.num_cols(), width), GetParam(), ++seed), x_there = x.to(gpu);
+      for (const Dtype edge_dtype : {GetParam(), Dtype::f32}) {
+        const Tensor edge = random_tensor(Shape(graph.num_edges()), edge_dtype, ++seed), edge_there = edge.to(gpu);
+        const Tensor bias = random_tensor(Shape(width), edge_dtype, ++seed), bias_there = bias.to(gpu);
+        for (const Dtype out_dtype : {GetParam(), Dtype::f32}) {
+          for (const bool biased : {false, true}) {
+            SpmmOptions options, options_there;
+            if (biased) {
+              options.epilogue.bias = bias;
+              options_there.epilogue.bias = bias_there;
+            }
+            const SpmmExpected expected = expected_spmm(graph, x, edge, options);
+            const Plan plan = make_plan(context, there, {OpKind::spmm, GetParam(), 1, width, Reduce::sum, true});
+            context.reserve(plan.workspace_bytes);
+            Tensor out = constant(Shape(graph.num_rows(), width), out_dtype, std::nan("")).to(gpu);
+            spmm(context, plan, there, x_there, edge_there, out, options_there);
+            expect_within_bound(out.to(Device{}), expected,
+                                fmt::format("{} width {} edge {} out {}{} seed {}", battery.name, width,
+                                            name(edge_dtype), name(out_dtype), biased ? " with bias" : "", seed));
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(cuda_half, one_f32_value_a_head_keeps_its_precision) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph(), there = graph.to(gpu);
+  const Tensor x = random_tensor(Shape(graph.num_cols(), 3, 8), GetParam(), 501), x_there = x.to(gpu);
+  const Tensor edge = random_tensor(Shape(graph.num_edges(), 3, 1), Dtype::f32, 502), edge_there = edge.to(gpu);
+  for (const SpmmOp op : {SpmmOp::u_mul_e, SpmmOp::u_add_e}) {
+    SpmmOptions options;
+    options.op = op;
+    expect_within_bound(spmm(context, there, x_there, edge_there, options).to(Device{}),
+                        expected_spmm(graph, x, edge, options), std::string(name(op)));
+  }
+}
+
+TEST_P(cuda_half, dot_products_may_be_kept_in_f32) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph(), there = graph.to(gpu);
+  for (const std::int64_t width : {1, 7, 64, 100, 1032}) {
+    const Tensor u = random_tensor(Shape(graph.num_cols(), width), GetParam(), 511), u_there = u.to(gpu);
+    const Tensor v = random_tensor(Shape(graph.num_rows(), width), GetParam(), 512), v_there = v.to(gpu);
+    const Plan plan = make_plan(context, there, {OpKind::sddmm, GetParam(), 1, width, Reduce::sum, false});
+    context.reserve(plan.workspace_bytes);
+    for (const Dtype out_dtype : {GetParam(), Dtype::f32}) {
+      Tensor out = constant(Shape(graph.num_edges()), out_dtype, std::nan("")).to(gpu);
+      sddmm(context, plan, there, u_there, v_there, out);
+      expect_within_bound(out.to(Device{}), expected_sddmm(graph, u, v, SddmmOptions{}),
+                          fmt::format("width {} out {}", width, name(out_dtype)));
+    }
+  }
+}
+
+TEST_P(cuda_half, a_hub_of_a_million_sums_past_the_range_only_where_the_sum_does) {
+  Context context = Context::cuda();
+  constexpr std::int64_t nodes = (1 << 20) + 1, width = 16;
+  const Graph there = generate(StarSpec{nodes}).to(gpu);
+  for (const double term : {1.0, 60000.0}) {
+    const Tensor x = constant(Shape(nodes, width), GetParam(), term).to(gpu);
+    const double stored = GetParam() == Dtype::bf16 && term > 1 ? 59904 : term;  // what bf16 makes of 60000
+    SpmmOptions options;
+    options.op = SpmmOp::copy_u;
+    const auto hub = [&](Reduce reduce, Dtype out_dtype) {
+      options.reduce = reduce;
+      const Plan plan = make_plan(context, there, {OpKind::spmm, GetParam(), 1, width, reduce, false});
+      context.reserve(plan.workspace_bytes);
+      Tensor out = constant(Shape(nodes, width), out_dtype, std::nan("")).to(gpu);
+      spmm(context, plan, there, x, {}, out, options);
+      return doubles(out.to(Device{}))[0];
+    };
+    EXPECT_EQ(hub(Reduce::mean, GetParam()), stored);
+    EXPECT_EQ(hub(Reduce::max, GetParam()), stored);
+    EXPECT_NEAR(hub(Reduce::sum, Dtype::f32), stored * (nodes - 1), stored * 4);
+    const double sum = hub(Reduce::sum, GetParam());
+    if (GetParam() == Dtype::f16) {
+      EXPECT_EQ(sum, INFINITY);  // a sum past 65504
+    } else {
+      EXPECT_NEAR(sum, stored * (nodes - 1), stored * (nodes - 1) / 256);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
