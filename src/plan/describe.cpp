@@ -95,7 +95,8 @@ Policy parse_policy(std::string_view text) {
     } else if (key == "waves") {
       policy.waves = parse_switch(key, value, "on", "off");
     } else if (key == "stage") {
-      policy.stage_edges = value == "registers" ? 0 : parse_choice(key, value, {32, 128}, "registers, 32 or 128");
+      policy.stage_edges =
+          value == "registers" ? 0 : parse_choice(key, value, {32, 64, 128}, "registers, 32, 64 or 128");
     } else if (key == "flush") {
       policy.flush = parse_in(flush_names, "flush", value);
     } else {

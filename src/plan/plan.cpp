@@ -48,8 +48,8 @@ void check(const Policy& policy) {
              "policy lanes is {}: expected 0 (the planner's choice) or a power of two up to 32", lanes);
   WEFT_CHECK(loads == 0 || loads == 2 || loads == 4 || loads == 8, invalid_argument,
              "policy loads is {}: expected 0 (the planner's choice), 2, 4 or 8", loads);
-  WEFT_CHECK(stage == 0 || stage == 32 || stage == 128, invalid_argument,
-             "policy stage_edges is {}: expected 0 (registers), 32 or 128", stage);
+  WEFT_CHECK(stage == 0 || stage == 32 || stage == 64 || stage == 128, invalid_argument,
+             "policy stage_edges is {}: expected 0 (registers), 32, 64 or 128", stage);
   check_enum(policy.flush, Flush::atomic, "policy flush");
 }
 

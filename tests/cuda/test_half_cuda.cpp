@@ -59,6 +59,36 @@ TEST_P(cuda_half, one_f32_value_a_head_keeps_its_precision) {
   }
 }
 
+TEST_P(cuda_half, edges_may_come_through_shared_memory) {
+  Context context = Context::cuda();
+  std::vector<std::string> policies = {"stage=128", "stage=128,assignment=round_robin",
+                                       "stage=128,assignment=round_robin,order=columns,edges=256"};
+  if (GetParam() == Dtype::f16) policies.insert(policies.end(), {"stage=32", "stage=64,assignment=round_robin"});
+  std::uint64_t seed = 520;
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph& graph = battery.graph;
+    const Graph there = graph.to(gpu);
+    for (const std::int64_t width : {8, 16, 64, 256, 1032}) {
+      const Tensor x = random_tensor(Shape(graph.num_cols(), width), GetParam(), ++seed), x_there = x.to(gpu);
+      for (const Dtype edge_dtype : {GetParam(), Dtype::f32}) {
+        const Tensor edge = random_tensor(Shape(graph.num_edges()), edge_dtype, ++seed), edge_there = edge.to(gpu);
+        const SpmmExpected expected = expected_spmm(graph, x, edge, SpmmOptions{});
+        for (const std::string& policy : policies) {
+          const Plan plan =
+              make_plan(context, there, {OpKind::spmm, GetParam(), 1, width, Reduce::sum, true}, parse_policy(policy));
+          context.reserve(plan.workspace_bytes);
+          Tensor out = constant(Shape(graph.num_rows(), width), GetParam(), std::nan("")).to(gpu);
+          spmm(context, plan, there, x_there, edge_there, out);
+          expect_within_bound(
+              out.to(Device{}), expected,
+              fmt::format("{} width {} edge {} {} seed {}", battery.name, width, name(edge_dtype), policy, seed));
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(cuda_half, dot_products_may_be_kept_in_f32) {
   Context context = Context::cuda();
   const Graph graph = battery::power_law_graph(), there = graph.to(gpu);

@@ -189,7 +189,7 @@ TEST(plan, refuses_policies_outside_their_range) {
   refused([](Policy& p) { p.lanes = 12; }, "lanes");
   refused([](Policy& p) { p.lanes = -1; }, "lanes");
   refused([](Policy& p) { p.loads = 3; }, "loads");
-  refused([](Policy& p) { p.stage_edges = 64; }, "stage|stage_edges");
+  refused([](Policy& p) { p.stage_edges = 48; }, "stage|stage_edges");
   refused([](Policy& p) { p.flush = static_cast<Flush>(9); }, "flush");
 }
 
@@ -232,7 +232,7 @@ TEST(parse_policy, refuses_what_it_does_not_know_and_lists_what_it_does) {
                            "tasks=7 ",
                            "prefetch=99999999999999999999",
                            "tasks=99999999999999",
-                           "stage=64",
+                           "stage=48",
                            "stage=",
                            "stage=0",
                            "vector=0",
@@ -249,7 +249,7 @@ TEST(parse_policy, refuses_what_it_does_not_know_and_lists_what_it_does) {
   expect_refused([] { parse_policy("schedule=columns"); }, "edge_split");
   expect_refused([] { parse_policy("assignment=random"); }, "round_robin");
   expect_refused([] { parse_policy("assignment=random"); }, "consecutive");
-  expect_refused([] { parse_policy("stage=64"); }, "stage");
+  expect_refused([] { parse_policy("stage=48"); }, "stage");
   expect_refused([] { parse_policy("flush=never"); }, "atomic");
   for (const char* key : {"vector", "lanes", "loads", "waves", "stage", "flush"})
     expect_refused([] { parse_policy("colour=red"); }, key);

@@ -58,7 +58,7 @@ TEST(stage_choice, takes_what_is_asked_for_and_shows_it) {
 }
 
 TEST(stage_choice, refuses_what_has_no_kernel_and_names_the_key) {
-  const auto half = [](OpDesc& d) { d.dtype = Dtype::f16; };
+  const auto half = [](OpDesc& d) { d.dtype = Dtype::f16, d.width = 12; };
   const auto doubled = [](OpDesc& d) { d.dtype = Dtype::f64; };
   const auto largest = [](OpDesc& d) { d.reduce = Reduce::max; };
   const auto mean = [](OpDesc& d) { d.reduce = Reduce::mean; };
@@ -75,6 +75,30 @@ TEST(stage_choice, refuses_what_has_no_kernel_and_names_the_key) {
   expect_refused([] { staged("stage=registers,flush=atomic"); }, "flush");
   expect_refused([] { staged("stage=registers,assignment=round_robin"); }, "assignment");
   expect_refused([] { staged("stage=32,join=yes"); }, "join");
+}
+
+TEST(stage_choice, has_tiles_for_halves_in_whole_packs) {
+  const auto f16 = [](OpDesc& d) { d.dtype = Dtype::f16; };
+  const auto bf16 = [](OpDesc& d) { d.dtype = Dtype::bf16; };
+  for (const char* policy : {"stage=32", "stage=64", "stage=128"}) EXPECT_GT(staged(policy, f16).stage_edges, 0);
+  EXPECT_EQ(staged("stage=128", bf16).stage_edges, 128);
+  expect_refused([&] { staged("stage=32", bf16); }, "stage", ErrorCode::unsupported);
+  expect_refused([&] { staged("stage=64"); }, "stage", ErrorCode::unsupported);
+  const GraphView many = graph_of(230'000, 110'000'000);
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+    EXPECT_EQ(staged(
+                  "", [&](OpDesc& d) { d.dtype = dtype, d.width = 32; }, many)
+                  .stage_edges,
+              128);
+    EXPECT_EQ(staged(
+                  "", [&](OpDesc& d) { d.dtype = dtype, d.width = 64; }, many)
+                  .stage_edges,
+              0);
+    EXPECT_EQ(staged(
+                  "", [&](OpDesc& d) { d.dtype = dtype, d.width = 12; }, many)
+                  .stage_edges,
+              0);
+  }
 }
 
 TEST(stage_choice, takes_tiles_by_itself_for_few_features_of_many_long_rows) {

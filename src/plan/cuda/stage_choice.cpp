@@ -18,8 +18,14 @@ std::string needs_tiles(const Policy& policy) {
   return {};
 }
 
+/// Sums in f32, and in f16 and bf16 where rows are whole packs of eight.
 bool has_kernel(const OpDesc& d) {
-  return (d.kind == OpKind::spmm || d.kind == OpKind::spmv) && d.dtype == Dtype::f32 && d.reduce == Reduce::sum;
+  const bool halves = size_of(d.dtype) == 2 && d.heads * d.width % 8 == 0;
+  return (d.kind == OpKind::spmm || d.kind == OpKind::spmv) && d.reduce == Reduce::sum &&
+         (d.dtype == Dtype::f32 || halves);
+}
+bool has_tile(Dtype dtype, int edges) {
+  return edges == usual_tile || (edges == 32 && dtype != Dtype::bf16) || (edges == 64 && dtype == Dtype::f16);
 }
 
 /// The planner's own choice.
@@ -47,11 +53,15 @@ void choose_stage(Plan& plan, const Policy& policy, const GraphView& graph) {
   WEFT_CHECK(!policy.joined.value_or(false), invalid_argument,
              "policy {} with join=yes: staged tasks are a warp's; expected join=no, or no join", needed);
   const OpDesc& d = plan.desc;
-  WEFT_CHECK(has_kernel(d), unsupported,
-             "policy {} for {} {} {}: only sums of spmm and spmv in f32 have a kernel that stages edges in shared "
-             "memory; leave the policy out",
-             needed, name(d.kind), name(d.dtype), name(d.reduce));
+  WEFT_CHECK(
+      has_kernel(d), unsupported,
+      "policy {} for {} {} {}: only sums of spmm and spmv in f32, or of whole packs of 8 in f16 and bf16, have a "
+      "kernel that stages edges in shared memory; leave the policy out",
+      needed, name(d.kind), name(d.dtype), name(d.reduce));
   plan.stage_edges = policy.stage_edges.value_or(usual_tile);
+  WEFT_CHECK(has_tile(d.dtype, plan.stage_edges), unsupported,
+             "policy stage={} in {}: expected 128, or 32 in f32 and f16, or 64 in f16", plan.stage_edges,
+             name(d.dtype));
   plan.stage_asked = true;
   plan.flush = policy.flush;
   plan.assignment = policy.assignment == Assignment::round_robin ? Assignment::round_robin : Assignment::consecutive;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/half.hpp"
 #include "weft/types.hpp"
 
 namespace weft::cuda {
@@ -40,17 +41,19 @@ struct EdgeTile {
 };
 
 /// The edges [begin, begin + length) of one warp, tile by tile. `place(k)` says where in `values` edge k's stands,
-/// unless they are `in_order`. Every lane of the warp makes every call.
-template <int Tile, class Value, class PlaceOf>
+/// unless they are `in_order`. Values of two bytes are widened on the way, which takes them through registers: loaded
+/// with one tile, stored with the next. Every lane of the warp makes every call.
+template <int Tile, class Storage, class PlaceOf>
 class StagedEdges {
  public:
+  using Value = AccumulatorOf<Storage>;
   static constexpr int each = Tile / 32;  // edges a lane copies
   using Buffer = EdgeTile<Tile, Value>;
 
   /// At least one edge; the last one's row `runs_on` after them or not.
   __device__ __forceinline__ StagedEdges(Buffer (&buffers)[2], const NodeId* cols, const NodeId* rows,
-                                         const Value* values, EdgeId begin, int length, bool runs_on, bool in_order,
-                                         const PlaceOf& place)
+                                         const MaybeWide<Storage>& values, EdgeId begin, int length, bool runs_on,
+                                         bool in_order, const PlaceOf& place)
       : buffers_(buffers),
         cols_(cols),
         rows_(rows),
@@ -61,7 +64,7 @@ class StagedEdges {
         in_order_(in_order),
         place_(place),
         lane_(threadIdx.x % 32) {
-    if (values_ == nullptr) {  // edges without values weigh 1, in every tile
+    if (values_.data == nullptr) {  // edges without values weigh 1, in every tile
 #pragma unroll
       for (int i = 0; i < each; ++i) buffers_[0].values[i * 32 + lane_] = buffers_[1].values[i * 32 + lane_] = Value(1);
     }
@@ -73,6 +76,10 @@ class StagedEdges {
   /// this one. It stays until the call after.
   __device__ __forceinline__ const Buffer& turn(int first) {
     __syncwarp();  // no lane reads the tile before any more
+    if (held()) {
+#pragma unroll
+      for (int i = 0; i < each; ++i) buffer(first).values[i * 32 + lane_] = widened(held_[i]);
+    }
     if (first + Tile < length_) copy(first + Tile);
     __pipeline_commit();
     __pipeline_wait_prior(1);
@@ -90,6 +97,10 @@ class StagedEdges {
   }
 
  private:
+  /// Whether values go through registers.
+  __device__ __forceinline__ bool held() const {
+    return MaybeWide<Storage>::can_differ && values_.data != nullptr && !values_.wide;
+  }
   __device__ __forceinline__ Buffer& buffer(int first) const { return buffers_[first / Tile % 2]; }
 
   /// Neighbours in memory, `left` of them from `from` on; zeros after them.
@@ -121,23 +132,35 @@ class StagedEdges {
     copy_run(tile.cols, cols_ + from, left);
     copy_run(tile.rows, rows_ + from, left);
     if (lane_ == 0) copy_one(tile.rows + Tile, rows_ + from, Tile, left > Tile);
-    if (values_ == nullptr) return;
+    if (values_.data == nullptr) return;
+    if (held()) {
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        const int p = i * 32 + lane_;
+        held_[i] = Storage(0);
+        if (p < left)
+          held_[i] = __ldg(static_cast<const Storage*>(values_.data) + (in_order_ ? from + p : place_(from + p)));
+      }
+      return;
+    }
+    const auto* const values = static_cast<const Value*>(values_.data);
     if (in_order_) {
-      copy_run(tile.values, values_ + from, left);
+      copy_run(tile.values, values + from, left);
       return;
     }
     // Places are waited for here: to load them a tile earlier takes registers from the rows of X in flight.
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const int p = i * 32 + lane_;
-      copy_one(tile.values + p, values_, p < left ? place_(from + p) : 0, p < left);
+      copy_one(tile.values + p, values, p < left ? place_(from + p) : 0, p < left);
     }
   }
 
   Buffer (&buffers_)[2];
   const NodeId* cols_;
   const NodeId* rows_;
-  const Value* values_;
+  MaybeWide<Storage> values_;
+  Storage held_[MaybeWide<Storage>::can_differ ? each : 1];  // of the tile that is on its way
   EdgeId begin_;
   int length_;
   bool runs_on_, in_order_;

@@ -12,7 +12,7 @@ template <int MostVector, class F>
 void with_dot_shape(const GatherShape& shape, bool long_rows, const F& f) {
   with_shape<MostVector, (MostVector < 4)>(shape, [&](auto vector, auto lanes, auto steps) {
     constexpr int all = decltype(lanes)::value;
-    if constexpr (decltype(vector)::value == MostVector && decltype(steps)::value == 1 && all >= 16)
+    if constexpr (MostVector == 4 && decltype(vector)::value == 4 && decltype(steps)::value == 1 && all >= 16)
       if (long_rows) return f(vector, std::integral_constant<int, all / 2>{}, std::integral_constant<int, 2>{});
     f(vector, lanes, steps);
   });

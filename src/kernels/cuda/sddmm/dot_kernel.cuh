@@ -16,7 +16,7 @@ namespace weft::cuda {
 
 /// Blocks a multiprocessor: what registers allow.
 template <class Storage, class S>
-inline constexpr int dot_blocks = sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3;
+inline constexpr int dot_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
 
 template <class Storage, class S>
 __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edges(const DotArgs<Storage> args) {
@@ -42,10 +42,10 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
     source[s] = args.source + head * args.source_head + at;
     destination[s] = args.destination + head * args.destination_head + at;
   }
-  const auto times = [](const X& a, const X& b) __attribute__((always_inline)) {
-    Acc sum = widened(a.values[0]) * widened(b.values[0]);
+  const auto times = [](const X& a, const auto& b) __attribute__((always_inline)) {
+    Acc sum = widened(a.values[0]) * widened(b[0]);
 #pragma unroll
-    for (int i = 1; i < S::vector; ++i) sum = fma(widened(a.values[i]), widened(b.values[i]), sum);
+    for (int i = 1; i < S::vector; ++i) sum = fma(widened(a.values[i]), widened(b[i]), sum);
     return sum;
   };
   const auto no_value = [](EdgeId, std::int32_t, NodeId) { return 0; };
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
   };
 
   std::uint32_t held = ~0u;  // the destination whose features are in y
-  X y[S::steps];
+  Acc y[S::steps][S::vector];
   Chunk next;
   next.start(split, share, lane);
   next.load(split, share, 0, lane, no_value);
@@ -103,7 +103,11 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
         if (row != held) {
           held = row;
 #pragma unroll
-          for (int s = 0; s < S::steps; ++s) y[s] = X::load(row_at(destination[s], row, args.destination_pitch_bytes));
+          for (int s = 0; s < S::steps; ++s) {
+            const X loaded = X::load(row_at(destination[s], row, args.destination_pitch_bytes));
+#pragma unroll
+            for (int i = 0; i < S::vector; ++i) y[s][i] = widened(loaded.values[i]);
+          }
         }
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
@@ -114,7 +118,9 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
       } else {
         held = ~0u;
 #pragma unroll
-        for (int s = 0; s < S::steps; ++s) y[s] = X::all(Storage(0));  // registers for what follows
+        for (int s = 0; s < S::steps; ++s)
+#pragma unroll
+          for (int i = 0; i < S::vector; ++i) y[s][i] = 0;  // registers for what follows
         // By halves: two rows an edge are in flight.
         constexpr int half = (loads + 1) / 2;
 #pragma unroll
@@ -132,9 +138,10 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
           if (begin == 0) flush(first + j - loads);
 #pragma unroll
           for (int u = 0; u < half; ++u) {
-            pending[begin + u] = if_counts(counts[0], times(x[u][0], z[u][0]));
+            pending[begin + u] = if_counts(counts[0], times(x[u][0], z[u][0].values));
 #pragma unroll
-            for (int s = 1; s < S::steps; ++s) pending[begin + u] += if_counts(counts[s], times(x[u][s], z[u][s]));
+            for (int s = 1; s < S::steps; ++s)
+              pending[begin + u] += if_counts(counts[s], times(x[u][s], z[u][s].values));
           }
         }
       }
@@ -148,7 +155,7 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
 #pragma unroll
             for (int s = 0; s < S::steps; ++s) {
               const int at = s * S::lanes * S::vector;
-              if (has(tile, s)) pending[u] += times(X::load(x + at), X::load(z + at));
+              if (has(tile, s)) pending[u] += times(X::load(x + at), X::load(z + at).values);
             }
           }
         }

@@ -75,9 +75,13 @@ void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, 
 
 /// Whether the kernel over tiles of edges in shared memory takes the call; if the planner chose it and it cannot, the
 /// usual one takes the plan's tasks.
-bool over_tiles(const SpmmArgs& args, const SpmmKernelArgs<float>& kernel, const Plan& plan) {
+template <class Storage>
+bool over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel, const Plan& plan,
+                const GatherShape& shape) {
   if (plan.stage_edges == 0) return false;
-  const bool can = by_scalar(args) && kernel.col_scale == nullptr && !extremum(args.reduce) && kernel.finish.plain();
+  const bool packs = sizeof(Storage) == 4 || shape.vector * sizeof(Storage) == 16;
+  const bool can = by_scalar(args) && kernel.col_scale == nullptr && !extremum(args.reduce) && kernel.finish.plain() &&
+                   packs && !(kernel.finish.wide && plan.flush == Flush::atomic);
   WEFT_CHECK(can || !plan.stage_asked, unsupported,
              "policy {} for op {}, reduce {}{}: only sums of copy_u, or of u_mul_e with one value an edge, without an "
              "epilogue have a kernel that stages edges in shared memory; leave the policy out",
@@ -102,23 +106,33 @@ void launch_shaped(const SpmmKernelArgs<float>& kernel, const Plan& plan, const 
   if (plan.finish_pass) launch_finish<float, Reduction::sum>(kernel, usual, stream);
 }
 
-void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<float>& kernel, const Plan& plan,
+template <class Storage>
+void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel, const Plan& plan,
                        const GatherShape& shape, CUstream_st* stream) {
   const bool round_robin = plan.assignment == Assignment::round_robin, atomic = plan.flush == Flush::atomic;
   if (atomic) {
     const auto rows = static_cast<std::size_t>(args.graph.num_rows);
     const std::size_t pitch = kernel.finish.pitch_bytes;
-    const std::size_t row = static_cast<std::size_t>(kernel.features) * sizeof(float);
-    float* out = kernel.finish.out;
+    const std::size_t row = static_cast<std::size_t>(kernel.features) * sizeof(Storage);
+    Storage* out = kernel.finish.out;
     check(pitch == row ? cudaMemsetAsync(out, 0, rows * row, stream)
                        : cudaMemset2DAsync(out, pitch, 0, row, rows, stream),
           "zeros for {} rows of {} bytes before atomic additions", rows, row);
   }
   if (kernel.split.tasks > 0) {
-    plan.stage_edges == 32 ? launch_staged<32>(kernel, shape, round_robin, atomic, stream)
-                           : launch_staged<128>(kernel, shape, round_robin, atomic, stream);
+    const auto launch = [&](auto tile) {
+      launch_staged<Storage, decltype(tile)::value>(kernel, shape, round_robin, atomic, stream);
+    };
+    const auto by_tile = [&] {
+      if constexpr (!std::is_same_v<Storage, __nv_bfloat16>)
+        if (plan.stage_edges == 32) return launch(std::integral_constant<int, 32>{});
+      if constexpr (std::is_same_v<Storage, __half>)
+        if (plan.stage_edges == 64) return launch(std::integral_constant<int, 64>{});
+      launch(std::integral_constant<int, 128>{});
+    };
+    by_tile();
   }
-  if (plan.finish_pass) launch_finish<float, Reduction::sum>(kernel, shape, stream);
+  if (plan.finish_pass) launch_finish<Storage, Reduction::sum>(kernel, shape, stream);
 }
 
 template <class Storage>
@@ -170,8 +184,9 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   const std::int64_t unit = message == Message::edgewise ? args.width : features;
   while (unit % most != 0) most /= 2;
   const GatherShape shape = gather_shape(features, sizeof(Storage), static_cast<int>(most));
+  if constexpr (sizeof(Storage) <= 4)
+    if (over_tiles(args, kernel, plan, shape)) return launch_over_tiles(args, kernel, plan, shape, stream);
   if constexpr (std::is_same_v<Storage, float>) {
-    if (over_tiles(args, kernel, plan)) return launch_over_tiles(args, kernel, plan, shape, stream);
     if (other_shape(plan, message, shape)) return launch_shaped(kernel, plan, shape, stream);
   }
   launch(kernel, message, largest, plan.finish_pass, shape, stream);

@@ -25,44 +25,70 @@ struct StagedShape : S {
   static constexpr int flight = S::loads < part ? S::loads : part;  // rows of X in flight
 };
 
+/// `Count` neighbours of an array, added to it by as few atomics as there are for the type.
+template <int Count>
+__device__ __forceinline__ void add_atomically(float* to, const float (&value)[Count]) {
+#if __CUDA_ARCH__ >= 900
+  if constexpr (Count == 4) {
+    atomicAdd(reinterpret_cast<float4*>(to), make_float4(value[0], value[1], value[2], value[3]));
+    return;
+  } else if constexpr (Count == 2) {
+    atomicAdd(reinterpret_cast<float2*>(to), make_float2(value[0], value[1]));
+    return;
+  }
+#endif
+#pragma unroll
+  for (int i = 0; i < Count; ++i) atomicAdd(to + i, value[i]);
+}
+template <int Count>
+__device__ __forceinline__ void add_atomically(__half* to, const float (&value)[Count]) {
+  if constexpr (Count == 1) {
+    atomicAdd(to, __float2half_rn(value[0]));
+  } else {
+#pragma unroll
+    for (int i = 0; i < Count; i += 2)
+      atomicAdd(reinterpret_cast<__half2*>(to + i), __floats2half2_rn(value[i], value[i + 1]));
+  }
+}
+template <int Count>
+__device__ __forceinline__ void add_atomically(__nv_bfloat16* to, const float (&value)[Count]) {
+  if constexpr (Count == 1) {
+    atomicAdd(to, __float2bfloat16_rn(value[0]));
+  } else {
+#pragma unroll
+    for (int i = 0; i < Count; i += 2)
+      atomicAdd(reinterpret_cast<__nv_bfloat162*>(to + i), __floats2bfloat162_rn(value[i], value[i + 1]));
+  }
+}
+
 /// Adds a lane's features of a row to the output.
 template <class Lane, class S>
-__device__ __forceinline__ void add_atomically(const Lane& here, const typename Lane::State& state, NodeId row) {
+__device__ __forceinline__ void add_row(const Lane& here, const typename Lane::State& state, NodeId row) {
   const auto& finish = here.args.finish;
 #pragma unroll
   for (int s = 0; s < S::steps; ++s) {
     if (!here.has(s)) continue;
-    float* const to = row_at(finish.out + here.at(s), static_cast<std::uint32_t>(row), finish.pitch_bytes);
-    const auto value = [&](int i) { return state.value(s * S::vector + i); };
-#if __CUDA_ARCH__ >= 900
-    if constexpr (S::vector == 4) {
-      atomicAdd(reinterpret_cast<float4*>(to), make_float4(value(0), value(1), value(2), value(3)));
-    } else if constexpr (S::vector == 2) {
-      atomicAdd(reinterpret_cast<float2*>(to), make_float2(value(0), value(1)));
-    } else {
-      atomicAdd(to, value(0));
-    }
-#else
+    float value[S::vector];
 #pragma unroll
-    for (int i = 0; i < S::vector; ++i) atomicAdd(to + i, value(i));
-#endif
+    for (int i = 0; i < S::vector; ++i) value[i] = state.value(s * S::vector + i);
+    add_atomically(row_at(finish.out + here.at(s), static_cast<std::uint32_t>(row), finish.pitch_bytes), value);
   }
 }
 
 /// One group's part of the work on a warp's tiles.
-template <class S>
+template <class Storage, class S>
 struct StagedGroup {
-  using Lane = cuda::Lane<float, S, Message::weighted, Reduction::sum>;
+  using Lane = cuda::Lane<Storage, S, Message::weighted, Reduction::sum>;
   using State = typename Lane::State;
   using Tile = EdgeTile<S::tile_edges, float>;
-  using X = Pack<float, S::vector>;
+  using X = Pack<Storage, S::vector>;
   static constexpr int flight = S::flight, groups = S::warp_groups, part = S::part;
 
   const Lane& here;
   const EdgeShare& share;
   bool atomic;
   int group;
-  const float* x_lane[S::steps];
+  const Storage* x_lane[S::steps];
   std::uint32_t x_pitch_bytes;
   State state;
   X x[flight][S::steps];
@@ -88,7 +114,7 @@ struct StagedGroup {
     }
   }
   __device__ __forceinline__ float message(int u, int n) const {
-    return w[u] * x[u][n / S::vector].values[n % S::vector];
+    return w[u] * widened(x[u][n / S::vector].values[n % S::vector]);
   }
   __device__ __forceinline__ void fold(int u) {
 #pragma unroll
@@ -102,7 +128,7 @@ struct StagedGroup {
   /// The end of a row, which `sum` holds what the share has of.
   __device__ __forceinline__ void flush(const State& sum, NodeId row) const {
     if (atomic) {
-      add_atomically<Lane, S>(here, sum, row);
+      add_row<Lane, S>(here, sum, row);
     } else if (row == share.head) {
       here.stage(sum, share.task, 0);
     } else {
@@ -112,7 +138,7 @@ struct StagedGroup {
   /// What is left of a row that runs on past the share, in one group's state.
   __device__ __forceinline__ void flush_open() const {
     if (atomic) {
-      add_atomically<Lane, S>(here, state, share.last);
+      add_row<Lane, S>(here, state, share.last);
     } else {
       here.stage(state, share.task, share.last == share.head ? 0 : 1);
     }
@@ -250,10 +276,10 @@ struct StagedGroup {
   }
 };
 
-template <class S, bool RoundRobin>
-__global__ void __launch_bounds__(block_threads, S::steps > 2 ? 2 : 3)
-    reduce_staged(const SpmmKernelArgs<float> args, bool atomic) {
-  using Group = StagedGroup<S>;
+template <class Storage, class S, bool RoundRobin>
+__global__ void __launch_bounds__(block_threads, S::count > 8 ? 2 : 3)
+    reduce_staged(const SpmmKernelArgs<Storage> args, bool atomic) {
+  using Group = StagedGroup<Storage, S>;
   __shared__ typename Group::Tile tiles[S::warps][2];
   const EdgeSplit& split = args.split;
   const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / S::lanes, lane = threadIdx.x % S::lanes;
@@ -264,9 +290,8 @@ __global__ void __launch_bounds__(block_threads, S::steps > 2 ? 2 : 3)
 
   const bool in_order = split.ids == nullptr && split.graph.edge_ids == nullptr && args.edge_pitch == 1;
   const auto place = [&](EdgeId k) { return split.id_of(k) * args.edge_pitch; };
-  StagedEdges<S::tile_edges, float, decltype(place)> edges(tiles[warp], split.graph.cols, split.graph.rows,
-                                                           static_cast<const float*>(args.edge.data), share.begin,
-                                                           share.length, share.runs_on, in_order, place);
+  StagedEdges<S::tile_edges, Storage, decltype(place)> edges(tiles[warp], split.graph.cols, split.graph.rows, args.edge,
+                                                             share.begin, share.length, share.runs_on, in_order, place);
   for (int first = 0; first < share.length; first += S::tile_edges) {
     const typename Group::Tile& tile = edges.turn(first);
     if constexpr (RoundRobin) {

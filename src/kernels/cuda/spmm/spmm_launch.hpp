@@ -18,10 +18,10 @@ void launch_other_shape(const SpmmKernelArgs<float>& args, const GatherShape& sh
 template <class Storage, Message Sent>
 void launch_narrow(const SpmmKernelArgs<Storage>& args, int vector, CUstream_st* stream);
 
-/// Puts a sum, weighted or not, over tiles of `Tile` edges (32 or 128) in shared memory into the stream. `atomic`: onto
+/// Puts a sum, weighted or not, over tiles of `Tile` edges in shared memory into the stream. `atomic`: onto
 /// an output of zeros, instead of through staging slots.
-template <int Tile>
-void launch_staged(const SpmmKernelArgs<float>& args, const GatherShape& shape, bool round_robin, bool atomic,
+template <class Storage, int Tile>
+void launch_staged(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, bool round_robin, bool atomic,
                    CUstream_st* stream);
 
 /// Puts the pass over what the tasks leave into the stream.

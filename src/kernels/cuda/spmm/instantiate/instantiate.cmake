@@ -28,9 +28,14 @@ foreach(kind float:source float:weighted float:scaled half:source half:weighted 
   configure_file(${CMAKE_CURRENT_LIST_DIR}/narrow.cu.in ${file} @ONLY)
   target_sources(weft_kernels PRIVATE ${file})
 endforeach()
-# Sums with edges staged in shared memory, so many at a time: 128 for rows of few features, 32 for comparison.
-foreach(TILE 32 128)
-  set(file ${CMAKE_CURRENT_BINARY_DIR}/cuda/spmm_staged_${TILE}.cu)
+# Sums with edges staged in shared memory, so many at a time: 128 for rows of few features.
+# The rest is for comparison (GNNOne's and HalfGNN's tables).
+foreach(kind float:32 float:128 half:32 half:64 half:128 bfloat16:128)
+  string(REPLACE ":" ";" parts ${kind})
+  list(GET parts 0 NAME)
+  list(GET parts 1 TILE)
+  set(STORAGE ${storage_${NAME}})
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/cuda/spmm_staged_${NAME}_${TILE}.cu)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/staged.cu.in ${file} @ONLY)
   target_sources(weft_kernels PRIVATE ${file})
 endforeach()
