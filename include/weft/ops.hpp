@@ -22,12 +22,14 @@ namespace weft {
 // ---- SpMM ------------------------------------------------------------------------------------
 
 /// out[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * op(x[u], edge)) + bias), all of it
-/// before the one rounding.
+/// before the one rounding. A result past the range of out's type (65504 for f16) becomes infinity, or with `saturate`
+/// the largest value there is; NaN stays NaN.
 struct Epilogue {
   ConstTensorView row_scale = {};  // [num_rows], f32 (f64 for f64 storage)
   ConstTensorView col_scale = {};  // [num_cols], f32 (f64 for f64 storage)
   ConstTensorView bias = {};       // [heads * width], any floating dtype
   bool relu = false;
+  bool saturate = false;
 };
 
 struct SpmmOptions {

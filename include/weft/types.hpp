@@ -19,6 +19,8 @@ std::size_t size_of(Dtype dtype);
 std::string_view name(Dtype dtype);
 /// "f32", "f16", "bf16", "f64", "i32" or "i64"; anything else is an Error that lists them.
 Dtype parse_dtype(std::string_view text);
+/// The largest finite value of a floating type.
+double largest_value(Dtype dtype);
 constexpr bool is_floating(Dtype dtype) { return dtype <= Dtype::f64; }
 
 /// IEEE binary16 as storage. Arithmetic happens in float; converting back rounds once, to nearest even.

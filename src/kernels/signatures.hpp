@@ -40,6 +40,7 @@ struct SpmmArgs {
   Operand row_scale, col_scale;       // one value a row, one a column
   Operand bias;                       // row_stride 0: one value a head and feature
   bool relu = false;
+  bool saturate = false;  // past the range of out's type: its largest value instead of infinity
   Result out;
   NodeId* arg_u = nullptr;  // [rows, heads, width], contiguous; null: not wanted
   EdgeId* arg_e = nullptr;

@@ -81,6 +81,7 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
     args.bias.feature_stride = 1;
   }
   args.relu = e.relu;
+  args.saturate = e.saturate;
   args.out = result(out);
   if (options.arg_u.given) args.arg_u = options.arg_u.as<NodeId>();
   if (options.arg_e.given) args.arg_e = options.arg_e.as<EdgeId>();

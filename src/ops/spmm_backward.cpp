@@ -27,6 +27,8 @@ Problem resolve_backward(const Context& context, const Graph& graph, ConstTensor
       "bias is given: spmm_backward covers the aggregation; the gradient of a bias is the column sum of out_grad");
   WEFT_CHECK(!options.epilogue.relu, invalid_argument,
              "relu is set: pass the gradient in front of the ReLU as out_grad, and relu = false");
+  WEFT_CHECK(!options.epilogue.saturate, invalid_argument,
+             "saturate is set: pass a gradient that is 0 where the output was cut off, and saturate = false");
   return {graph, x, edge, out_grad, options, features, desc.dtype};
 }
 

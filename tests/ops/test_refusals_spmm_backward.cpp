@@ -142,6 +142,9 @@ TEST_F(refusals_spmm_backward, refuses_what_its_forward_refuses) {
 TEST_F(refusals_spmm_backward, epilogues_it_has_no_gradient_for) {
   options.epilogue.relu = true;
   bad(x, edge, out_grad, "relu");
+  options.epilogue.relu = false;
+  options.epilogue.saturate = true;
+  bad(x, edge, out_grad, "saturate");
   options.epilogue = {};
   options.epilogue.bias = bias;
   bad(x, edge, out_grad, "bias");

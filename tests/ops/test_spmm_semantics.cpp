@@ -188,6 +188,31 @@ TEST(spmm, keeps_nan_through_relu) {
   expect_values(spmm(context, graph, x, {}, options), {nan, 0, 2});
 }
 
+TEST(spmm, results_past_the_range_are_infinite_or_saturate) {
+  // Rows of 2 and 70 edges from one source.
+  std::vector<NodeId> cols(72, 0);
+  const Graph graph = Graph::from_csr(2, 1, std::vector<EdgeId>{0, 2, 72}, cols);
+  const double inf = std::numeric_limits<double>::infinity();
+  Context context = Context::cpu(1);
+  SpmmOptions options = with(SpmmOp::copy_u, Reduce::sum);
+  const Tensor f16 = tensor_of(Shape(1, 4), {1000, -1000, nan, 1}, Dtype::f16);
+  expect_values(spmm(context, graph, f16, {}, options), {2000, -2000, nan, 2, inf, -inf, nan, 70});
+  options.epilogue.saturate = true;
+  expect_values(spmm(context, graph, f16, {}, options), {2000, -2000, nan, 2, 65504, -65504, nan, 70});
+  // In f32 they fit; what is infinite there becomes the largest float.
+  const float most = std::numeric_limits<float>::max();
+  const Tensor f32 = tensor_of(Shape(1, 2), {1000, most}, Dtype::f32);
+  expect_values(spmm(context, graph, f32, {}, options), {2000, most, 70000, most});
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor large = constant(Shape(1, 1), dtype, largest_value(dtype));
+    EXPECT_EQ(doubles(large)[0], largest_value(dtype)) << name(dtype);
+    options.epilogue.saturate = false;
+    expect_values(spmm(context, graph, large, {}, options), {inf, inf});
+    options.epilogue.saturate = true;
+    expect_values(spmm(context, graph, large, {}, options), {largest_value(dtype), largest_value(dtype)});
+  }
+}
+
 TEST(spmm, reads_and_writes_slices_of_wider_tensors) {
   const Graph graph = skewed_graph(60, 4000, 14);
   for (const Dtype dtype : floating_dtypes) {

@@ -20,9 +20,12 @@ struct Finish {
   bool mean = false, relu = false;
   Operand row_scale;
   const Acc* bias = nullptr;  // [row], or null
+  Acc most = 0;               // saturating: what out can hold; 0: not
 
   /// Where nothing is left to do and the output holds the accumulator type, sums can go there directly.
-  bool is_copy() const { return !mean && !relu && !row_scale.given() && bias == nullptr && out.dtype == dtype_of<Acc>; }
+  bool is_copy() const {
+    return !mean && !relu && !row_scale.given() && bias == nullptr && most == 0 && out.dtype == dtype_of<Acc>;
+  }
   Acc* direct(std::int64_t r) const { return static_cast<Acc*>(out.data) + r * out.row_stride; }
 
   HWY_NOINLINE void operator()(std::int64_t r, std::int64_t degree, const Acc* sum) const {
@@ -46,6 +49,10 @@ struct Finish {
       if (row_scale.given()) v = hn::Mul(v, hn::Set(d, factor));
       if (bias != nullptr) v = hn::Add(v, hn::LoadU(d, bias + i));
       if (relu) v = hn::IfThenElse(hn::Lt(v, hn::Zero(d)), hn::Zero(d), v);  // NaN stays NaN
+      if (most > 0) {                                                        // NaN is neither
+        v = hn::IfThenElse(hn::Gt(v, hn::Set(d, most)), hn::Set(d, most), v);
+        v = hn::IfThenElse(hn::Lt(v, hn::Set(d, -most)), hn::Set(d, -most), v);
+      }
       store_as(d, v, to + i);
     });
   }

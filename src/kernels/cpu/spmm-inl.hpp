@@ -111,6 +111,7 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   const SpmmArgs args = with_heads_joined(given);
   const auto scratch = RowScratch<Acc>::take(arena, plan);
   Finish<Acc> finish{args.out, scratch.row, args.reduce == Reduce::mean, args.relu, args.row_scale, nullptr};
+  if (args.saturate) finish.most = static_cast<Acc>(largest_value(args.out.dtype));
   if (scratch.row == 0) return;
   if (args.bias.given()) {
     with_floating(args.bias.dtype, "bias", [&](auto tag) {
