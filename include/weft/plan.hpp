@@ -43,6 +43,12 @@ WorkOrder parse_work_order(std::string_view text);
 enum class Flush : std::uint8_t { ordered, atomic };
 std::string_view name(Flush flush);
 
+/// What sums of f16 and bf16 are added up in on a GPU: each message in float32, or (HalfGNN's discretised reduction)
+/// the batches of edges between them in pairs of halves, scaled so that a batch does not overflow, and batches in
+/// float32. Pairs take fewer instructions and keep to no error bound but their own.
+enum class Accumulate : std::uint8_t { f32, half2 };
+std::string_view name(Accumulate accumulate);
+
 /// What is to be run; everything a plan may depend on besides the graph and the machine.
 struct OpDesc {
   OpKind kind = OpKind::spmm;
@@ -71,6 +77,7 @@ struct Policy {
   // The ways of HP-SpMM and GNNOne; only sums in f32 have them (round_robin is one more):
   std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32 or 128; 0: registers
   Flush flush = Flush::ordered;
+  Accumulate accumulate = Accumulate::f32;  // half2: sums of f16 and bf16, in whole packs of eight
 };
 /// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU; "edges=128,order=columns,join=no,vector=4,
 /// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" on a GPU. An unknown key is an Error
@@ -105,6 +112,7 @@ struct Plan {
   int stage_edges = 0;           // a warp's edges in shared memory at a time, and tasks are warps'; 0: in registers
   bool stage_asked = false;      // by the policy: a call that has no such kernel is refused
   Flush flush = Flush::ordered;
+  Accumulate accumulate = Accumulate::f32;
   int vector = 0;       // elements a load
   int lanes = 0;        // threads of a group: they cover a row, or where rows are narrow one edge each
   int steps = 0;        // loads a thread makes for one row

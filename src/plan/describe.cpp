@@ -27,6 +27,7 @@ constexpr NameTable<WorkOrder, 4> order_names{{{WorkOrder::none, "none"},
 constexpr NameTable<Assignment, 3> assignment_names{{{Assignment::dynamic, "dynamic"},
                                                      {Assignment::round_robin, "round_robin"},
                                                      {Assignment::consecutive, "consecutive"}}};
+constexpr NameTable<Accumulate, 2> accumulate_names{{{Accumulate::f32, "f32"}, {Accumulate::half2, "half2"}}};
 constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::atomic, "atomic"}}};
 
 std::int64_t parse_count(std::string_view key, std::string_view text, std::int64_t most) {
@@ -56,6 +57,7 @@ int parse_choice(std::string_view key, std::string_view text, std::initializer_l
 std::string_view name(OpKind kind) { return name_in(kind_names, kind); }
 std::string_view name(ScheduleKind kind) { return name_in(schedule_names, kind); }
 std::string_view name(Assignment assignment) { return name_in(assignment_names, assignment); }
+std::string_view name(Accumulate accumulate) { return name_in(accumulate_names, accumulate); }
 std::string_view name(Flush flush) { return name_in(flush_names, flush); }
 OpKind parse_op_kind(std::string_view text) { return parse_in(kind_names, "operator", text); }
 std::string_view name(WorkOrder order) { return name_in(order_names, order); }
@@ -99,10 +101,12 @@ Policy parse_policy(std::string_view text) {
           value == "registers" ? 0 : parse_choice(key, value, {32, 64, 128}, "registers, 32, 64 or 128");
     } else if (key == "flush") {
       policy.flush = parse_in(flush_names, "flush", value);
+    } else if (key == "accumulate") {
+      policy.accumulate = parse_in(accumulate_names, "accumulate", value);
     } else {
       fail(ErrorCode::invalid_argument,
            "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges, order, join, whole, "
-           "vector, lanes, loads, waves, stage or flush",
+           "vector, lanes, loads, waves, stage, flush or accumulate",
            key);
     }
   }
@@ -114,8 +118,8 @@ bool operator==(const Plan& a, const Plan& b) {
     return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted,
                       p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges,
                       p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.rows_a_task, p.order, p.joined,
-                      p.whole_row, p.finish_pass, p.stage_edges, p.stage_asked, p.flush, p.vector, p.lanes, p.steps,
-                      p.loads, p.shaped, p.workspace_bytes);
+                      p.whole_row, p.finish_pass, p.stage_edges, p.stage_asked, p.flush, p.accumulate, p.vector,
+                      p.lanes, p.steps, p.loads, p.shaped, p.workspace_bytes);
   };
   return values(a) == values(b);
 }
@@ -136,7 +140,9 @@ std::string to_string(const Plan& plan) {
         name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
         to_string(plan.device), name(plan.schedule), plan.tasks, task_size(plan), task_owner(plan), name(plan.order),
         plan.finish_pass ? "two passes" : "one pass", plan.lanes, plan.steps, plan.vector, plan.loads,
-        plan.stage_edges > 0 ? ", " + stage_text(plan) : "", plan.workspace_bytes);
+        (plan.stage_edges > 0 ? ", " + stage_text(plan) : "") +
+            (plan.accumulate == Accumulate::half2 ? ", accumulate=half2" : ""),
+        plan.workspace_bytes);
   return fmt::format(
       "{} {} {}x{} {} on {} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch "
       "{} edges, workspace {} bytes",

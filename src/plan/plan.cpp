@@ -51,6 +51,7 @@ void check(const Policy& policy) {
   WEFT_CHECK(stage == 0 || stage == 32 || stage == 64 || stage == 128, invalid_argument,
              "policy stage_edges is {}: expected 0 (registers), 32, 64 or 128", stage);
   check_enum(policy.flush, Flush::atomic, "policy flush");
+  check_enum(policy.accumulate, Accumulate::half2, "policy accumulate");
 }
 
 // How much longer the slowest thread works than the average, were tasks handed to the next free one.

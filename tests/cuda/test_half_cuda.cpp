@@ -89,6 +89,43 @@ TEST_P(cuda_half, edges_may_come_through_shared_memory) {
   }
 }
 
+TEST_P(cuda_half, batches_in_pairs_are_off_by_their_own_roundings_at_most_and_do_not_overflow) {
+  Context context = Context::cuda();
+  const Graph graph = in_stored_order(battery::power_law_graph()).graph, there = graph.to(gpu);
+  const double unit = GetParam() == Dtype::f16 ? std::ldexp(1, -11) : std::ldexp(1, -8);
+  for (const std::int64_t width : {8, 16, 64, 256, 512}) {
+    for (const bool weighted : {true, false}) {
+      const Tensor x = random_tensor(Shape(graph.num_cols(), width), GetParam(), 531), x_there = x.to(gpu);
+      const Tensor edge = random_tensor(Shape(graph.num_edges()), GetParam(), 532), edge_there = edge.to(gpu);
+      SpmmOptions options;
+      options.op = weighted ? SpmmOp::u_mul_e : SpmmOp::copy_u;
+      const ConstTensorView values = weighted ? ConstTensorView(edge) : ConstTensorView{};
+      const SpmmExpected expected = expected_spmm(graph, x, values, options);
+      const Plan plan = make_plan(context, there, {OpKind::spmm, GetParam(), 1, width, Reduce::sum, weighted},
+                                  parse_policy("accumulate=half2"));
+      context.reserve(plan.workspace_bytes);
+      Tensor out = constant(Shape(graph.num_rows(), width), Dtype::f32, std::nan("")).to(gpu);
+      spmm(context, plan, there, x_there, weighted ? ConstTensorView(edge_there) : ConstTensorView{}, out, options);
+      const std::vector<double> actual = doubles(out.to(Device{}));
+      // A product, a weight's scaling and up to seven additions of a batch, each rounded to a half.
+      for (std::size_t i = 0; i < actual.size(); ++i)
+        ASSERT_NEAR(actual[i], expected.y[i], 9 * unit * expected.absolute[i] + 1e-6)
+            << "width " << width << " element " << i;
+    }
+  }
+  // Eight times 60000 is past what a half holds; their mean, and the sum in f32, are not.
+  const Graph star = generate(StarSpec{1025}).to(gpu);
+  const Tensor x = constant(Shape(1025, 8), GetParam(), 60000).to(gpu);
+  const Plan plan =
+      make_plan(context, star, {OpKind::spmm, GetParam(), 1, 8, Reduce::sum, false}, parse_policy("accumulate=half2"));
+  context.reserve(plan.workspace_bytes);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  Tensor out = constant(Shape(1025, 8), Dtype::f32, std::nan("")).to(gpu);
+  spmm(context, plan, star, x, {}, out, options);
+  EXPECT_NEAR(doubles(out.to(Device{}))[0], 60000.0 * 1024, 60000.0 * 1024 * 9 * unit);
+}
+
 TEST_P(cuda_half, dot_products_may_be_kept_in_f32) {
   Context context = Context::cuda();
   const Graph graph = battery::power_law_graph(), there = graph.to(gpu);
@@ -129,6 +166,9 @@ TEST_P(cuda_half, a_hub_of_a_million_sums_past_the_range_only_where_the_sum_does
     const double sum = hub(Reduce::sum, GetParam());
     if (GetParam() == Dtype::f16) {
       EXPECT_EQ(sum, INFINITY);  // a sum past 65504
+      options.epilogue.saturate = true;
+      EXPECT_EQ(hub(Reduce::sum, GetParam()), 65504);
+      options.epilogue.saturate = false;
     } else {
       EXPECT_NEAR(sum, stored * (nodes - 1), stored * (nodes - 1) / 256);
     }

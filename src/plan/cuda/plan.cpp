@@ -261,6 +261,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   base.steps = call.shape.steps;
   base.loads = call.shape.loads;
   base.shaped = call.shape != usual;
+  base.accumulate = choose_accumulate(call.shape, desc, policy, base.stage_edges > 0);
   if (base.stage_edges > 0) base.loads = std::min(base.loads, base.stage_edges * base.lanes / 32);  // a group's part
 
   PlanReport report;

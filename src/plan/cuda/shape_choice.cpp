@@ -41,4 +41,17 @@ GatherShape choose_shape(const GatherShape& usual, const OpDesc& desc, const Pol
   return shape;
 }
 
+Accumulate choose_accumulate(const GatherShape& shape, const OpDesc& desc, const Policy& policy, bool staged) {
+  if (policy.accumulate == Accumulate::f32) return Accumulate::f32;
+  WEFT_CHECK(!staged, invalid_argument,
+             "policy accumulate=half2 with edges staged in shared memory: expected stage=registers, or accumulate=f32");
+  const bool sum = desc.kind == OpKind::spmm && size_of(desc.dtype) == 2 && desc.reduce == Reduce::sum;
+  WEFT_CHECK(
+      sum && shape.vector == 8, unsupported,
+      "policy accumulate=half2 for {} {} {} of {} features: only sums of spmm in f16 and bf16, in whole packs of "
+      "8, have pairs to add up; leave the policy out",
+      name(desc.kind), name(desc.dtype), name(desc.reduce), desc.heads * desc.width);
+  return Accumulate::half2;
+}
+
 }  // namespace weft

@@ -14,7 +14,13 @@ struct Shape {
   static constexpr int groups = block_threads / lanes;
   static constexpr int tile = lanes * count;  // features a group covers
   static constexpr int each = lanes >= loads ? 1 : loads / lanes;
+  static constexpr bool in_pairs = false;  // batches of halves are added up as such
   static constexpr bool widest = lanes == 32 && steps == (vector == 8 ? 2 : 4);  // rows may have more features yet
+};
+
+template <class S>
+struct InPairs : S {
+  static constexpr bool in_pairs = true;
 };
 
 /// Calls f(vector, lanes, steps) with constants that cover `shape`. With `coarse`, for where speed is no goal, every

@@ -10,6 +10,7 @@
 #include "kernels/cuda/schedule/shape.hpp"
 #include "kernels/cuda/spmm/cut_rows.cuh"
 #include "kernels/cuda/spmm/edge_value.cuh"
+#include "kernels/cuda/spmm/fold_pairs.cuh"
 
 namespace weft::cuda {
 
@@ -188,9 +189,13 @@ __global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent,
       // The warp takes one path. The usual one: no row of any of its groups ends here, and no edge is missing.
       const bool whole = first + j <= whole_until;
       if (__all_sync(~0u, whole && row_ends == 0)) {
+        if constexpr (S::in_pairs) {
+          fold_pairs(state, x, [&](int u) { return plain ? Acc(1) : w[u]; });
+        } else {
 #pragma unroll
-        for (int n = 0; n < S::count; ++n)
-          state.template fold_batch<loads>(n, place, [&](int u) { return message(u, n); });
+          for (int n = 0; n < S::count; ++n)
+            state.template fold_batch<loads>(n, place, [&](int u) { return message(u, n); });
+        }
         return;
       }
       // The usual one of short rows: some end, but none that began before the share. No group waits for another's.

@@ -135,6 +135,25 @@ void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kern
   if (plan.finish_pass) launch_finish<Storage, Reduction::sum>(kernel, shape, stream);
 }
 
+/// Whether batches are added up in pairs, as the policy asks; an Error where the call has no such kernel.
+bool in_pairs(const Plan& plan, Message message, const GatherShape& shape) {
+  if (plan.accumulate == Accumulate::f32) return false;
+  WEFT_CHECK(
+      (message == Message::weighted || message == Message::source) && shape.vector == 8, unsupported,
+      "policy accumulate=half2: only copy_u, or u_mul_e with one value an edge in the order of the edges, on "
+      "tensors whose rows are aligned to 16 bytes and without an epilogue, has pairs to add up; leave the policy "
+      "out");
+  return true;
+}
+template <class Storage>
+void launch_in_pairs(const SpmmKernelArgs<Storage>& kernel, const Plan& plan, Message message, const GatherShape& shape,
+                     CUstream_st* stream) {
+  if (kernel.split.tasks > 0)
+    message == Message::weighted ? launch_pairs<Storage, Message::weighted>(kernel, shape, stream)
+                                 : launch_pairs<Storage, Message::source>(kernel, shape, stream);
+  if (plan.finish_pass) launch_finish<Storage, Reduction::sum>(kernel, shape, stream);
+}
+
 template <class Storage>
 void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
@@ -164,6 +183,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
                                                  : pitch_bytes<Storage>("out", args.out.row_stride);
   kernel.finish.mean = args.reduce == Reduce::mean;
   kernel.finish.relu = args.relu;
+  if (args.saturate) kernel.finish.most = static_cast<Acc>(largest_value(args.out.dtype));
   kernel.finish.negated = args.reduce == Reduce::min;
   kernel.finish.row_scale = static_cast<const Acc*>(args.row_scale.data);
   kernel.finish.bias = maybe_wide<Storage>(args.bias.data, args.bias.dtype);
@@ -189,6 +209,8 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   if constexpr (std::is_same_v<Storage, float>) {
     if (other_shape(plan, message, shape)) return launch_shaped(kernel, plan, shape, stream);
   }
+  if constexpr (sizeof(Storage) < 4)
+    if (in_pairs(plan, message, shape)) return launch_in_pairs(kernel, plan, message, shape, stream);
   launch(kernel, message, largest, plan.finish_pass, shape, stream);
 }
 

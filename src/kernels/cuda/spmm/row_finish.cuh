@@ -31,6 +31,7 @@ __device__ __forceinline__ void write_finished(const RowFinish<Storage>& finish,
     if (finish.row_scale != nullptr) v *= scale;
     if (finish.bias.data != nullptr) v += finish.bias[feature + i];
     if (finish.relu && v < 0) v = 0;  // NaN stays NaN
+    if (finish.most > 0) v = v > finish.most ? finish.most : v < -finish.most ? -finish.most : v;
     finished[i] = v;
   }
   write_plain<Count>(finish, row, feature, finished);

@@ -34,9 +34,10 @@ struct RowFinish {
   NodeId* arg_u = nullptr;  // [rows, features]
   EdgeId* arg_e = nullptr;
 
+  Acc most = 0;           // saturating: what out can hold; 0: not
   bool as_it_is = false;  // what plain() says, for kernels
 
-  bool plain() const { return !mean && !relu && row_scale == nullptr && !bias.given(); }
+  bool plain() const { return !mean && !relu && row_scale == nullptr && !bias.given() && most == 0; }
 };
 
 /// Parts of rows that tasks have cut: two slots a task, see edge_split.hpp.

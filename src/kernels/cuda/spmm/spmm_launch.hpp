@@ -14,6 +14,10 @@ void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& shape,
 /// The weighted sum with `shape` as a policy asks for it: half the usual lanes, or fewer rows in flight.
 void launch_other_shape(const SpmmKernelArgs<float>& args, const GatherShape& shape, CUstream_st* stream);
 
+/// Sums of halves whose batches are added up in pairs; `shape` has whole packs.
+template <class Storage, Message Sent>
+void launch_pairs(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);
+
 /// The same for sums of rows of few features (see is_narrow): `vector` elements a load is what alignment allows.
 template <class Storage, Message Sent>
 void launch_narrow(const SpmmKernelArgs<Storage>& args, int vector, CUstream_st* stream);
