@@ -74,8 +74,8 @@ struct Policy {
   int lanes = 0;      // threads that cover a row: one a pack (a power of two), or half of that; 0: the planner's
   int loads = 0;      // rows in flight a group: 2, 4 or 8; 0: the planner's
   bool waves = true;  // tasks that fill the GPU a whole number of times; else of the mean degree
-  // The ways of HP-SpMM and GNNOne; only sums in f32 have them (round_robin is one more):
-  std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32 or 128; 0: registers
+  // The ways of HP-SpMM and GNNOne; only sums have them (round_robin is one more):
+  std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32, 64 or 128; 0: registers
   Flush flush = Flush::ordered;
   Accumulate accumulate = Accumulate::f32;  // half2: sums of f16 and bf16, in whole packs of eight
 };

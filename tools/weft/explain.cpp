@@ -35,6 +35,7 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
           {"finish_pass", plan.finish_pass},
           {"stage_edges", plan.stage_edges},
           {"flush", name(plan.flush)},
+          {"accumulate", name(plan.accumulate)},
           {"lanes", plan.lanes},
           {"vector", plan.vector},
           {"loads", plan.loads},

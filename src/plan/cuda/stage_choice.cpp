@@ -50,7 +50,7 @@ void choose_stage(Plan& plan, const Policy& policy, const GraphView& graph) {
     return;
   }
   WEFT_CHECK(!policy.stage_edges || *policy.stage_edges > 0, invalid_argument,
-             "policy {} with stage=registers: expected stage=32 or stage=128, or no stage", needed);
+             "policy {} with stage=registers: expected stage=32, 64 or 128, or no stage", needed);
   WEFT_CHECK(!policy.joined.value_or(false), invalid_argument,
              "policy {} with join=yes: staged tasks are a warp's; expected join=no, or no join", needed);
   const OpDesc& d = plan.desc;

@@ -27,8 +27,9 @@ struct WordOf<8> {
 };
 
 template <class Storage, int Count>
-struct Pack {
+struct alignas(typename WordOf<sizeof(Storage) * Count>::type) Pack {
   using Word = typename WordOf<sizeof(Storage) * Count>::type;
+  static_assert(sizeof(Storage) * Count % sizeof(Word) == 0, "whole words only");
   static constexpr int words = sizeof(Storage) * Count / sizeof(Word);
   Storage values[Count];
 

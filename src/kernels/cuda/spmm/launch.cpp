@@ -84,8 +84,10 @@ bool over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel, con
                    packs && !(kernel.finish.wide && plan.flush == Flush::atomic);
   WEFT_CHECK(can || !plan.stage_asked, unsupported,
              "policy {} for op {}, reduce {}{}: only sums of copy_u, or of u_mul_e with one value an edge, without an "
-             "epilogue have a kernel that stages edges in shared memory; leave the policy out",
-             stage_text(plan), name(args.op), name(args.reduce), kernel.finish.plain() ? "" : " and an epilogue");
+             "epilogue, have a kernel that stages edges in shared memory; halves need whole packs of 8 aligned to 16 "
+             "bytes (here {}), and atomics an output of their type; leave the policy out",
+             stage_text(plan), name(args.op), name(args.reduce), kernel.finish.plain() ? "" : " and an epilogue",
+             shape.vector);
   return can;
 }
 
@@ -136,13 +138,14 @@ void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kern
 }
 
 /// Whether batches are added up in pairs, as the policy asks; an Error where the call has no such kernel.
-bool in_pairs(const Plan& plan, Message message, const GatherShape& shape) {
+bool in_pairs(const Plan& plan, Message message, bool wide_edges, const GatherShape& shape) {
   if (plan.accumulate == Accumulate::f32) return false;
   WEFT_CHECK(
-      (message == Message::weighted || message == Message::source) && shape.vector == 8, unsupported,
-      "policy accumulate=half2: only copy_u, or u_mul_e with one value an edge in the order of the edges, on "
-      "tensors whose rows are aligned to 16 bytes and without an epilogue, has pairs to add up; leave the policy "
-      "out");
+      (message == Message::weighted || message == Message::source) && shape.vector == 8 && !wide_edges, unsupported,
+      "policy accumulate=half2 with {} edge values and loads of {} elements: only plain sums of copy_u, or of "
+      "u_mul_e with one value an edge of x's type in the order of the edges, on tensors whose rows are aligned to "
+      "16 bytes, have pairs to add up; leave the policy out",
+      wide_edges ? "f32" : "half", shape.vector);
   return true;
 }
 template <class Storage>
@@ -176,7 +179,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.x_head = args.x.head_stride;
   kernel.edge_head = args.edge.head_stride;
   kernel.x_vector = args.x.feature_stride != 0;
-  kernel.edge_vector = args.edge.feature_stride != 0;
+  kernel.edge_vector = args.edge.feature_stride != 0 && args.width > 1;  // of one feature: a value an edge and head
   kernel.finish.out = static_cast<Storage*>(args.out.data);
   kernel.finish.wide = MaybeWide<Storage>::can_differ && args.out.dtype == Dtype::f32;
   kernel.finish.pitch_bytes = kernel.finish.wide ? pitch_bytes<Acc>("out", args.out.row_stride)
@@ -210,7 +213,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
     if (other_shape(plan, message, shape)) return launch_shaped(kernel, plan, shape, stream);
   }
   if constexpr (sizeof(Storage) < 4)
-    if (in_pairs(plan, message, shape)) return launch_in_pairs(kernel, plan, message, shape, stream);
+    if (in_pairs(plan, message, kernel.edge.wide, shape)) return launch_in_pairs(kernel, plan, message, shape, stream);
   launch(kernel, message, largest, plan.finish_pass, shape, stream);
 }
 
