@@ -39,15 +39,30 @@ struct MaybeWide {
   const void* data = nullptr;
   bool wide = false;
 
+  /// A value as it came from memory: to widen it is to wait for it.
+  using Loaded = std::conditional_t<can_differ, std::uint32_t, Storage>;
+
   bool given() const { return data != nullptr; }
   const Storage* narrow() const { return static_cast<const Storage*>(data); }
 
 #ifdef __CUDACC__
-  __device__ __forceinline__ Acc operator[](std::int64_t i) const {
-    if constexpr (can_differ)
-      if (wide) return __ldg(static_cast<const Acc*>(data) + i);
-    return widened(__ldg(static_cast<const Storage*>(data) + i));
+  __device__ __forceinline__ Loaded load(std::int64_t i) const {
+    if constexpr (can_differ) {
+      return wide ? __ldg(static_cast<const std::uint32_t*>(data) + i)
+                  : __ldg(static_cast<const unsigned short*>(data) + i);
+    } else {
+      return __ldg(static_cast<const Storage*>(data) + i);
+    }
   }
+  __device__ __forceinline__ Acc value(Loaded loaded) const {
+    if constexpr (can_differ) {
+      const auto bits = static_cast<unsigned short>(loaded);
+      return wide ? __uint_as_float(loaded) : widened(*reinterpret_cast<const Storage*>(&bits));
+    } else {
+      return loaded;
+    }
+  }
+  __device__ __forceinline__ Acc operator[](std::int64_t i) const { return value(load(i)); }
 #endif
 };
 

@@ -7,7 +7,7 @@
 
 namespace weft::cuda {
 
-/// Edge i * Lanes + l of the chunk is lane l's i-th.
+/// Edge i * Lanes + l of the chunk is lane l's i-th. `Value` is what is loaded for it beside its row and column.
 template <int Lanes, int Each, class Value>
 struct EdgeChunk {
   static constexpr int size = Lanes * Each;
@@ -28,12 +28,12 @@ struct EdgeChunk {
     for (int i = 0; i < Each; ++i)
       ahead[i] = i * Lanes + lane < share.length ? __ldg(split.ids + share.begin + i * Lanes + lane) : 0;
   }
-  /// Edges [first, first + size) of the share, with value_of(k, id, column) for the k-th edge of all, `id` only being
-  /// one where the plan has its own; those past the share's end become edges of source 0 with value 0. Ids are loaded
-  /// a chunk earlier than what they lead to, so that nothing waits for them.
-  template <class ValueOf>
+  /// Edges [first, first + size) of the share, with values.load(k, id, column) for the k-th edge of all, `id` only
+  /// being one where the plan has its own; those past the share's end become edges of source 0 with an empty value. Ids
+  /// are loaded a chunk earlier than what they lead to, so that nothing waits for them.
+  template <class Values>
   __device__ __forceinline__ void load(const EdgeSplit& split, const EdgeShare& share, int first, int lane,
-                                       const ValueOf& value_of) {
+                                       const Values& values) {
     const GraphView& g = split.graph;
     behind = first + size < share.length ? __ldg(g.rows + share.begin + first + size) : -1;
 #pragma unroll
@@ -41,12 +41,12 @@ struct EdgeChunk {
       const int p = first + i * Lanes + lane;
       col[i] = 0;
       row[i] = -1;
-      value[i] = 0;
+      value[i] = Value{};
       if (p >= share.length) continue;
       const EdgeId k = share.begin + p;
       if (g.cols != nullptr) col[i] = __ldg(g.cols + k);  // segments have none
       row[i] = __ldg(g.rows + k);
-      value[i] = value_of(k, ahead[i], col[i]);
+      value[i] = values.load(k, ahead[i], col[i]);
       if (split.ids != nullptr && p + size < share.length) ahead[i] = __ldg(split.ids + k + size);
     }
   }

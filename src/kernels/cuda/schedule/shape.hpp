@@ -24,7 +24,7 @@ struct InPairs : S {
 };
 
 /// Calls f(vector, lanes, steps) with constants that cover `shape`. With `coarse`, for where speed is no goal, every
-/// other number of lanes is left out and the next larger one serves; so it is for the narrower packs of two-byte types.
+/// other number of lanes is left out and the next larger one serves; so it is for packs of one or two halves.
 template <int MostVector, bool Coarse, class F>
 void with_shape(const GatherShape& shape, const F& f) {
   constexpr std::integral_constant<int, 1> one;
@@ -35,7 +35,7 @@ void with_shape(const GatherShape& shape, const F& f) {
   constexpr std::integral_constant<int, 32> warp;
   const auto with_vector = [&](auto vector) {
     const int covered = shape.lanes * shape.steps;
-    if constexpr (!Coarse && (MostVector <= 4 || decltype(vector)::value == MostVector)) {
+    if constexpr (!Coarse && (MostVector <= 4 || decltype(vector)::value >= 4)) {
       if (covered == 1) return f(vector, one, one);
       if (covered == 4) return f(vector, four, one);
       if (covered == 16) return f(vector, sixteen, one);

@@ -14,6 +14,12 @@
 
 namespace weft::cuda {
 
+/// Edges bring nothing along.
+struct NoValues {
+  struct Nothing {};
+  __device__ __forceinline__ Nothing load(EdgeId, std::int32_t, NodeId) const { return {}; }
+};
+
 /// Blocks a multiprocessor: what registers allow.
 template <class Storage, class S>
 inline constexpr int dot_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
@@ -21,7 +27,7 @@ inline constexpr int dot_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::coun
 template <class Storage, class S>
 __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edges(const DotArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
-  using Chunk = EdgeChunk<S::lanes, S::each, std::int32_t>;
+  using Chunk = EdgeChunk<S::lanes, S::each, NoValues::Nothing>;
   using X = Pack<Storage, S::vector>;
   constexpr int loads = S::loads;
   const EdgeSplit& split = args.split;
@@ -48,7 +54,7 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
     for (int i = 1; i < S::vector; ++i) sum = fma(widened(a.values[i]), widened(b[i]), sum);
     return sum;
   };
-  const auto no_value = [](EdgeId, std::int32_t, NodeId) { return 0; };
+  constexpr NoValues none;
 
   // The sums of a batch wait until the loads of the next one are on their way: adding them up across lanes then costs
   // no time of its own.
@@ -73,7 +79,7 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
   Acc y[S::steps][S::vector];
   Chunk next;
   next.start(split, share, lane);
-  next.load(split, share, 0, lane, no_value);
+  next.load(split, share, 0, lane, none);
   for (int first = 0; first < share.most; first += Chunk::size) {
     NodeId cols[S::each], rows[S::each];
 #pragma unroll
@@ -82,7 +88,7 @@ __global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edg
       rows[i] = next.row[i] < 0 ? 0 : next.row[i];
     }
     const unsigned ends = next.ends(share, first, lane, shift);
-    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, no_value);
+    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, none);
     const auto batch = [&](int j) __attribute__((always_inline)) {
       const auto from_lane = [&](const NodeId(&held_by)[S::each], int u) __attribute__((always_inline)) {
         return static_cast<std::uint32_t>(

@@ -28,20 +28,25 @@ template <int Loads, int Steps, class Storage, int Vector, class State, class We
 __device__ __forceinline__ void fold_pairs(State& state, const Pack<Storage, Vector> (&x)[Loads][Steps],
                                            const WeightOf& weight) {
   using Pair = PairOf<Storage>;
-  typename Pair::type weights[Loads];
+  typename Pair::type sum[Steps][Vector / 2];
 #pragma unroll
-  for (int u = 0; u < Loads; ++u) weights[u] = Pair::of(weight(u) * (1.0f / Loads));
+  for (int u = 0; u < Loads; ++u) {
+    const typename Pair::type w = Pair::of(weight(u) * (1.0f / Loads));
+#pragma unroll
+    for (int s = 0; s < Steps; ++s)
+#pragma unroll
+      for (int i = 0; i < Vector / 2; ++i) {
+        const auto pair = reinterpret_cast<const typename Pair::type*>(x[u][s].values)[i];
+        sum[s][i] = u == 0 ? __hmul2(w, pair) : __hfma2(w, pair, sum[s][i]);
+      }
+  }
 #pragma unroll
   for (int s = 0; s < Steps; ++s)
 #pragma unroll
-    for (int i = 0; i < Vector; i += 2) {
-      const auto pair = [&](int u) { return *reinterpret_cast<const typename Pair::type*>(x[u][s].values + i); };
-      typename Pair::type sum = __hmul2(weights[0], pair(0));
-#pragma unroll
-      for (int u = 1; u < Loads; ++u) sum = __hfma2(weights[u], pair(u), sum);
-      const float2 wide = Pair::wide(sum);
-      state.near[s * Vector + i] = fmaf(wide.x, Loads, state.near[s * Vector + i]);
-      state.near[s * Vector + i + 1] = fmaf(wide.y, Loads, state.near[s * Vector + i + 1]);
+    for (int i = 0; i < Vector / 2; ++i) {
+      const float2 wide = Pair::wide(sum[s][i]);
+      state.near[s * Vector + 2 * i] = fmaf(wide.x, Loads, state.near[s * Vector + 2 * i]);
+      state.near[s * Vector + 2 * i + 1] = fmaf(wide.y, Loads, state.near[s * Vector + 2 * i + 1]);
     }
 }
 

@@ -42,21 +42,16 @@ __device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count],
   }
 }
 
-/// Blocks a multiprocessor: what registers allow. Halves have eight features a lane, which for anything but a plain sum
-/// of them is too much for three.
-template <class Storage, class S, Message Sent, Reduction Kind>
-inline constexpr int reduce_blocks = sizeof(Storage) > 4 || S::steps > 2 ||
-                                             (sizeof(Storage) < 4 &&
-                                              (S::count > 8 || (S::count == 8 &&
-                                                                (Sent == Message::edgewise || Kind != Reduction::sum))))
-                                         ? 2
-                                         : 3;
+/// Blocks a multiprocessor: what registers allow.
+template <class Storage, class S>
+inline constexpr int reduce_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
 
 template <class Storage, class S, Message Sent, Reduction Kind>
-__global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent, Kind>)
+__global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S>)
     reduce_edges(const SpmmKernelArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
-  using Chunk = EdgeChunk<S::lanes, S::each, Acc>;
+  using Values = EdgeValue<Storage, Sent, Kind>;
+  using Chunk = EdgeChunk<S::lanes, S::each, typename Values::Loaded>;
   using X = Pack<Storage, S::vector>;
   constexpr int loads = S::loads;
   constexpr bool plain = Sent == Message::source, edgewise = Sent == Message::edgewise;
@@ -87,7 +82,7 @@ __global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent,
   }
   const bool both_vectors =
       edgewise && args.x != nullptr && args.x_vector && args.edge.data != nullptr && args.edge_vector;
-  const EdgeValue<Storage, Sent, Kind> value_of{args};
+  const Values edge_values{args};
 
   typename Lane<Storage, S, Sent, Kind>::State state;
   state.clear();
@@ -100,7 +95,7 @@ __global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent,
 
   Chunk next;
   next.start(split, share, lane);
-  next.load(split, share, 0, lane, value_of);
+  next.load(split, share, 0, lane, edge_values);
   cut.begin(share);  // what it keeps is waited for: the edges are on their way
   // Every group of a warp makes the same steps, so that shuffles meet.
   for (int first = 0; first < share.most; first += Chunk::size) {
@@ -110,10 +105,10 @@ __global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent,
     for (int i = 0; i < S::each; ++i) {
       cols[i] = next.col[i];
       rows[i] = next.row[i];
-      values[i] = next.value[i];
+      values[i] = edge_values.value(next.value[i]);
     }
     const unsigned ends = next.ends(share, first, lane, shift);
-    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, value_of);
+    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, edge_values);
     const auto from_lane = [&](const auto& held, int q) __attribute__((always_inline)) {
       return __shfl_sync(~0u, held[Chunk::place_of(q)], Chunk::lane_of(q), S::lanes);
     };
@@ -123,11 +118,9 @@ __global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent,
       std::uint32_t cols_of[edgewise ? loads : 1];
       EdgeId edge_row[edgewise ? loads : 1];
       Acc e_one[edgewise ? loads : 1][S::steps];  // where an edge has one value for a head
-      Acc w[loads] = {};
 #pragma unroll
       for (int u = 0; u < loads; ++u) {
         const auto col = static_cast<std::uint32_t>(from_lane(cols, j + u));
-        if constexpr (!plain) w[u] = from_lane(values, j + u);
         if constexpr (!edgewise) {
 #pragma unroll
           for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(x_lane[s], col, args.x_pitch_bytes));
@@ -176,12 +169,23 @@ __global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent,
               widened(x[u][n / S::vector].values[n % S::vector]),
               args.edge_vector ? widened(e[u][n / S::vector].values[n % S::vector]) : e_one[u][n / S::vector]};
         });
-      const auto message = [&](int u, int n) -> Acc {
+      // By the whole warp. Eight edges' values would take eight registers: each is shuffled when it is its turn.
+      constexpr bool at_once = S::steps > 1 && !plain;
+      Acc at_hand[loads] = {};
+      if constexpr (at_once) {
+#pragma unroll
+        for (int u = 0; u < loads; ++u) at_hand[u] = from_lane(values, j + u);
+      }
+      const auto weight = [&](int u) __attribute__((always_inline))->Acc {
+        if constexpr (plain) return 1;
+        return at_once ? at_hand[u] : from_lane(values, j + u);
+      };
+      const auto message = [&](int u, int n, Acc w) __attribute__((always_inline))->Acc {
         if constexpr (edgewise) {
-          return w[u] * combined[u][n];
+          return w * combined[u][n];
         } else {
           const Acc value = widened(x[u][n / S::vector].values[n % S::vector]);
-          return plain ? value : w[u] * value;
+          return plain ? value : w * value;
         }
       };
       const int place = origin + first + j;
@@ -190,46 +194,63 @@ __global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S, Sent,
       const bool whole = first + j <= whole_until;
       if (__all_sync(~0u, whole && row_ends == 0)) {
         if constexpr (S::in_pairs) {
-          fold_pairs(state, x, [&](int u) { return plain ? Acc(1) : w[u]; });
+          fold_pairs(state, x, weight);
         } else {
+          state.template fold_batch<loads>(
+              place, [&](int u, const auto& take) __attribute__((always_inline)) {
+                const Acc w = weight(u);
 #pragma unroll
-          for (int n = 0; n < S::count; ++n)
-            state.template fold_batch<loads>(n, place, [&](int u) { return message(u, n); });
+                for (int n = 0; n < S::count; ++n) take(n, message(u, n, w));
+              });
         }
         return;
       }
-      // The usual one of short rows: some end, but none that began before the share. No group waits for another's.
+      // Rows end, or edges are missing. No group waits for another's but where, `with_borders`, the row ends that began
+      // before the share.
       if constexpr (Kind == Reduction::sum && !edgewise && Sent != Message::scaled) {
-        if (__all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+        const auto over_ends = [&](auto borders) __attribute__((always_inline)) {
+          constexpr bool with_borders = decltype(borders)::value;
           state.gather(row_ends != 0);
 #pragma unroll
           for (int u = 0; u < loads; ++u) {
             const bool over = row_ends >> u & 1u;
             const NodeId row = from_lane(rows, j + u);
+            const Acc w = weight(u);
+            const bool there = !with_borders || first + j + u < share.length;
 #pragma unroll
-            for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), place + u);
-            here.write_gathered(state, row, over);
+            for (int n = 0; n < S::count; ++n) state.fold(n, there ? message(u, n, w) : Acc(0), place + u);
+            if constexpr (with_borders)
+              if (over && head_open) cut.save_head(state.settled());
+            here.write_gathered(state, row, over && !(with_borders && head_open));
+            if constexpr (with_borders) head_open = head_open && !over;
             state.clear_near(over);
           }
-          return;
-        }
-      }
-#pragma unroll
-      for (int u = 0; u < loads; ++u) {
-        const NodeId row = from_lane(rows, j + u);
-        if (first + j + u >= share.length) continue;
-#pragma unroll
-        for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), place + u);
-        if (!(row_ends >> u & 1u)) continue;
-        state.settle();
-        if (head_open) {
-          cut.save_head(state);
-          head_open = false;
+        };
+        // Where lanes have several steps one path must serve for both: two take more registers than there are.
+        if (S::steps == 1 && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+          over_ends(std::false_type{});
         } else {
-          here.write(state, row, first + j + u + 1 - begun);
+          over_ends(std::true_type{});
         }
-        begun = first + j + u + 1;
-        state.clear();
+      } else {
+#pragma unroll
+        for (int u = 0; u < loads; ++u) {
+          const NodeId row = from_lane(rows, j + u);
+          const Acc w = weight(u);
+          if (first + j + u >= share.length) continue;
+#pragma unroll
+          for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n, w), place + u);
+          if (!(row_ends >> u & 1u)) continue;
+          state.settle();
+          if (head_open) {
+            cut.save_head(state);
+            head_open = false;
+          } else {
+            here.write(state, row, first + j + u + 1 - begun);
+          }
+          begun = first + j + u + 1;
+          state.clear();
+        }
       }
     };
     if constexpr (S::each == 1) {

@@ -56,7 +56,8 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
   using Row = Lane<Storage, S, Sent, Reduction::sum>;
   using X = Pack<Storage, S::vector>;
   constexpr int warps = block_threads / narrow_lanes, slabs = S::loads;
-  using Chunk = EdgeChunk<narrow_lanes, slabs, Acc>;
+  using Values = EdgeValue<Storage, Sent, Reduction::sum>;
+  using Chunk = EdgeChunk<narrow_lanes, slabs, typename Values::Loaded>;
   using Cut = CutRows<Storage, S, Sent, Reduction::sum, warps>;
   static_assert(S::lanes == 1 && narrow_lanes == 32);
   __shared__ HeadSlots<Acc, warps * S::tile, warps, Reduction::sum> heads;
@@ -66,13 +67,13 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
   const EdgeShare share = EdgeShare::of<warps>(split, warp);
   const Row here{args, share.nominal, 0};
   const Cut cut{here, heads, warp, lane};
-  const EdgeValue<Storage, Sent, Reduction::sum> value_of{args};
+  const Values edge_values{args};
 
   OpenRow<Acc, S::count> open;
   open.clear();
   Chunk next;
   next.start(split, share, lane);
-  next.load(split, share, 0, lane, value_of);
+  next.load(split, share, 0, lane, edge_values);
   cut.begin(share);
   for (int first = 0; first < share.length; first += Chunk::size) {
     X x[slabs][S::steps];
@@ -90,11 +91,11 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
 #pragma unroll
     for (int i = 0; i < slabs; ++i) {
       rows[i] = next.row[i];
-      values[i] = next.value[i];
+      values[i] = edge_values.value(next.value[i]);
       ends[i] = next.ends_of(i, share, first, lane);
       any |= ends[i];
     }
-    if (first + Chunk::size < share.length) next.load(split, share, first + Chunk::size, lane, value_of);
+    if (first + Chunk::size < share.length) next.load(split, share, first + Chunk::size, lane, edge_values);
 
     // Edges past the share's end send 0.
     const auto message = [&](int i, int n) -> Acc {
@@ -102,9 +103,10 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
       return Sent == Message::source ? value : values[i] * value;
     };
     if (any == 0) {
+      open.lanes.template fold_batch<slabs>(0, [&](int i, const auto& take) {
 #pragma unroll
-      for (int n = 0; n < S::count; ++n)
-        open.lanes.template fold_batch<slabs>(n, 0, [&](int i) { return message(i, n); });
+        for (int n = 0; n < S::count; ++n) take(n, message(i, n));
+      });
       open.in_lanes = true;
     } else {
 #pragma unroll

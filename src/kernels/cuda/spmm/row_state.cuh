@@ -28,13 +28,21 @@ struct RowState<Reduction::sum, Acc, Count> {
     }
   }
   __device__ __forceinline__ void fold(int i, Acc message, int) { near[i] += message; }
-  /// `Loads` messages at once; message(u) is the u-th.
-  template <int Loads, class MessageOf>
-  __device__ __forceinline__ void fold_batch(int i, int, const MessageOf& message) {
-    Acc chain[2] = {0, 0};
+  /// `Loads` edges at once; send(u, take) calls take(i, message) with each feature of the u-th. Edge by edge, so that
+  /// what was loaded for one makes room for sums.
+  template <int Loads, class Send>
+  __device__ __forceinline__ void fold_batch(int, const Send& send) {
+    constexpr int chains = Loads > 4 ? 2 : 1;
+    Acc chain[chains][Count];
 #pragma unroll
-    for (int u = 0; u < Loads; ++u) chain[u * 2 / Loads] += message(u);
-    near[i] += chain[0] + chain[1];
+    for (int u = 0; u < Loads; ++u)
+      send(
+          u, [&](int i, Acc message) __attribute__((always_inline)) {
+            Acc& sum = chain[u * chains / Loads][i];
+            sum = u % (Loads / chains) == 0 ? message : sum + message;
+          });
+#pragma unroll
+    for (int i = 0; i < Count; ++i) near[i] += chains > 1 ? chain[0][i] + chain[chains - 1][i] : chain[0][i];
   }
   /// Where rows are about to end: all there is becomes near. The few additions until then may follow one another.
   __device__ __forceinline__ void gather(bool ending) {
@@ -47,6 +55,11 @@ struct RowState<Reduction::sum, Acc, Count> {
   __device__ __forceinline__ void clear_near(bool over) {
 #pragma unroll
     for (int i = 0; i < Count; ++i) near[i] = over ? Acc(0) : near[i];
+  }
+  __device__ __forceinline__ RowState settled() const {
+    RowState other = *this;
+    other.settle();
+    return other;
   }
   __device__ __forceinline__ Acc value(int i) const { return far[i]; }  // once settled
   __device__ __forceinline__ int place(int) const { return 0; }
@@ -71,10 +84,10 @@ struct RowState<Reduction::extremum, Acc, Count> {
   }
   __device__ __forceinline__ void settle() {}
   __device__ __forceinline__ void fold(int i, Acc message, int) { best[i] = larger(best[i], message); }
-  template <int Loads, class MessageOf>
-  __device__ __forceinline__ void fold_batch(int i, int, const MessageOf& message) {
+  template <int Loads, class Send>
+  __device__ __forceinline__ void fold_batch(int, const Send& send) {
 #pragma unroll
-    for (int u = 0; u < Loads; ++u) fold(i, message(u), 0);
+    for (int u = 0; u < Loads; ++u) send(u, [&](int i, Acc message) { fold(i, message, 0); });
   }
   __device__ __forceinline__ Acc value(int i) const { return best[i]; }
   __device__ __forceinline__ int place(int) const { return 0; }
@@ -101,10 +114,10 @@ struct RowState<Reduction::winner, Acc, Count> {
     best[i] = wins ? message : best[i];
     at[i] = wins ? place : at[i];
   }
-  template <int Loads, class MessageOf>
-  __device__ __forceinline__ void fold_batch(int i, int place, const MessageOf& message) {
+  template <int Loads, class Send>
+  __device__ __forceinline__ void fold_batch(int place, const Send& send) {
 #pragma unroll
-    for (int u = 0; u < Loads; ++u) fold(i, message(u), place + u);
+    for (int u = 0; u < Loads; ++u) send(u, [&](int i, Acc message) { fold(i, message, place + u); });
   }
   __device__ __forceinline__ Acc value(int i) const { return best[i]; }
   __device__ __forceinline__ int place(int i) const { return at[i]; }

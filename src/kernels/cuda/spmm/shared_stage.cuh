@@ -121,8 +121,10 @@ struct StagedGroup {
     for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n), 0);
   }
   __device__ __forceinline__ void fold_all() {
+    state.template fold_batch<flight>(0, [&](int u, const auto& take) {
 #pragma unroll
-    for (int n = 0; n < S::count; ++n) state.template fold_batch<flight>(n, 0, [&](int u) { return message(u, n); });
+      for (int n = 0; n < S::count; ++n) take(n, message(u, n));
+    });
   }
 
   /// The end of a row, which `sum` holds what the share has of.
