@@ -98,6 +98,8 @@ void launch_edgewise(const EdgewiseArgs<Storage>& args, int vector, CUstream_st*
     dot_any<Storage><<<blocks_for(args.graph.num_edges * args.heads, 8), block_threads, 0, stream>>>(args);
   } else if (vector * sizeof(Storage) == 16) {
     launch_map<Storage, 16 / sizeof(Storage)>(args, stream);
+  } else if (vector >= 4) {
+    launch_map<Storage, 4>(args, stream);
   } else if (vector > 1) {
     launch_map<Storage, 2>(args, stream);
   } else {
