@@ -18,17 +18,21 @@ struct GatherShape {
   friend bool operator==(const GatherShape&, const GatherShape&) = default;
 };
 
+/// Rows in flight. Eight 16-byte loads a lane are what an H200 wants; more steps take fewer rows at a time instead of
+/// more registers, and so do groups of one or two lanes, which hold many edges each.
+constexpr int rows_in_flight(int vector, int lanes, int steps) { return (lanes <= vector / 4 ? 4 : 8) / steps; }
+
 /// The widest packs that divide the row (and that `most`, what alignment allows, permits), the fewest lanes that cover
-/// it, and beyond a warp more steps a lane. Eight 16-byte loads in flight a lane are what an H200 wants; more steps
-/// take fewer rows at a time instead of more registers.
+/// it, and beyond a warp more steps a lane.
 constexpr GatherShape gather_shape(std::int64_t features, int element_bytes, int most) {
   GatherShape shape;
   shape.vector = 16 / element_bytes < most ? 16 / element_bytes : most;
   while (features % shape.vector != 0) shape.vector /= 2;
   const std::int64_t packs = features / shape.vector;
   while (shape.lanes < 32 && shape.lanes < packs) shape.lanes *= 2;
-  while (shape.steps < 4 && std::int64_t{shape.lanes} * shape.steps < packs) shape.steps *= 2;
-  shape.loads = 8 / shape.steps;
+  const int most_steps = shape.vector == 8 ? 2 : 4;  // eight features a lane and step: more have no registers
+  while (shape.steps < most_steps && std::int64_t{shape.lanes} * shape.steps < packs) shape.steps *= 2;
+  shape.loads = rows_in_flight(shape.vector, shape.lanes, shape.steps);
   return shape;
 }
 

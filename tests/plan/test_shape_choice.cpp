@@ -48,5 +48,64 @@ TEST(shape_choice, refuses_what_has_no_kernel_and_names_the_key) {
       "loads", ErrorCode::unsupported);
 }
 
+GraphView graph_of(NodeId rows, EdgeId edges) {
+  GraphView view;
+  view.num_rows = view.num_cols = rows;
+  view.num_edges = edges;
+  return view;
+}
+
+int load_of(const OpDesc& desc, std::string_view policy = "", bool anything = false) {
+  return widest_load(desc, parse_policy(policy), graph_of(230'000, 110'000'000), tuning::cuda_tunings[0].rates,
+                     anything);
+}
+
+TEST(shape_choice, loads_what_the_policy_asks_for_or_all_that_fits_unless_rows_are_of_halves) {
+  EXPECT_EQ(load_of({OpKind::spmm, Dtype::f16, 1, 64}, "vector=2"), 2);
+  EXPECT_GE(load_of({OpKind::spmm, Dtype::f32, 1, 16}), 4);
+  EXPECT_GE(load_of({OpKind::spmm, Dtype::f16, 1, 16}, "", true), 8) << "kernels of one shape";
+  EXPECT_GE(load_of({OpKind::spmm, Dtype::f16, 1, 16}, "accumulate=half2"), 8) << "pairs come in packs of eight";
+}
+
+TEST(shape_choice, loads_eight_halves_only_of_what_is_added_up) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+    EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, Reduce::sum}), 8);
+    EXPECT_EQ(load_of({OpKind::sddmm, dtype, 1, 64}), 8);
+    EXPECT_EQ(load_of({OpKind::sddmm, dtype, 1, 16}), 4);
+    for (const Reduce reduce : {Reduce::mean, Reduce::max, Reduce::min})
+      EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, reduce}), 4) << name(reduce);
+  }
+}
+
+TEST(shape_choice, of_halves_has_no_more_steps_and_loads_than_its_kernels) {
+  EXPECT_EQ(gather_shape(64, 2, 16), (GatherShape{8, 8, 1, 8}));
+  EXPECT_EQ(gather_shape(16, 2, 16), (GatherShape{8, 2, 1, 4}));
+  EXPECT_EQ(gather_shape(1024, 2, 16), (GatherShape{8, 32, 2, 4}));
+  EXPECT_EQ(gather_shape(41, 2, 16), (GatherShape{1, 32, 2, 4}));
+}
+
+Accumulate accumulated(std::string_view policy, const OpDesc& desc, bool staged = false) {
+  return choose_accumulate(gather_shape(desc.heads * desc.width, static_cast<int>(size_of(desc.dtype)), 16), desc,
+                           parse_policy(policy), staged);
+}
+
+TEST(shape_choice, adds_pairs_up_where_asked_and_refuses_where_there_are_none) {
+  const OpDesc sum{OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum};
+  EXPECT_EQ(accumulated("", sum), Accumulate::f32);
+  EXPECT_EQ(accumulated("accumulate=f32", sum), Accumulate::f32);
+  EXPECT_EQ(accumulated("accumulate=half2", sum), Accumulate::half2);
+  EXPECT_EQ(accumulated("accumulate=half2", {OpKind::spmm, Dtype::bf16, 2, 4, Reduce::sum}), Accumulate::half2);
+  const char* const pairs = "accumulate=half2";
+  expect_refused([&] { accumulated(pairs, sum, true); }, "accumulate");
+  for (const OpDesc& other :
+       {OpDesc{OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum}, OpDesc{OpKind::spmm, Dtype::f16, 1, 64, Reduce::mean},
+        OpDesc{OpKind::spmm, Dtype::f16, 1, 41, Reduce::sum}, OpDesc{OpKind::sddmm, Dtype::f16, 1, 64, Reduce::sum}})
+    expect_refused([&] { accumulated(pairs, other); }, "accumulate", ErrorCode::unsupported);
+}
+
+TEST(shape_choice, of_an_accumulation_nobody_knows_is_refused) {
+  expect_refused([] { parse_policy("accumulate=f16"); }, "accumulate");
+}
+
 }  // namespace
 }  // namespace weft::test

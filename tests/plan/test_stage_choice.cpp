@@ -87,11 +87,11 @@ TEST(stage_choice, has_tiles_for_halves_in_whole_packs) {
   const GraphView many = graph_of(230'000, 110'000'000);
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
     EXPECT_EQ(staged(
-                  "", [&](OpDesc& d) { d.dtype = dtype, d.width = 32; }, many)
+                  "", [&](OpDesc& d) { d.dtype = dtype, d.width = 16; }, many)
                   .stage_edges,
               128);
     EXPECT_EQ(staged(
-                  "", [&](OpDesc& d) { d.dtype = dtype, d.width = 64; }, many)
+                  "", [&](OpDesc& d) { d.dtype = dtype, d.width = 32; }, many)
                   .stage_edges,
               0);
     EXPECT_EQ(staged(

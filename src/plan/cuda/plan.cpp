@@ -64,7 +64,8 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
     return std::vector<std::int64_t>{size};
   };
   if (call.stage_edges > 0 && order != WorkOrder::none) return {tuning::edges_by_tiles(call.mean_degree())};
-  const std::int64_t window = tuning::edges_by_columns(call.row_bytes(), call.mean_degree());
+  const std::int64_t window =
+      tuning::edges_by_columns(call.row_bytes(), call.mean_degree(), call.reduces() && size_of(call.desc.dtype) == 2);
   if (order == WorkOrder::columns) return cached(window);
   if (order == WorkOrder::clusters_columns) return cached(2 * window);
   if (order == WorkOrder::clusters) return cached(tuning::edges_by_clusters(call.row_bytes()));
@@ -236,7 +237,6 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   Plan base;
   base.desc = desc;
   choose_stage(base, policy, graph);
-  const int most = policy.vector > 0 ? policy.vector : 16;
   // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
   const bool narrow =
       base.stage_edges == 0 && is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
@@ -244,14 +244,12 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   WEFT_CHECK(narrow || policy.edges_a_group <= tuning::most_edges_in_sequence, invalid_argument,
              "policy edges={} for {} features: expected at most {}, as longer sums would miss the error bound",
              policy.edges_a_group, features, tuning::most_edges_in_sequence);
+  const tuning::CudaRates rates = tuning::cuda_rates(cuda_device(context.device().index));
+  const int most = widest_load(desc, policy, graph, rates, narrow || base.stage_edges > 0);
   const GatherShape usual =
       (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most);
-  const Call call{graph,
-                  desc,
-                  choose_shape(usual, desc, policy, base.stage_edges > 0, narrow),
-                  narrow,
-                  base.stage_edges,
-                  tuning::cuda_rates(cuda_device(context.device().index))};
+  const Call call{
+      graph, desc, choose_shape(usual, desc, policy, base.stage_edges > 0, narrow), narrow, base.stage_edges, rates};
   base.device = context.device();
   base.threads = context.threads();
   base.graph = identity;

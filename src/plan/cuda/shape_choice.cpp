@@ -1,6 +1,9 @@
 #include "plan/cuda/shape_choice.hpp"
 
+#include <algorithm>
+
 #include "core/check.hpp"
+#include "plan/plan_view.hpp"
 
 namespace weft {
 namespace {
@@ -12,6 +15,16 @@ std::string text_of(const Policy& policy) {
 }
 
 }  // namespace
+
+int widest_load(const OpDesc& desc, const Policy& policy, const GraphView& graph, const tuning::CudaRates& rates,
+                bool anything) {
+  constexpr int all = 16;
+  if (policy.vector > 0) return policy.vector;
+  if (anything || size_of(desc.dtype) != 2 || policy.accumulate != Accumulate::f32) return all;
+  const int halves = tuning::halves_a_load(desc.heads * desc.width, mean_degree(graph), graph.num_edges, rates.blocks);
+  const bool adds_up = desc.kind == OpKind::sddmm || desc.reduce == Reduce::sum;
+  return adds_up ? halves : std::min(halves, tuning::most_halves_a_load_otherwise);
+}
 
 GatherShape choose_shape(const GatherShape& usual, const OpDesc& desc, const Policy& policy, bool staged, bool narrow) {
   if (policy.lanes == 0 && policy.loads == 0) return usual;

@@ -35,8 +35,7 @@ bool pays(const OpDesc& d, const Policy& policy, const GraphView& graph) {
          policy.vector == 0 && policy.lanes == 0 && policy.loads == 0 && policy.waves &&
          policy.accumulate == Accumulate::f32 && policy.assignment == Assignment::dynamic &&
          (d.heads == 1 || !d.weighted) && !is_narrow(features, true) &&
-         tuning::stages_edges(static_cast<double>(features) * static_cast<double>(size_of(d.dtype)), mean_degree(graph),
-                              graph.num_edges);
+         tuning::stages_edges(features, mean_degree(graph), graph.num_edges);
 }
 
 }  // namespace

@@ -107,10 +107,11 @@ inline constexpr std::int64_t most_edges_in_sequence = 1024;
 inline constexpr std::int64_t edges_by_rows = 24;
 
 /// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
-/// so they must not be much longer than rows are.
-constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree) {
-  std::int64_t edges = 256;
-  while (edges > 32 && static_cast<double>(edges) * row_bytes > 32768) edges /= 2;
+/// so they must not be much longer than rows are. Parts of rows of halves are twice as large as what they are parts of:
+/// there fewer and longer tasks are faster (by 5% with 512 edges instead of 128, on reddit at 128 features).
+constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree, bool sums_halves) {
+  std::int64_t edges = sums_halves ? 512 : 256;
+  while (edges > 32 && static_cast<double>(edges) * row_bytes > (sums_halves ? 131072 : 32768)) edges /= 2;
   while (edges > 64 && static_cast<double>(edges) > 2 * mean_degree) edges /= 2;
   return edges;
 }
@@ -123,12 +124,27 @@ constexpr bool orders_over_two_rows(std::int64_t edges_a_task, double mean_degre
 
 /// Whether edges come through shared memory, a warp's tile at a time: where few threads cover a row the index would
 /// take more of L1's time than the rows do. Rows must be long for the groups of a warp to share them, and tasks many.
-constexpr bool stages_edges(double row_bytes, double mean_degree, std::int64_t edges) {
-  return row_bytes <= 64 && mean_degree >= 32 && edges >= 4'000'000;
+/// (In f16 32 features are 8% slower this way on products, and 8% faster on reddit.)
+constexpr bool stages_edges(std::int64_t features, double mean_degree, std::int64_t edges) {
+  return features <= 16 && mean_degree >= 32 && edges >= 4'000'000;
 }
 
 /// A warp's task then, whole tiles of 128.
 constexpr std::int64_t edges_by_tiles(double mean_degree) { return mean_degree >= 128 ? 512 : 256; }
+
+/// Halves a load moves: 16 bytes, but at least four lanes cover a row, unless rows are short: with fewer the index
+/// comes in small pieces (arxiv at 16 features took 1.7 times as long by eights as by fours). A graph that leaves the
+/// GPU half empty has room for more lanes, each with less to do.
+constexpr int halves_a_load(std::int64_t features, double mean_degree, std::int64_t edges, std::int64_t blocks) {
+  int halves = 8;
+  while (halves > 2 && features / halves < 4 && mean_degree >= 8) halves /= 2;
+  if (edges * (features / halves) < blocks * 2048)
+    while (halves > 2 && features / halves < (halves == 8 ? 16 : 8)) halves /= 2;
+  return halves;
+}
+
+/// The same where rows need more than to be added up: registers and short paths then count for more than wide loads.
+inline constexpr int most_halves_a_load_otherwise = 4;
 
 /// Here the rows' own community is the window, and longer shares cut fewer rows.
 constexpr std::int64_t edges_by_clusters(double row_bytes) {

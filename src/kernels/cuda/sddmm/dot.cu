@@ -24,7 +24,8 @@ template <class Storage>
 void launch_dot(const DotArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
   with_dot_shape<16 / static_cast<int>(sizeof(Storage))>(
       given, args.long_rows, [&](auto vector, auto lanes, auto steps) {
-        using S = Shape<vector, lanes, steps, (sizeof(Storage) > 4 ? 4 : 8) / steps>;
+        constexpr int loads = sizeof(Storage) > 4 ? 4 / steps : rows_in_flight(vector, lanes, steps);
+        using S = Shape<vector, lanes, steps, loads>;
         const dim3 grid(static_cast<unsigned>(args.split.blocks(S::groups)), static_cast<unsigned>(args.heads));
         dot_edges<Storage, S><<<grid, block_threads, 0, stream>>>(args);
         check_launch("sddmm", args.split.graph.num_rows, args.split.graph.num_edges, args.features);

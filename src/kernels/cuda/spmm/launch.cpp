@@ -12,6 +12,7 @@
 #include "kernels/signatures.hpp"
 #include "plan/cuda/scratch.hpp"
 #include "plan/cuda/stage_choice.hpp"
+#include "plan/tuning/cuda.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -205,10 +206,17 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   if (kernel.edge.given() && kernel.edge_vector && message == Message::edgewise)
     also(kernel.edge.narrow(), kernel.edge_pitch, kernel.edge_head);
   const std::int64_t unit = message == Message::edgewise ? args.width : features;
-  while (unit % most != 0) most /= 2;
-  const GatherShape shape = gather_shape(features, sizeof(Storage), static_cast<int>(most));
-  if constexpr (sizeof(Storage) <= 4)
+  const auto shape_of = [&](std::int64_t vector) {
+    while (unit % vector != 0) vector /= 2;
+    return gather_shape(features, sizeof(Storage), static_cast<int>(vector));
+  };
+  if constexpr (sizeof(Storage) <= 4) {
+    const GatherShape shape = shape_of(most);
     if (over_tiles(args, kernel, plan, shape)) return launch_over_tiles(args, kernel, plan, shape, stream);
+  }
+  if (sizeof(Storage) < 4 && (message == Message::scaled || message == Message::edgewise))
+    most = std::min<std::int64_t>(most, tuning::most_halves_a_load_otherwise);
+  const GatherShape shape = shape_of(most);
   if constexpr (std::is_same_v<Storage, float>) {
     if (other_shape(plan, message, shape)) return launch_shaped(kernel, plan, shape, stream);
   }

@@ -8,7 +8,8 @@ namespace weft::cuda {
 template <class Storage, Message Sent, int Vector, int Lanes, int Steps>
 void launch_pairs_shape(const SpmmKernelArgs<Storage>& args, CUstream_st* stream) {
   if constexpr (Vector == 8)
-    launch_shape<Storage, Sent, Reduction::sum, InPairs<Shape<Vector, Lanes, Steps, 8 / Steps>>>(args, stream);
+    launch_shape<Storage, Sent, Reduction::sum,
+                 InPairs<Shape<Vector, Lanes, Steps, rows_in_flight(Vector, Lanes, Steps)>>>(args, stream);
 }
 
 template <class Storage, Message Sent>

@@ -4,12 +4,14 @@
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/spmm/kernel.cuh"
 #include "kernels/cuda/spmm/spmm_launch.hpp"
+#include "plan/tuning/cuda.hpp"
 
 namespace weft::cuda {
 
-/// Rows in flight: eight of 16 bytes a lane fill the registers; an edge's own row takes as many again.
-template <class Storage, Message Sent>
-inline constexpr int rows_in_flight = sizeof(Storage) > 4 || Sent == Message::edgewise ? 4 : 8;
+/// Rows in flight. An edge's own row takes as many registers again, and doubles take twice as many.
+template <class Storage, Message Sent, int Vector, int Lanes, int Steps>
+inline constexpr int loads_of = sizeof(Storage) > 4 || Sent == Message::edgewise ? 4 / Steps
+                                                                                 : rows_in_flight(Vector, Lanes, Steps);
 
 template <class Storage, Message Sent, Reduction Kind, class S>
 void launch_shape(const SpmmKernelArgs<Storage>& args, CUstream_st* stream) {
@@ -22,11 +24,12 @@ void launch_shape(const SpmmKernelArgs<Storage>& args, CUstream_st* stream) {
 
 template <class Storage, Message Sent, Reduction Kind>
 void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
-  // Halves have every shape for sums alone: the others would take as long again to compile.
-  constexpr bool coarse =
-      sizeof(Storage) > 4 || (sizeof(Storage) < 4 && (Kind != Reduction::sum || Sent == Message::edgewise));
-  with_shape<16 / sizeof(Storage), coarse>(given, [&](auto vector, auto lanes, auto steps) {
-    launch_shape<Storage, Sent, Kind, Shape<vector, lanes, steps, rows_in_flight<Storage, Sent> / steps>>(args, stream);
+  // Packs of eight halves are for what is added up and no more: see widest_load.
+  constexpr bool plain = Sent == Message::source || Sent == Message::weighted;
+  constexpr int most = sizeof(Storage) < 4 && !plain ? tuning::most_halves_a_load_otherwise : 16 / sizeof(Storage);
+  with_shape<most, (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
+    launch_shape<Storage, Sent, Kind, Shape<vector, lanes, steps, loads_of<Storage, Sent, vector, lanes, steps>>>(
+        args, stream);
   });
 }
 
