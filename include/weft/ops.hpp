@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
@@ -138,5 +139,12 @@ Tensor segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView
                       Validate validate = Validate::full);
 Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
                                Reduce reduce, Validate validate = Validate::full);
+
+// ---- Checks ----------------------------------------------------------------------------------
+
+/// For whoever looks for the sum that became infinite: waits for the context, and is an Error that names the first
+/// element of `tensor` which is infinite or NaN, its row first. With WEFT_CHECK_FINITE=1 in the environment spmm, spmv,
+/// sddmm and segment_reduce check what they write in this way (not while a CUDA graph is captured: it may not wait).
+void check_finite(const Context& context, ConstTensorView tensor, std::string_view name = "tensor");
 
 }  // namespace weft

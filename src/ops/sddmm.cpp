@@ -1,3 +1,4 @@
+#include "ops/finite.hpp"
 #include "ops/sddmm_inputs.hpp"
 
 namespace weft {
@@ -51,8 +52,12 @@ void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorVi
   args.lhs = operand(lhs, r.operands);
   args.rhs = operand(rhs, r.operands);
   args.out = result(out);
-  if (context.device().kind == DeviceKind::cuda) return cuda::sddmm(args, plan, context.stream());
-  cpu::sddmm(args, plan, context.arena());
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::sddmm(args, plan, context.stream());
+  } else {
+    cpu::sddmm(args, plan, context.arena());
+  }
+  check_result(context, out, "sddmm");
 }
 
 Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,

@@ -6,6 +6,7 @@
 #include "graph/graph_impl.hpp"
 #include "kernels/cuda/elementwise/elementwise.hpp"
 #include "kernels/extremum_backward.hpp"
+#include "ops/finite.hpp"
 #include "ops/operands.hpp"
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
@@ -130,6 +131,7 @@ Tensor reduced(Context& context, const Plan& plan, const GraphView& view, ConstT
   } else {
     cpu::spmm(args, plan, context.arena());
   }
+  check_result(context, out, "segment_reduce");
   return out;
 }
 

@@ -1,3 +1,4 @@
+#include "ops/finite.hpp"
 #include "ops/spmm_inputs.hpp"
 
 namespace weft {
@@ -85,8 +86,12 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   args.out = result(out);
   if (options.arg_u.given) args.arg_u = options.arg_u.as<NodeId>();
   if (options.arg_e.given) args.arg_e = options.arg_e.as<EdgeId>();
-  if (context.device().kind == DeviceKind::cuda) return cuda::spmm(args, plan, context.arena(), context.stream());
-  cpu::spmm(args, plan, context.arena());
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::spmm(args, plan, context.arena(), context.stream());
+  } else {
+    cpu::spmm(args, plan, context.arena());
+  }
+  check_result(context, out, name(kind));
 }
 
 Tensor planned(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,

@@ -13,6 +13,9 @@ void combine(const CombineArgs&, Device device, CUstream_st*) { require_cuda(dev
 void reduce_to(const ReduceToArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
 void row_norms(const RowNormArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
 void spread(const SpreadArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
+void first_not_finite(const FirstNotFiniteArgs&, Device device, CUstream_st*) {
+  require_cuda(device.index, "check_finite");
+}
 std::size_t extremum_workspace(const ExtremumBackwardArgs&) { return 0; }
 void extremum_x_gradient(const ExtremumBackwardArgs&, Device device, Arena, CUstream_st*) {
   require_cuda(device.index, "a backward pass");

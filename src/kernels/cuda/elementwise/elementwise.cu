@@ -92,6 +92,17 @@ struct SpreadElement {
   }
 };
 
+struct NotFinite {
+  FirstNotFiniteArgs args;
+  __device__ void operator()(std::int64_t i) const {
+    const Place at(i, 1, args.width);
+    const auto value = load_as<double>(args.x.dtype, args.x.data, at.row * args.x.row_stride + at.in_row);
+    if (isfinite(value)) return;
+    const std::int64_t code = 2 * i + (isnan(value) ? 1 : 0);
+    atomicMin(reinterpret_cast<unsigned long long*>(args.first), static_cast<unsigned long long>(code));
+  }
+};
+
 /// f(Acc{}) with the type results of `dtype` are computed in.
 template <class F>
 void with_accumulator(Dtype dtype, F&& f) {
@@ -130,6 +141,11 @@ void spread(const SpreadArgs& args, Device device, CUstream_st* stream) {
     each(args.graph.num_edges * args.width, stream, "spreading the gradients of segments",
          SpreadElement<decltype(acc)>{args});
   });
+}
+
+void first_not_finite(const FirstNotFiniteArgs& args, Device device, CUstream_st* stream) {
+  const OnDevice on(device.index);
+  each(args.rows * args.width, stream, "looking for values that are not finite", NotFinite{args});
 }
 
 }  // namespace weft::cuda

@@ -1,5 +1,5 @@
-// The dense passes of the backward on a GPU, one thread an element. Storage types are looked at when the kernel runs,
-// so one compiled kernel an accumulator type serves them all.
+// Dense passes of the backward and of checks on a GPU, one thread an element. Storage types are looked at when the
+// kernel runs, so one compiled kernel an accumulator type serves them all.
 #pragma once
 
 #include <cstdint>
@@ -49,5 +49,14 @@ struct SpreadArgs {
   Result out;
 };
 void spread(const SpreadArgs& args, Device device, CUstream_st* stream);
+
+/// *first becomes twice the number of the first element of x, of rows x width, that is not finite, and one more if that
+/// is a NaN; it stays what it was where there is none.
+struct FirstNotFiniteArgs {
+  std::int64_t rows = 0, width = 1;
+  Operand x;  // its row_stride counts; heads and features are side by side
+  std::int64_t* first = nullptr;
+};
+void first_not_finite(const FirstNotFiniteArgs& args, Device device, CUstream_st* stream);
 
 }  // namespace weft::cuda
