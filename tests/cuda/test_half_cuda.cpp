@@ -3,6 +3,7 @@
 
 #include "battery/sweep.hpp"
 #include "cuda/gpu.hpp"
+#include "support/errors.hpp"
 #include "weft/generate.hpp"
 
 namespace weft::test {
@@ -182,6 +183,120 @@ TEST_P(cuda_half, a_hub_of_a_million_sums_past_the_range_only_where_the_sum_does
       options.epilogue.saturate = false;
     } else {
       EXPECT_NEAR(sum, stored * (nodes - 1), stored * (nodes - 1) / 256);
+    }
+  }
+}
+
+TEST_P(cuda_half, a_hub_that_sends_to_a_million_gets_its_gradient_in_one_rounding) {
+  Context context = Context::cuda();
+  constexpr std::int64_t nodes = (1 << 20) + 1, width = 8;
+  const Graph there = generate(StarSpec{nodes}).transpose().to(gpu);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  const Tensor x = constant(Shape(nodes, width), GetParam(), 1).to(gpu);
+  for (const double term : {1.0, 60000.0}) {
+    const double stored = GetParam() == Dtype::bf16 && term > 1 ? 59904 : term;
+    const Tensor grad = constant(Shape(nodes, width), GetParam(), term).to(gpu);
+    const auto hub = [&] {
+      return doubles(spmm_backward(context, there, x, {}, grad, options, {true, false}).x.to(Device{}))[0];
+    };
+    options.reduce = Reduce::sum;
+    options.epilogue = {};
+    if (GetParam() == Dtype::f16) {
+      EXPECT_EQ(hub(), INFINITY);
+    } else {
+      EXPECT_NEAR(hub(), stored * (nodes - 1), stored * (nodes - 1) / 256);
+    }
+    // Every destination's mean is over one edge; the hub's own scale brings its gradient back into the range.
+    const Tensor scale = constant(Shape(nodes), Dtype::f32, 1.0 / (nodes - 1)).to(gpu);
+    options.epilogue.col_scale = scale;
+    EXPECT_EQ(hub(), stored);
+    options.reduce = Reduce::mean;
+    EXPECT_EQ(hub(), stored);
+  }
+}
+
+TEST_P(cuda_half, a_hub_of_a_million_in_pairs_keeps_to_the_range_as_well) {
+  Context context = Context::cuda();
+  constexpr std::int64_t nodes = (1 << 20) + 1, width = 8;
+  const Graph there = generate(StarSpec{nodes}).to(gpu);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  const Plan plan = make_plan(context, there, {OpKind::spmm, GetParam(), 1, width, Reduce::sum, false},
+                              parse_policy("accumulate=half2"));
+  context.reserve(plan.workspace_bytes);
+  for (const double term : {1.0, 60000.0}) {
+    const double stored = GetParam() == Dtype::bf16 && term > 1 ? 59904 : term;
+    const Tensor x = constant(Shape(nodes, width), GetParam(), term).to(gpu);
+    Tensor wide = constant(Shape(nodes, width), Dtype::f32, std::nan("")).to(gpu);
+    spmm(context, plan, there, x, {}, wide, options);
+    EXPECT_NEAR(doubles(wide.to(Device{}))[0], stored * (nodes - 1), stored * (nodes - 1) / 100);
+    Tensor out = constant(Shape(nodes, width), GetParam(), std::nan("")).to(gpu);
+    spmm(context, plan, there, x, {}, out, options);
+    EXPECT_EQ(std::isinf(doubles(out.to(Device{}))[0]), GetParam() == Dtype::f16);
+  }
+}
+
+TEST_P(cuda_half, results_past_the_range_saturate_on_both_sides_and_nan_stays) {
+  Context context = Context::cuda();
+  const Graph there = Graph::from_csr(2, 1, std::vector<EdgeId>{0, 2, 72}, std::vector<NodeId>(72, 0)).to(gpu);
+  const double most = largest_value(GetParam());
+  const Tensor x = tensor_of(Shape(1, 4), {most, -most, std::nan(""), 1}, GetParam()).to(gpu);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  expect_values(spmm(context, there, x, {}, options).to(Device{}),
+                {INFINITY, -INFINITY, std::nan(""), 2, INFINITY, -INFINITY, std::nan(""), 70});
+  options.epilogue.saturate = true;
+  expect_values(spmm(context, there, x, {}, options).to(Device{}),
+                {most, -most, std::nan(""), 2, most, -most, std::nan(""), 70});
+}
+
+TEST_P(cuda_half, a_check_names_the_row_whose_sum_passed_the_range) {
+  Context context = Context::cuda();
+  const Graph there = Graph::from_csr(2, 1, std::vector<EdgeId>{0, 2, 72}, std::vector<NodeId>(72, 0)).to(gpu);
+  const Tensor x = constant(Shape(1, 5), GetParam(), largest_value(GetParam()) / 4).to(gpu);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  const Tensor out = spmm(context, there, x, {}, options);
+  expect_refused([&] { check_finite(context, out, "h"); }, "h[1, 0] is infinite");
+  ConstTensorView first = out;
+  first.shape = Shape(1, 5);
+  EXPECT_NO_THROW(check_finite(context, first));
+}
+
+TEST_P(cuda_half, gradients_are_those_of_the_cpu_to_a_rounding) {
+  Context context = Context::cuda(), cpu = Context::cpu();
+  const Graph graph = battery::power_law_graph(), there = graph.to(gpu);
+  const double unit = GetParam() == Dtype::f16 ? std::ldexp(1, -10) : std::ldexp(1, -7);
+  for (const std::int64_t width : {7, 16, 64}) {
+    const Tensor x = random_tensor(Shape(graph.num_cols(), width), GetParam(), 541);
+    const Tensor edge = random_tensor(Shape(graph.num_edges()), GetParam(), 542);
+    const Tensor grad = random_tensor(Shape(graph.num_rows(), width), GetParam(), 543);
+    const Tensor x_there = x.to(gpu), edge_there = edge.to(gpu), grad_there = grad.to(gpu);
+    for (const Reduce reduce : {Reduce::sum, Reduce::mean, Reduce::max}) {
+      SpmmOptions options;
+      options.reduce = reduce;
+      const auto gradients = [&](Context& where, const Graph& g, const Tensor& features, const Tensor& values,
+                                 const Tensor& out_grad) {
+        Tensor winners;
+        if (reduce == Reduce::max) {
+          winners = Tensor::empty(Shape(g.num_rows(), width), Dtype::i64, "arg_e", where.device());
+          options.arg_e = winners;
+          spmm(where, g, features, values, options);
+        }
+        return spmm_backward(where, g, features, values, out_grad, options);
+      };
+      const SpmmGradients here = gradients(cpu, graph, x, edge, grad);
+      const SpmmGradients away = gradients(context, there, x_there, edge_there, grad_there);
+      const auto alike = [&](const Tensor& a, const Tensor& b, const char* what) {
+        const std::vector<double> wanted = doubles(a), got = doubles(b.to(Device{}));
+        ASSERT_EQ(wanted.size(), got.size());
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+          ASSERT_NEAR(got[i], wanted[i], unit * std::fabs(wanted[i]) + 1e-3)
+              << what << " width " << width << " " << name(reduce) << " element " << i;
+      };
+      alike(here.x, away.x, "x");
+      alike(here.edge, away.edge, "edge");
     }
   }
 }
