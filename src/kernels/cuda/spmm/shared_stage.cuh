@@ -1,6 +1,6 @@
 // Sums by rows as HP-SpMM and GNNOne compute them: a task is a warp's, its edges come in tiles through shared memory,
 // and the groups of threads in the warp share each tile. The index is then read in whole lines however few threads
-// cover a row, which makes it the faster way for rows of up to 64 bytes; wider ones are better off with kernel.cuh.
+// cover a row, which makes it the faster way for rows of up to 16 features; wider ones are better off with kernel.cuh.
 //
 // Consecutive: a group takes a run of the tile's edges. Rows that cross from group to group are united after the tile
 // by a scan over the groups; what the tile leaves open goes on in group 0. Round-robin: a group takes every n-th edge,
