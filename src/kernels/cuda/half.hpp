@@ -66,10 +66,14 @@ struct MaybeWide {
 #endif
 };
 
-/// As an argument of the public interface is.
+/// Whether an argument of the public interface of that type is wide.
+template <class Storage>
+bool is_wide(Dtype dtype) {
+  return MaybeWide<Storage>::can_differ && dtype == Dtype::f32;
+}
 template <class Storage>
 MaybeWide<Storage> maybe_wide(const void* data, Dtype dtype) {
-  return {data, MaybeWide<Storage>::can_differ && dtype == Dtype::f32};
+  return {data, is_wide<Storage>(dtype)};
 }
 
 }  // namespace weft::cuda

@@ -33,7 +33,7 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
   const bool between = ends(Target::u, Target::v) || ends(Target::v, Target::u);
   const bool vectors = args.width == 1 || (args.lhs.feature_stride != 0 && args.rhs.feature_stride != 0);
   auto* out = static_cast<Storage*>(args.out.data);
-  const bool wide = MaybeWide<Storage>::can_differ && args.out.dtype == Dtype::f32;
+  const bool wide = is_wide<Storage>(args.out.dtype);
   if (args.op == SddmmOp::dot && between && vectors && args.width > 0) {
     const bool sources_left = args.lhs_target == Target::u;
     const Operand& source = sources_left ? args.lhs : args.rhs;

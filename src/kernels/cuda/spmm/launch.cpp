@@ -182,7 +182,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.x_vector = args.x.feature_stride != 0;
   kernel.edge_vector = args.edge.feature_stride != 0 && args.width > 1;  // of one feature: a value an edge and head
   kernel.finish.out = static_cast<Storage*>(args.out.data);
-  kernel.finish.wide = MaybeWide<Storage>::can_differ && args.out.dtype == Dtype::f32;
+  kernel.finish.wide = is_wide<Storage>(args.out.dtype);
   kernel.finish.pitch_bytes = kernel.finish.wide ? pitch_bytes<Acc>("out", args.out.row_stride)
                                                  : pitch_bytes<Storage>("out", args.out.row_stride);
   kernel.finish.mean = args.reduce == Reduce::mean;
