@@ -18,6 +18,10 @@ struct Shape {
   static constexpr bool widest = lanes == 32 && steps == (vector == 8 ? 2 : 4);  // rows may have more features yet
 };
 
+/// Blocks a multiprocessor that gather in that shape: what registers allow.
+template <class Storage, class S>
+inline constexpr int resident_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
+
 template <class S>
 struct InPairs : S {
   static constexpr bool in_pairs = true;

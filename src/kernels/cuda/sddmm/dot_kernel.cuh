@@ -20,12 +20,8 @@ struct NoValues {
   __device__ __forceinline__ Nothing load(EdgeId, std::int32_t, NodeId) const { return {}; }
 };
 
-/// Blocks a multiprocessor: what registers allow.
 template <class Storage, class S>
-inline constexpr int dot_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
-
-template <class Storage, class S>
-__global__ void __launch_bounds__(block_threads, dot_blocks<Storage, S>) dot_edges(const DotArgs<Storage> args) {
+__global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>) dot_edges(const DotArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
   using Chunk = EdgeChunk<S::lanes, S::each, NoValues::Nothing>;
   using X = Pack<Storage, S::vector>;

@@ -42,12 +42,8 @@ __device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count],
   }
 }
 
-/// Blocks a multiprocessor: what registers allow.
-template <class Storage, class S>
-inline constexpr int reduce_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
-
 template <class Storage, class S, Message Sent, Reduction Kind>
-__global__ void __launch_bounds__(block_threads, reduce_blocks<Storage, S>)
+__global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
     reduce_edges(const SpmmKernelArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
   using Values = EdgeValue<Storage, Sent, Kind>;
