@@ -13,12 +13,16 @@ template <>
 struct PairOf<__half> {
   using type = __half2;
   static __device__ __forceinline__ __half2 of(float value) { return __float2half2_rn(value); }
+  static __device__ __forceinline__ __half2 of(float first, float second) { return __floats2half2_rn(first, second); }
   static __device__ __forceinline__ float2 wide(__half2 pair) { return __half22float2(pair); }
 };
 template <>
 struct PairOf<__nv_bfloat16> {
   using type = __nv_bfloat162;
   static __device__ __forceinline__ __nv_bfloat162 of(float value) { return __float2bfloat162_rn(value); }
+  static __device__ __forceinline__ __nv_bfloat162 of(float first, float second) {
+    return __floats2bfloat162_rn(first, second);
+  }
   static __device__ __forceinline__ float2 wide(__nv_bfloat162 pair) { return __bfloat1622float2(pair); }
 };
 

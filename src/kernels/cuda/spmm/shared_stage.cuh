@@ -40,24 +40,15 @@ __device__ __forceinline__ void add_atomically(float* to, const float (&value)[C
 #pragma unroll
   for (int i = 0; i < Count; ++i) atomicAdd(to + i, value[i]);
 }
-template <int Count>
-__device__ __forceinline__ void add_atomically(__half* to, const float (&value)[Count]) {
+template <int Count, class Half>
+__device__ __forceinline__ void add_atomically(Half* to, const float (&value)[Count]) {
   if constexpr (Count == 1) {
-    atomicAdd(to, __float2half_rn(value[0]));
+    atomicAdd(to, static_cast<Half>(value[0]));
   } else {
+    using Pair = PairOf<Half>;
 #pragma unroll
     for (int i = 0; i < Count; i += 2)
-      atomicAdd(reinterpret_cast<__half2*>(to + i), __floats2half2_rn(value[i], value[i + 1]));
-  }
-}
-template <int Count>
-__device__ __forceinline__ void add_atomically(__nv_bfloat16* to, const float (&value)[Count]) {
-  if constexpr (Count == 1) {
-    atomicAdd(to, __float2bfloat16_rn(value[0]));
-  } else {
-#pragma unroll
-    for (int i = 0; i < Count; i += 2)
-      atomicAdd(reinterpret_cast<__nv_bfloat162*>(to + i), __floats2bfloat162_rn(value[i], value[i + 1]));
+      atomicAdd(reinterpret_cast<typename Pair::type*>(to + i), Pair::of(value[i], value[i + 1]));
   }
 }
 
