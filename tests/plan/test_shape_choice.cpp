@@ -69,10 +69,10 @@ TEST(shape_choice, loads_what_the_policy_asks_for_or_all_that_fits_unless_rows_a
 
 TEST(shape_choice, loads_eight_halves_only_of_what_is_added_up) {
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
-    EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, Reduce::sum}), 8);
+    for (const Reduce reduce : {Reduce::sum, Reduce::mean}) EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, reduce}), 8);
     EXPECT_EQ(load_of({OpKind::sddmm, dtype, 1, 64}), 8);
     EXPECT_EQ(load_of({OpKind::sddmm, dtype, 1, 16}), 4);
-    for (const Reduce reduce : {Reduce::mean, Reduce::max, Reduce::min})
+    for (const Reduce reduce : {Reduce::max, Reduce::min})
       EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, reduce}), 4) << name(reduce);
   }
 }

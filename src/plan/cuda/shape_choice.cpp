@@ -22,7 +22,7 @@ int widest_load(const OpDesc& desc, const Policy& policy, const GraphView& graph
   if (policy.vector > 0) return policy.vector;
   if (anything || size_of(desc.dtype) != 2 || policy.accumulate != Accumulate::f32) return all;
   const int halves = tuning::halves_a_load(desc.heads * desc.width, mean_degree(graph), graph.num_edges, rates.blocks);
-  const bool adds_up = desc.kind == OpKind::sddmm || desc.reduce == Reduce::sum;
+  const bool adds_up = desc.kind == OpKind::sddmm || desc.reduce == Reduce::sum || desc.reduce == Reduce::mean;
   return adds_up ? halves : std::min(halves, tuning::most_halves_a_load_otherwise);
 }
 

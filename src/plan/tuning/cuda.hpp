@@ -143,7 +143,7 @@ constexpr int halves_a_load(std::int64_t features, double mean_degree, std::int6
   return halves;
 }
 
-/// The same where rows need more than to be added up: registers and short paths then count for more than wide loads.
+/// The same of extremes and of values for every feature of an edge, which take more registers.
 inline constexpr int most_halves_a_load_otherwise = 4;
 
 /// Here the rows' own community is the window, and longer shares cut fewer rows.

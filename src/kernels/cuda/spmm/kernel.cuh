@@ -50,7 +50,11 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
   using Chunk = EdgeChunk<S::lanes, S::each, typename Values::Loaded>;
   using X = Pack<Storage, S::vector>;
   constexpr int loads = S::loads;
-  constexpr bool plain = Sent == Message::source, edgewise = Sent == Message::edgewise;
+  constexpr bool plain = Sent == Message::source, edgewise = Sent == Message::edgewise,
+                 scaled = Sent == Message::scaled;
+  // Rows that are written as they are reduced, or as means: always, or where the call is of that kind.
+  constexpr bool always_light = plain || Sent == Message::weighted;
+  constexpr bool sometimes_light = scaled && Kind != Reduction::winner && sizeof(Storage) <= 4;
   __shared__ HeadSlots<Acc, S::groups * S::tile, S::groups, Kind> heads;
 
   const EdgeSplit& split = args.split;
@@ -201,34 +205,39 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
         }
         return;
       }
-      // Rows end, or edges are missing. No group waits for another's but where, `with_borders`, the row ends that began
-      // before the share.
-      if constexpr (Kind == Reduction::sum && !edgewise && Sent != Message::scaled) {
-        const auto over_ends = [&](auto borders) __attribute__((always_inline)) {
-          constexpr bool with_borders = decltype(borders)::value;
-          state.gather(row_ends != 0);
+      // Rows end, or edges are missing. Where rows are written as they are, or as means, no group waits for another's,
+      // but `with_borders` where the row ends that began before the share.
+      if constexpr (always_light || sometimes_light) {
+        if (always_light || args.finish.light) {
+          const auto over_ends = [&](auto borders) __attribute__((always_inline)) {
+            constexpr bool with_borders = decltype(borders)::value;
+            state.gather(row_ends != 0);
 #pragma unroll
-          for (int u = 0; u < loads; ++u) {
-            const bool over = row_ends >> u & 1u;
-            const NodeId row = from_lane(rows, j + u);
-            const Acc w = weight(u);
-            const bool there = !with_borders || first + j + u < share.length;
+            for (int u = 0; u < loads; ++u) {
+              const bool over = row_ends >> u & 1u;
+              const NodeId row = from_lane(rows, j + u);
+              const Acc w = weight(u);
+              const bool there = !with_borders || first + j + u < share.length;
 #pragma unroll
-            for (int n = 0; n < S::count; ++n) state.fold(n, there ? message(u, n, w) : Acc(0), place + u);
-            if constexpr (with_borders)
-              if (over && head_open) cut.save_head(state.settled());
-            here.write_gathered(state, row, over && !(with_borders && head_open));
-            if constexpr (with_borders) head_open = head_open && !over;
-            state.clear_near(over);
+              for (int n = 0; n < S::count; ++n) state.fold_if(there, n, message(u, n, w));
+              if constexpr (with_borders)
+                if (over && head_open) cut.save_head(state.settled());
+              here.write_gathered(state, row, over && !(with_borders && head_open), first + j + u + 1 - begun);
+              if constexpr (with_borders) head_open = head_open && !over;
+              if constexpr (scaled) begun = over ? first + j + u + 1 : begun;
+              state.clear_gathered(over);
+            }
+          };
+          // Where lanes have several steps one path must serve for both: two take more registers than there are.
+          if (S::steps == 1 && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+            over_ends(std::false_type{});
+          } else {
+            over_ends(std::true_type{});
           }
-        };
-        // Where lanes have several steps one path must serve for both: two take more registers than there are.
-        if (S::steps == 1 && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
-          over_ends(std::false_type{});
-        } else {
-          over_ends(std::true_type{});
+          return;
         }
-      } else {
+      }
+      if constexpr (!always_light) {
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
           const NodeId row = from_lane(rows, j + u);

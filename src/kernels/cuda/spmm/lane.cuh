@@ -76,13 +76,19 @@ struct Lane {
       }
     }
   }
-  /// A row that is `over` and all in `near`: the usual calls, whose rows are written as they are.
-  __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over) const {
+  /// A row of `edges` that is `over` and gathered, in calls whose rows are written as they are, or as means.
+  __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over, int edges) const {
+    Acc factor = Kind != Reduction::sum && args.finish.negated ? -1 : 1;
+    if constexpr (Sent == Message::scaled && Kind == Reduction::sum)
+      if (args.finish.mean) factor = Acc(1) / static_cast<Acc>(edges);
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
       Acc value[S::vector];
 #pragma unroll
-      for (int i = 0; i < S::vector; ++i) value[i] = state.near[s * S::vector + i];
+      for (int i = 0; i < S::vector; ++i) {
+        value[i] = state.gathered(s * S::vector + i);
+        if constexpr (Sent == Message::scaled) value[i] *= factor;
+      }
       if (over && has(s)) write_plain<S::vector>(args.finish, row, at(s), value);
     }
   }

@@ -194,6 +194,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   kernel.finish.arg_u = args.arg_u;
   kernel.finish.arg_e = args.arg_e;
   kernel.finish.as_it_is = kernel.finish.plain();
+  kernel.finish.light = kernel.finish.plain(true);
   const Message message = message_of(args, kernel);
   // Packs do not reach across heads, and every array they move must allow them.
   std::int64_t most =
@@ -214,7 +215,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
     const GatherShape shape = shape_of(most);
     if (over_tiles(args, kernel, plan, shape)) return launch_over_tiles(args, kernel, plan, shape, stream);
   }
-  if (sizeof(Storage) < 4 && (message == Message::scaled || message == Message::edgewise))
+  if (sizeof(Storage) < 4 && (largest || message == Message::edgewise))
     most = std::min<std::int64_t>(most, tuning::most_halves_a_load_otherwise);
   const GatherShape shape = shape_of(most);
   if constexpr (std::is_same_v<Storage, float>) {

@@ -24,9 +24,9 @@ void launch_shape(const SpmmKernelArgs<Storage>& args, CUstream_st* stream) {
 
 template <class Storage, Message Sent, Reduction Kind>
 void launch_tasks(const SpmmKernelArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
-  // Packs of eight halves are for what is added up and no more: see widest_load.
-  constexpr bool plain = Sent == Message::source || Sent == Message::weighted;
-  constexpr int most = sizeof(Storage) < 4 && !plain ? tuning::most_halves_a_load_otherwise : 16 / sizeof(Storage);
+  // Packs of eight halves are for sums: see widest_load.
+  constexpr bool sums = Kind == Reduction::sum && Sent != Message::edgewise;
+  constexpr int most = sizeof(Storage) < 4 && !sums ? tuning::most_halves_a_load_otherwise : 16 / sizeof(Storage);
   with_shape<most, (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
     launch_shape<Storage, Sent, Kind, Shape<vector, lanes, steps, loads_of<Storage, Sent, vector, lanes, steps>>>(
         args, stream);

@@ -52,7 +52,9 @@ struct RowState<Reduction::sum, Acc, Count> {
       far[i] = ending ? Acc(0) : far[i];
     }
   }
-  __device__ __forceinline__ void clear_near(bool over) {
+  __device__ __forceinline__ void fold_if(bool there, int i, Acc message) { near[i] += there ? message : Acc(0); }
+  __device__ __forceinline__ Acc gathered(int i) const { return near[i]; }
+  __device__ __forceinline__ void clear_gathered(bool over) {
 #pragma unroll
     for (int i = 0; i < Count; ++i) near[i] = over ? Acc(0) : near[i];
   }
@@ -83,7 +85,17 @@ struct RowState<Reduction::extremum, Acc, Count> {
     for (int i = 0; i < Count; ++i) best[i] = -Acc(INFINITY);
   }
   __device__ __forceinline__ void settle() {}
+  __device__ __forceinline__ RowState settled() const { return *this; }
   __device__ __forceinline__ void fold(int i, Acc message, int) { best[i] = larger(best[i], message); }
+  __device__ __forceinline__ void gather(bool) {}
+  __device__ __forceinline__ void fold_if(bool there, int i, Acc message) {
+    best[i] = larger(best[i], there ? message : -Acc(INFINITY));
+  }
+  __device__ __forceinline__ Acc gathered(int i) const { return best[i]; }
+  __device__ __forceinline__ void clear_gathered(bool over) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) best[i] = over ? -Acc(INFINITY) : best[i];
+  }
   template <int Loads, class Send>
   __device__ __forceinline__ void fold_batch(int, const Send& send) {
 #pragma unroll

@@ -36,8 +36,11 @@ struct RowFinish {
 
   Acc most = 0;           // saturating: what out can hold; 0: not
   bool as_it_is = false;  // what plain() says, for kernels
+  bool light = false;     // the same but for a mean, which is a factor a row
 
-  bool plain() const { return !mean && !relu && row_scale == nullptr && !bias.given() && most == 0; }
+  bool plain(bool but_for_mean = false) const {
+    return (but_for_mean || !mean) && !relu && row_scale == nullptr && !bias.given() && most == 0;
+  }
 };
 
 /// Parts of rows that tasks have cut: two slots a task, see edge_split.hpp.
