@@ -122,6 +122,8 @@ namespace cuda {
 // an Error that names what is missing.
 void spmm(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream);
+void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 
 }  // namespace cuda
 

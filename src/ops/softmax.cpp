@@ -1,3 +1,4 @@
+#include "ops/finite.hpp"
 #include "ops/operands.hpp"
 
 namespace weft {
@@ -34,27 +35,38 @@ void edge_softmax(Context& context, const Plan& plan, const Graph& graph, ConstT
   check_out(context, graph, scores, out);
   if (out.data != scores.data || out.ld != scores.ld)
     check_apart({{out, "out"}}, {{scores, "scores"}});  // in place is fine
-  cpu::softmax_forward(arguments(graph, scores, out), plan, context.arena());
+  const SoftmaxArgs args = arguments(graph, scores, out);
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::softmax_forward(args, plan, context.arena(), context.stream());
+  } else {
+    cpu::softmax_forward(args, plan, context.arena());
+  }
+  check_result(context, out, "edge_softmax");
 }
 
 Tensor edge_softmax(Context& context, const Graph& graph, ConstTensorView scores) {
   const Plan plan = make_plan(context, graph, describe(context, graph, scores, "scores"));
   context.reserve(plan.workspace_bytes);
-  Tensor out = Tensor::empty(scores.shape, scores.dtype, "the output of edge_softmax");
+  Tensor out =
+      Tensor::empty(scores.shape, scores.dtype, "the output of edge_softmax", context.device(), context.stream());
   edge_softmax(context, plan, graph, scores, out);
   return out;
 }
 
 Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorView alpha, ConstTensorView alpha_grad) {
-  check_cpu(context, "edge_softmax_backward");
   const Plan plan = make_plan(context, graph, describe(context, graph, alpha, "alpha"));
   check_tensor(context, alpha_grad, "alpha_grad", graph.num_edges(), "edge", Features::of(alpha.shape));
   check_dtype(alpha_grad, "alpha_grad", alpha.dtype, "as alpha has");
   context.reserve(plan.workspace_bytes);
-  Tensor out = Tensor::empty(alpha.shape, alpha.dtype, "the gradient of edge_softmax");
+  Tensor out =
+      Tensor::empty(alpha.shape, alpha.dtype, "the gradient of edge_softmax", context.device(), context.stream());
   SoftmaxArgs args = arguments(graph, alpha, out);
   args.grad = operand(alpha_grad, Features::of(alpha.shape));
-  cpu::softmax_backward(args, plan, context.arena());
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::softmax_backward(args, plan, context.arena(), context.stream());
+  } else {
+    cpu::softmax_backward(args, plan, context.arena());
+  }
   return out;
 }
 

@@ -8,6 +8,12 @@ namespace weft::cuda {
 
 void spmm(const SpmmArgs&, const Plan& plan, Arena, CUstream_st*) { require_cuda(plan.device.index, "spmm"); }
 void sddmm(const SddmmArgs&, const Plan& plan, CUstream_st*) { require_cuda(plan.device.index, "sddmm"); }
+void softmax_forward(const SoftmaxArgs&, const Plan& plan, Arena, CUstream_st*) {
+  require_cuda(plan.device.index, "edge_softmax");
+}
+void softmax_backward(const SoftmaxArgs&, const Plan& plan, Arena, CUstream_st*) {
+  require_cuda(plan.device.index, "edge_softmax_backward");
+}
 
 void combine(const CombineArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
 void reduce_to(const ReduceToArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }

@@ -230,7 +230,7 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
 
 PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy, const Graph* owner) {
-  WEFT_CHECK(desc.kind != OpKind::softmax && desc.kind != OpKind::attention, unsupported,
+  WEFT_CHECK(desc.kind != OpKind::attention, unsupported,
              "{} has no CUDA kernels yet, and the context runs on {}: use a cpu context", name(desc.kind),
              to_string(context.device()));
   const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);

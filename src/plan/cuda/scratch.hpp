@@ -36,4 +36,29 @@ inline std::size_t staged_bytes(const Plan& plan) {
   return counting.used();
 }
 
+/// That of a softmax on a GPU: a largest score and a sum for each row and head, and for each part of a cut row.
+template <class Acc>
+struct SoftmaxRows {
+  std::span<Acc> rows;   // [rows, heads, 2]
+  std::span<Acc> slots;  // [plan.staged_rows, heads, 2]
+
+  static SoftmaxRows take(Arena& arena, const Plan& plan, std::int64_t num_rows) {
+    SoftmaxRows r;
+    r.rows = arena.take<Acc>(static_cast<std::size_t>(2 * num_rows * plan.desc.heads), "softmax statistics of rows");
+    r.slots = arena.take<Acc>(static_cast<std::size_t>(2 * plan.staged_rows * plan.desc.heads),
+                              "softmax statistics of cut rows");
+    return r;
+  }
+};
+
+inline std::size_t softmax_bytes(const Plan& plan, std::int64_t num_rows) {
+  Arena counting;
+  if (plan.desc.dtype == Dtype::f64) {
+    SoftmaxRows<double>::take(counting, plan, num_rows);
+  } else {
+    SoftmaxRows<float>::take(counting, plan, num_rows);
+  }
+  return counting.used();
+}
+
 }  // namespace weft

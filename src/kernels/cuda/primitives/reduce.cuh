@@ -1,4 +1,4 @@
-// Sums across the lanes of a group, and along those of a warp.
+// Sums across the lanes of a group, and along those of a warp; extremes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,6 +10,14 @@ __device__ __forceinline__ float if_counts(bool counts, float value) {
   return __int_as_float(__float_as_int(value) & -static_cast<int>(counts));
 }
 __device__ __forceinline__ double if_counts(bool counts, double value) { return counts ? value : 0.0; }
+
+/// The larger of two, or a NaN where there is one.
+__device__ __forceinline__ float larger(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+__device__ __forceinline__ double larger(double a, double b) { return !(a >= b) && a == a ? b : a; }
 
 /// N sums over the same Lanes at once, by halves: every step each lane passes half of its sums on and keeps the other,
 /// so that N sums take little more shuffles than one. Afterwards lane l holds sum `owned_sum<Lanes, N>(l)` in
@@ -53,6 +61,17 @@ __device__ __forceinline__ void sum_segments(Acc (&values)[N], int lane, int sta
       if (within) values[i] += before;
     }
   }
+}
+
+/// The largest value of each such segment, in all of its lanes; `end` is its last one.
+template <class Acc>
+__device__ __forceinline__ Acc largest_of_segment(Acc value, int lane, int start, int end) {
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const Acc before = __shfl_up_sync(~0u, value, step);
+    if (lane - step >= start) value = larger(before, value);
+  }
+  return __shfl_sync(~0u, value, end);
 }
 
 }  // namespace weft::cuda

@@ -3,6 +3,7 @@
 
 #include <climits>
 
+#include "kernels/cuda/primitives/reduce.cuh"
 #include "kernels/cuda/spmm/spmm_args.hpp"
 
 namespace weft::cuda {
@@ -67,14 +68,6 @@ struct RowState<Reduction::sum, Acc, Count> {
   __device__ __forceinline__ int place(int) const { return 0; }
   __device__ __forceinline__ void absorb(int i, Acc value, int) { near[i] += value; }
 };
-
-/// The larger of two, or a NaN where there is one.
-__device__ __forceinline__ float larger(float a, float b) {
-  float result;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-  return result;
-}
-__device__ __forceinline__ double larger(double a, double b) { return !(a >= b) && a == a ? b : a; }
 
 template <class Acc, int Count>
 struct RowState<Reduction::extremum, Acc, Count> {

@@ -1,0 +1,59 @@
+// What a softmax needs of some of a row's scores, and how parts of a row unite.
+#pragma once
+
+#include "kernels/cuda/primitives/reduce.cuh"
+
+namespace weft::cuda {
+
+__device__ __forceinline__ float exponential(float x) { return expf(x); }
+__device__ __forceinline__ double exponential(double x) { return exp(x); }
+
+/// exp(top - new_top); 1 where both are the same, infinities too.
+template <class Acc>
+__device__ __forceinline__ Acc rescale(Acc top, Acc new_top) {
+  return top == new_top ? Acc(1) : exponential(top - new_top);
+}
+
+/// The largest score, and the sum of exp(score - largest). Parts unite in any grouping, and the same one gives the same
+/// bits. Where every part has the same top it is a plain sum.
+template <class Acc>
+struct alignas(2 * sizeof(Acc)) SoftmaxPart {
+  Acc top, total;
+
+  static __device__ __forceinline__ SoftmaxPart none() { return {-Acc(INFINITY), Acc(0)}; }
+  /// A masked edge (-inf) has no share in the sum.
+  static __device__ __forceinline__ SoftmaxPart of_score(Acc score) {
+    return {score, score == -Acc(INFINITY) ? Acc(0) : Acc(1)};
+  }
+  /// This part and the one after it.
+  __device__ __forceinline__ SoftmaxPart with(const SoftmaxPart& next) const {
+    const Acc both = larger(top, next.top);
+    return {both, total * rescale(top, both) + next.total * rescale(next.top, both)};
+  }
+  __device__ __forceinline__ SoftmaxPart from_lane_xor(int step) const {
+    return {__shfl_xor_sync(~0u, top, step), __shfl_xor_sync(~0u, total, step)};
+  }
+  __device__ __forceinline__ SoftmaxPart from_lane(int lane) const {
+    return {__shfl_sync(~0u, top, lane), __shfl_sync(~0u, total, lane)};
+  }
+  /// What an edge of this row weighs: as in any softmax nothing where all are masked, and NaN where a score was that,
+  /// or infinite.
+  __device__ __forceinline__ Acc weight(Acc score) const {
+    if (top == -Acc(INFINITY)) return 0;
+    if (!(top < Acc(INFINITY))) return Acc(NAN);
+    return exponential(score - top) / total;
+  }
+};
+
+/// Of all lanes of the warp, in each of them. The lower lanes' part comes first.
+template <class Acc>
+__device__ __forceinline__ SoftmaxPart<Acc> united_over_warp(SoftmaxPart<Acc> part, int lane) {
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const SoftmaxPart<Acc> other = part.from_lane_xor(step);
+    part = (lane & step) != 0 ? other.with(part) : part.with(other);
+  }
+  return part;
+}
+
+}  // namespace weft::cuda
