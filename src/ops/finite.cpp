@@ -59,6 +59,8 @@ bool asked_for() {
 void check_finite(const Context& context, ConstTensorView tensor, std::string_view name) {
   check_tensor(context, tensor, name, tensor.shape.rows, "node or edge");
   if (tensor.shape.size() == 0) return;
+  WEFT_CHECK(tensor.shape.row_size() < (std::int64_t{1} << 31), unsupported,
+             "{} has {} values a row: expected fewer than 2^31", name, tensor.shape.row_size());
   const Found found = context.device().kind == DeviceKind::cuda ? on_cuda(context, tensor) : on_cpu(tensor);
   if (found.element == none) return;
   const std::int64_t row = found.element / tensor.shape.row_size(), in_row = found.element % tensor.shape.row_size();
@@ -68,12 +70,15 @@ void check_finite(const Context& context, ConstTensorView tensor, std::string_vi
                                                                    in_row % tensor.shape.width);
   fail(ErrorCode::invalid_argument,
        "{}[{}] is {}: expected finite values, which {} has up to {}; if sums of row {} pass that, scale them "
-       "(row_scale, mean), saturate, or let the output be f32",
-       name, where, found.nan ? "nan" : "infinite", weft::name(tensor.dtype), largest_value(tensor.dtype), row);
+       "(row_scale, mean){}",
+       name, where, found.nan ? "nan" : "infinite", weft::name(tensor.dtype), largest_value(tensor.dtype), row,
+       size_of(tensor.dtype) == 2 ? ", saturate, or let the output be f32" : " or saturate");
 }
 
 void check_result(const Context& context, ConstTensorView out, std::string_view op) {
-  if (asked_for()) check_finite(context, out, fmt::format("out of {}", op));
+  if (!asked_for()) return;
+  if (context.device().kind == DeviceKind::cuda && cuda::is_captured(context.device(), context.stream())) return;
+  check_finite(context, out, fmt::format("out of {}", op));
 }
 
 }  // namespace weft

@@ -22,6 +22,7 @@ void spread(const SpreadArgs&, Device device, CUstream_st*) { require_cuda(devic
 void first_not_finite(const FirstNotFiniteArgs&, Device device, CUstream_st*) {
   require_cuda(device.index, "check_finite");
 }
+bool is_captured(Device, CUstream_st*) { return false; }
 std::size_t extremum_workspace(const ExtremumBackwardArgs&) { return 0; }
 void extremum_x_gradient(const ExtremumBackwardArgs&, Device device, Arena, CUstream_st*) {
   require_cuda(device.index, "a backward pass");

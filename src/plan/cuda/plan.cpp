@@ -260,7 +260,10 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   base.loads = call.shape.loads;
   base.shaped = call.shape != usual;
   base.accumulate = choose_accumulate(call.shape, desc, policy, base.stage_edges > 0);
-  if (base.stage_edges > 0) base.loads = std::min(base.loads, base.stage_edges * base.lanes / 32);  // a group's part
+  if (base.stage_edges > 0) {
+    if (size_of(desc.dtype) == 2) base.loads = 4 / base.steps;
+    base.loads = std::min(base.loads, base.stage_edges * base.lanes / 32);  // a group's part
+  }
 
   PlanReport report;
   double unordered_us = 0;  // the best without an order: what planning one may cost

@@ -62,6 +62,11 @@ void choose_stage(Plan& plan, const Policy& policy, const GraphView& graph) {
   WEFT_CHECK(has_tile(d.dtype, plan.stage_edges), unsupported,
              "policy stage={} in {}: expected 128, or 32 in f32 and f16, or 64 in f16", plan.stage_edges,
              name(d.dtype));
+  WEFT_CHECK(
+      size_of(d.dtype) != 2 || policy.vector == 0 || policy.vector == 8, unsupported,
+      "policy vector={} with edges staged in shared memory, in {}: those kernels load 8 elements at a time; leave "
+      "one of the two out",
+      policy.vector, name(d.dtype));
   plan.stage_asked = true;
   plan.flush = policy.flush;
   plan.assignment = policy.assignment == Assignment::round_robin ? Assignment::round_robin : Assignment::consecutive;

@@ -148,4 +148,11 @@ void first_not_finite(const FirstNotFiniteArgs& args, Device device, CUstream_st
   each(args.rows * args.width, stream, "looking for values that are not finite", NotFinite{args});
 }
 
+bool is_captured(Device device, CUstream_st* stream) {
+  const OnDevice on(device.index);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check_status(cudaStreamIsCapturing(stream, &status), "asking whether a stream is captured");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 }  // namespace weft::cuda

@@ -59,4 +59,7 @@ struct FirstNotFiniteArgs {
 };
 void first_not_finite(const FirstNotFiniteArgs& args, Device device, CUstream_st* stream);
 
+/// Whether what is put into the stream is recorded in a CUDA graph: nobody may wait for it then.
+bool is_captured(Device device, CUstream_st* stream);
+
 }  // namespace weft::cuda

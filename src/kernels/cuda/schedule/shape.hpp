@@ -43,8 +43,9 @@ void with_shape(const GatherShape& shape, const F& f) {
       if (covered == 1) return f(vector, one, one);
       if (covered == 4) return f(vector, four, one);
       if (covered == 16) return f(vector, sixteen, one);
-      if (covered == 64) return f(vector, warp, two);
     }
+    if constexpr (!Coarse)
+      if (covered == 64) return f(vector, warp, two);
     if (covered <= 2) return f(vector, two, one);
     if (covered <= 8) return f(vector, eight, one);
     if (covered <= 32) return f(vector, warp, one);

@@ -56,6 +56,8 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
   constexpr bool always_light = plain || Sent == Message::weighted;
   constexpr bool sometimes_light = scaled && Kind != Reduction::winner && sizeof(Storage) <= 4;
   __shared__ HeadSlots<Acc, S::groups * S::tile, S::groups, Kind> heads;
+  using Slots = SumSlots<Kind, Acc, S::count, block_threads, S::steps == 1 && sizeof(Acc) == 4>;
+  __shared__ Slots sums;
 
   const EdgeSplit& split = args.split;
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
@@ -84,8 +86,10 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
       edgewise && args.x != nullptr && args.x_vector && args.edge.data != nullptr && args.edge_vector;
   const Values edge_values{args};
 
-  typename Lane<Storage, S, Sent, Kind>::State state;
+  using State = typename Lane<Storage, S, Sent, Kind>::State;
+  State state;
   state.clear();
+  OutOfRegisters<Slots, State, Acc, S::count> elsewhere{sums};
   const CutRows<Storage, S, Sent, Kind, S::groups> cut{here, heads, group, lane};
   // Places of edges are counted from where the task would begin if no border stepped back.
   const int origin = static_cast<int>(share.begin - here.nominal);
@@ -205,13 +209,19 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
         }
         return;
       }
+      const bool ending = row_ends != 0;
+      if (ending) {
+        elsewhere.raise(state);
+      } else {
+        elsewhere.put_aside(state);
+      }
       // Rows end, or edges are missing. Where rows are written as they are, or as means, no group waits for another's,
       // but `with_borders` where the row ends that began before the share.
       if constexpr (always_light || sometimes_light) {
         if (always_light || args.finish.light) {
           const auto over_ends = [&](auto borders) __attribute__((always_inline)) {
             constexpr bool with_borders = decltype(borders)::value;
-            state.gather(row_ends != 0);
+            state.gather(ending);
 #pragma unroll
             for (int u = 0; u < loads; ++u) {
               const bool over = row_ends >> u & 1u;
@@ -228,12 +238,14 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
               state.clear_gathered(over);
             }
           };
-          // Where lanes have several steps one path must serve for both: two take more registers than there are.
-          if (S::steps == 1 && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+          // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
+          // registers than there are.
+          if (S::steps == 1 && always_light && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
             over_ends(std::false_type{});
           } else {
             over_ends(std::true_type{});
           }
+          if (!ending) elsewhere.add_aside(state);
           return;
         }
       }
@@ -256,18 +268,26 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
           begun = first + j + u + 1;
           state.clear();
         }
+        if (!ending) elsewhere.add_aside(state);
       }
     };
+    constexpr int settle_every = 8 * loads, sink_every = 64 * loads;
     if constexpr (S::each == 1) {
 #pragma unroll 1
-      for (int j = 0; j < Chunk::size && first + j < share.most; j += loads) batch(j);
+      for (int j = 0; j < Chunk::size && first + j < share.most; j += loads) {
+        batch(j);
+        if constexpr (settle_every < Chunk::size)
+          if ((j + loads) % settle_every == 0) state.settle();
+      }
     } else {  // which register holds an edge must be known when this is compiled
 #pragma unroll
       for (int j = 0; j < Chunk::size; j += loads) batch(j);
     }
-    if ((first + Chunk::size) % 64 == 0) state.settle();
+    if ((first + Chunk::size) % settle_every == 0) state.settle();
+    if ((first + Chunk::size) % sink_every == 0 && first + Chunk::size < share.most) elsewhere.sink(state);
   }
   state.settle();
+  elsewhere.raise(state);
   cut.finish(state);
 }
 

@@ -80,7 +80,7 @@ struct Lane {
   __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over, int edges) const {
     Acc factor = Kind != Reduction::sum && args.finish.negated ? -1 : 1;
     if constexpr (Sent == Message::scaled && Kind == Reduction::sum)
-      if (args.finish.mean) factor = Acc(1) / static_cast<Acc>(edges);
+      if (args.finish.mean && over) factor = reciprocal(static_cast<Acc>(edges));
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
       Acc value[S::vector];

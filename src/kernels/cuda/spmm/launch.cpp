@@ -146,7 +146,7 @@ bool in_pairs(const Plan& plan, Message message, bool wide_edges, const GatherSh
       "policy accumulate=half2 with {} edge values and loads of {} elements: only plain sums of copy_u, or of "
       "u_mul_e with one value an edge of x's type in the order of the edges, on tensors whose rows are aligned to "
       "16 bytes, have pairs to add up; leave the policy out",
-      wide_edges ? "f32" : "half", shape.vector);
+      wide_edges ? "f32" : "no f32", shape.vector);
   return true;
 }
 template <class Storage>

@@ -7,6 +7,10 @@
 
 namespace weft::cuda {
 
+/// 1 / value, rounded to nearest like the quotient.
+__device__ __forceinline__ float reciprocal(float value) { return __frcp_rn(value); }
+__device__ __forceinline__ double reciprocal(double value) { return __drcp_rn(value); }
+
 /// `Count` features of a row from `feature` on, as they are.
 template <int Count, class Storage, class Acc>
 __device__ __forceinline__ void write_plain(const RowFinish<Storage>& finish, std::int64_t row, int feature,
@@ -21,7 +25,7 @@ template <int Count, class Storage, class Acc>
 __device__ __forceinline__ void write_finished(const RowFinish<Storage>& finish, std::int64_t row, EdgeId edges,
                                                int feature, const Acc (&value)[Count]) {
   // One division a row instead of one a feature: the quotient is off by a rounding more.
-  const Acc share = finish.mean && edges > 1 ? Acc(1) / static_cast<Acc>(edges) : Acc(1);
+  const Acc share = finish.mean && edges > 1 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
   const Acc scale = finish.row_scale != nullptr ? __ldg(finish.row_scale + row) : Acc(1);
   Acc finished[Count];
 #pragma unroll
