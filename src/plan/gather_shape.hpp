@@ -20,7 +20,7 @@ struct GatherShape {
 
 /// Rows in flight. Eight 16-byte loads a lane are what an H200 wants; more steps take fewer rows at a time instead of
 /// more registers, and so do groups of one or two lanes, which hold many edges each.
-constexpr int rows_in_flight(int vector, int lanes, int steps) { return (lanes <= 2 ? 4 : 8) / steps; }
+constexpr int rows_in_flight(int vector, int lanes, int steps) { return (lanes <= vector / 4 ? 4 : 8) / steps; }
 
 /// The widest packs that divide the row (and that `most`, what alignment allows, permits), the fewest lanes that cover
 /// it, and beyond a warp more steps a lane.

@@ -72,6 +72,9 @@ TEST(shape_choice, loads_eight_halves_only_of_what_is_added_up) {
     for (const Reduce reduce : {Reduce::sum, Reduce::mean}) EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, reduce}), 8);
     EXPECT_EQ(load_of({OpKind::sddmm, dtype, 1, 64}), 8);
     EXPECT_EQ(load_of({OpKind::sddmm, dtype, 1, 16}), 4);
+    EXPECT_EQ(load_of({OpKind::sddmm, dtype, 8, 16}), 4) << "a group covers a head";
+    EXPECT_EQ(load_of({OpKind::spmm, dtype, 8, 16}), 8) << "a group covers all heads";
+    EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, Reduce::max}, "vector=8"), 4) << "there is no such kernel";
     for (const Reduce reduce : {Reduce::max, Reduce::min})
       EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, reduce}), 4) << name(reduce);
   }

@@ -84,6 +84,8 @@ TEST(stage_choice, has_tiles_for_halves_in_whole_packs) {
   EXPECT_EQ(staged("stage=128", bf16).stage_edges, 128);
   expect_refused([&] { staged("stage=32", bf16); }, "stage", ErrorCode::unsupported);
   expect_refused([&] { staged("stage=64"); }, "stage", ErrorCode::unsupported);
+  expect_refused([&] { staged("stage=128,vector=4", f16); }, "vector", ErrorCode::unsupported);
+  EXPECT_EQ(staged("stage=128,vector=8", f16).stage_edges, 128);
   const GraphView many = graph_of(230'000, 110'000'000);
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
     EXPECT_EQ(staged(

@@ -19,11 +19,13 @@ std::string text_of(const Policy& policy) {
 int widest_load(const OpDesc& desc, const Policy& policy, const GraphView& graph, const tuning::CudaRates& rates,
                 bool anything) {
   constexpr int all = 16;
-  if (policy.vector > 0) return policy.vector;
-  if (anything || size_of(desc.dtype) != 2 || policy.accumulate != Accumulate::f32) return all;
-  const int halves = tuning::halves_a_load(desc.heads * desc.width, mean_degree(graph), graph.num_edges, rates.blocks);
-  const bool adds_up = desc.kind == OpKind::sddmm || desc.reduce == Reduce::sum || desc.reduce == Reduce::mean;
-  return adds_up ? halves : std::min(halves, tuning::most_halves_a_load_otherwise);
+  const bool of_halves = size_of(desc.dtype) == 2, adds_up = desc.reduce == Reduce::sum || desc.reduce == Reduce::mean;
+  const int most = of_halves && desc.kind != OpKind::sddmm && !adds_up ? tuning::most_halves_a_load_otherwise : all;
+  if (policy.vector > 0) return std::min(policy.vector, most);
+  if (anything || !of_halves || policy.accumulate != Accumulate::f32) return most;
+  // Groups of SDDMM cover a head, those of SpMM all of them.
+  const std::int64_t covered = desc.kind == OpKind::sddmm ? desc.width : desc.heads * desc.width;
+  return std::min(most, tuning::halves_a_load(covered, mean_degree(graph), graph.num_edges, rates.blocks));
 }
 
 GatherShape choose_shape(const GatherShape& usual, const OpDesc& desc, const Policy& policy, bool staged, bool narrow) {
