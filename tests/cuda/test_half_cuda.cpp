@@ -301,5 +301,71 @@ TEST_P(cuda_half, gradients_are_those_of_the_cpu_to_a_rounding) {
   }
 }
 
+TEST_P(cuda_half, atomics_add_whole_numbers_exactly) {
+  Context context = Context::cuda();
+  const Graph graph = in_stored_order(generate(UniformSpec{300, 4000})).graph, there = graph.to(gpu);
+  for (const std::int64_t width : {8, 64, 256}) {
+    const Tensor x = constant(Shape(graph.num_cols(), width + 8), GetParam(), 1), x_there = x.to(gpu);
+    const Tensor edge = constant(Shape(graph.num_edges()), GetParam(), 2).to(gpu);
+    for (const char* policy : {"flush=atomic", "flush=atomic,assignment=round_robin"}) {
+      const Plan plan =
+          make_plan(context, there, {OpKind::spmm, GetParam(), 1, width, Reduce::sum, true}, parse_policy(policy));
+      context.reserve(plan.workspace_bytes);
+      Tensor out = constant(Shape(graph.num_rows(), width + 8), GetParam(), 5).to(gpu);
+      spmm(context, plan, there, columns(x_there.view(), 8, width), edge, columns(out.view(), 8, width));
+      const std::vector<double> got = doubles(out.to(Device{}));
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        const std::size_t row = i / static_cast<std::size_t>(width + 8),
+                          column = i % static_cast<std::size_t>(width + 8);
+        const auto degree = static_cast<double>(graph.offsets()[row + 1] - graph.offsets()[row]);
+        ASSERT_EQ(got[i], column < 8 ? 5 : 2 * degree) << policy << " width " << width << " row " << row;
+      }
+      Tensor wide = constant(Shape(graph.num_rows(), width), Dtype::f32, 0).to(gpu);
+      expect_refused([&] { spmm(context, plan, there, columns(x_there.view(), 8, width), edge, wide); }, "flush",
+                     ErrorCode::unsupported);
+    }
+  }
+}
+
+TEST_P(cuda_half, pairs_are_refused_where_a_call_has_none) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph(), there = graph.to(gpu);
+  const Tensor x = constant(Shape(graph.num_cols(), 17), GetParam(), 1).to(gpu);
+  const Plan plan =
+      make_plan(context, there, {OpKind::spmm, GetParam(), 1, 16, Reduce::sum, true}, parse_policy("accumulate=half2"));
+  context.reserve(plan.workspace_bytes);
+  Tensor out = constant(Shape(graph.num_rows(), 16), GetParam(), 0).to(gpu);
+  const Tensor wide = constant(Shape(graph.num_edges()), Dtype::f32, 1).to(gpu);
+  const Tensor same = constant(Shape(graph.num_edges()), GetParam(), 1).to(gpu);
+  const Tensor aligned = constant(Shape(graph.num_cols(), 16), GetParam(), 1).to(gpu);
+  const auto refused = [&](ConstTensorView features, ConstTensorView edge, const SpmmOptions& options = {}) {
+    expect_refused([&] { spmm(context, plan, there, features, edge, out, options); }, "accumulate",
+                   ErrorCode::unsupported);
+  };
+  refused(aligned, wide);
+  refused(columns(ConstTensorView(x), 1, 16), same);
+  SpmmOptions relu;
+  relu.epilogue.relu = true;
+  refused(aligned, same, relu);
+}
+
+TEST_P(cuda_half, a_check_finds_the_first_of_several_in_any_shape) {
+  const Context context = Context::cuda();
+  std::vector<double> values(60, 1.0);
+  values[47] = INFINITY;
+  values[58] = std::nan("");
+  const auto found = [&](Shape shape, const char* what) {
+    expect_refused([&] { check_finite(context, Tensor::from(values, shape, GetParam()).to(gpu), "h"); }, what);
+  };
+  found(Shape(60), "h[47] is infinite");
+  found(Shape(10, 6), "h[7, 5] is infinite");
+  found(Shape(5, 4, 3), "h[3, 3, 2] is infinite");
+  values[2] = std::nan("");
+  found(Shape(10, 6), "h[0, 2] is nan");
+  const Tensor wide = tensor_of(Shape(2, 3), {1, 2, INFINITY, 1, std::nan(""), INFINITY}, GetParam()).to(gpu);
+  ConstTensorView slice = columns(ConstTensorView(wide), 0, 2);
+  expect_refused([&] { check_finite(context, slice, "h"); }, "h[1, 1] is nan");
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -86,7 +86,7 @@ TEST_F(cuda_narrow, agrees_with_the_reference_wherever_rows_end) {
   Context context = Context::cuda();
   std::uint64_t seed = 500;
   for (const BatteryGraph& tested : graphs_of_slabs()) {
-    for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+    for (const Dtype dtype : floating_dtypes) {
       for (const Shape& features : {Shape(1), Shape(1, 1), Shape(1, 2), Shape(1, 3), Shape(1, 4)}) {
         for (const bool weighted : {false, true}) {
           const Inputs given = inputs(tested.graph, features, dtype, weighted, ++seed);

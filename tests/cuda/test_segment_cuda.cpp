@@ -24,7 +24,7 @@ TEST_F(cuda_segment, agrees_with_the_reference_for_every_reducer_and_shape) {
   for (const std::vector<EdgeId>& offsets : segmentations) {
     const Graph graph = as_graph(offsets);
     const Tensor there = offsets_on_gpu(offsets);
-    for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+    for (const Dtype dtype : floating_dtypes) {
       for (const Reduce reduce : reducers) {
         for (const Shape& shape : {Shape(offsets.back()), Shape(offsets.back(), 7), Shape(offsets.back(), 33),
                                    Shape(offsets.back(), 64), Shape(offsets.back(), 3, 4)}) {

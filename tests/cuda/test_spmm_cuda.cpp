@@ -181,6 +181,45 @@ TEST_F(cuda_spmm, products_of_rows_and_width_may_pass_2_to_31) {
                 x.span<float>()[static_cast<std::size_t>((nodes - 1 - r) * width + f)]);
 }
 
+TEST_F(cuda_spmm, a_long_row_beside_short_ones_keeps_to_the_bound_for_values_made_to_break_it) {
+  // One row of 64 edges, then 64 rows of one: groups of the same warp. Half an eps added to 1 is lost each time, unless
+  // such terms are added up among themselves first.
+  constexpr NodeId blocks = 8, nodes = 65;
+  std::vector<EdgeId> offsets = {0};
+  std::vector<NodeId> cols;
+  for (NodeId block = 0; block < blocks; ++block) {
+    for (NodeId k = 0; k < 64; ++k) cols.push_back(k);
+    offsets.push_back(static_cast<EdgeId>(cols.size()));
+    for (NodeId k = 0; k < 64; ++k) {
+      cols.push_back(64);
+      offsets.push_back(static_cast<EdgeId>(cols.size()));
+    }
+  }
+  const Graph graph = Graph::from_csr(static_cast<NodeId>(offsets.size()) - 1, nodes, offsets, cols);
+  const Graph there = graph.to(gpu);
+  Context context = Context::cuda();
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    for (const std::int64_t width : {5, 8, 16, 33, 41, 64, 100, 128, 256, 512, 1024}) {
+      Tensor x = constant(Shape(nodes, width), Dtype::f32, 0x1p-24);
+      for (std::int64_t f = 0; f < width; ++f) x.span<float>()[static_cast<std::size_t>(f)] = 1;
+      x = x.to(dtype);
+      SpmmOptions options;
+      options.op = SpmmOp::copy_u;
+      const SpmmExpected expected = expected_spmm(graph, x, {}, options);
+      for (const char* policy : {"edges=64,join=no", "edges=64", "edges=512", "edges=64,join=no,vector=1"}) {
+        const Plan plan =
+            make_plan(context, there, {OpKind::spmm, dtype, 1, width, Reduce::sum, false}, parse_policy(policy));
+        context.reserve(plan.workspace_bytes);
+        Tensor out = constant(Shape(graph.num_rows(), width), Dtype::f32, std::nan("")).to(gpu);
+        spmm(context, plan, there, x.to(gpu), {}, out, options);
+        expect_within_bound(out.to(Device{}), expected,
+                            fmt::format("{} width {} policy '{}'", name(dtype), width, policy));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(cuda_spmm, says_what_has_no_kernel) {
   Context context = Context::cuda();
   const Graph there = battery::power_law_graph().to(gpu);

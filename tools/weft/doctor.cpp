@@ -25,7 +25,7 @@ struct Check {
 
 // What a device can do so far.
 std::vector<OpKind> kinds_on(Device device) {
-  if (device.kind == DeviceKind::cuda) return {OpKind::spmm, OpKind::sddmm};
+  if (device.kind == DeviceKind::cuda) return {OpKind::spmm, OpKind::sddmm, OpKind::softmax};
   return {OpKind::spmm, OpKind::sddmm, OpKind::softmax, OpKind::attention};
 }
 std::vector<Dtype> dtypes_on(Device device) {

@@ -36,6 +36,7 @@ struct Call {
   std::int64_t groups_a_block() const { return block_threads / (stage_edges > 0 ? 32 : shape.lanes); }
   std::int64_t places() const { return rates.blocks * groups_a_block(); }  // groups that run at once
   bool reduces() const { return desc.kind != OpKind::sddmm; }
+  bool softmax() const { return desc.kind == OpKind::softmax; }
 };
 
 /// How often the GPU is filled by shares of that size.
@@ -99,15 +100,19 @@ double order_us(const Call& call, WorkOrder order, const Graph* owner) {
   return us;
 }
 
+std::size_t workspace_of(const Call& call, const Plan& plan) {
+  return call.softmax() ? softmax_bytes(plan, call.graph.num_rows) : staged_bytes(plan);
+}
+
 Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder order, const Policy& policy) {
   const GraphView& g = call.graph;
   Plan plan = base;
   plan.order = order;
   plan.joined =
-      policy.joined.value_or(call.reduces() && plan.stage_edges == 0 && !by_columns(order) &&
+      policy.joined.value_or(call.reduces() && !call.softmax() && plan.stage_edges == 0 && !by_columns(order) &&
                              (order == WorkOrder::none || call.row_bytes() >= call.rates.joined_clusters_bytes));
-  WEFT_CHECK(!plan.joined || call.reduces(), invalid_argument,
-             "policy join=yes for {}: it reduces no rows that groups could unite; expected join=no, or no join",
+  WEFT_CHECK(!plan.joined || (call.reduces() && !call.softmax()), invalid_argument,
+             "policy join=yes for {}: it has no sums of rows that groups could unite; expected join=no, or no join",
              name(call.desc.kind));
   WEFT_CHECK(!plan.joined || !by_columns(order), invalid_argument,
              "policy join=yes with order={}: tasks in the order of their columns are not neighbours; expected join=no, "
@@ -129,7 +134,7 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   }
   plan.finish_pass = call.reduces() && !zeroed && (cuts || g.empty_rows != 0 || g.num_edges == 0);
   plan.staged_rows = call.reduces() && cuts ? 2 * plan.tasks : 0;
-  plan.workspace_bytes = staged_bytes(plan);
+  plan.workspace_bytes = workspace_of(call, plan);
   return plan;
 }
 
@@ -149,7 +154,7 @@ Plan row_candidate(const Call& call, const Plan& base, std::int64_t share) {
       std::max<std::int64_t>(1, std::llround(static_cast<double>(share) / std::max(call.mean_degree(), 1e-9)));
   plan.tasks = g.num_edges > 0 ? (g.num_rows + plan.rows_a_task - 1) / plan.rows_a_task : 0;
   plan.finish_pass = g.empty_rows != 0 || g.num_edges == 0;
-  plan.workspace_bytes = staged_bytes(plan);
+  plan.workspace_bytes = workspace_of(call, plan);
   return plan;
 }
 
@@ -218,7 +223,7 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
   // Narrow rows gain little: so many fit into the caches that those of other tasks are there anyway.
   const bool long_rows = call.mean_degree() >= call.rates.column_from_degree && !call.narrow;
   const double table = call.row_bytes() * call.rows();
-  const bool clusters = owner != nullptr && EdgeOrder::possible(call.graph) &&
+  const bool clusters = owner != nullptr && !call.softmax() && EdgeOrder::possible(call.graph) &&
                         call.mean_degree() >= call.rates.cluster_from_degree &&
                         tuning::cluster_gain(table, call.mean_degree()) > 1.1;
   if (long_rows) result.push_back(WorkOrder::columns);
@@ -239,6 +244,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   choose_stage(base, policy, graph);
   // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
   const bool narrow =
+      desc.kind == OpKind::softmax ||
       base.stage_edges == 0 && is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
                                                        (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean));
   WEFT_CHECK(narrow || policy.edges_a_group <= tuning::most_edges_in_sequence, invalid_argument,

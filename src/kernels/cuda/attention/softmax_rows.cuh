@@ -172,10 +172,11 @@ __global__ void __launch_bounds__(block_threads) finish_softmax_rows(const Softm
   const std::int64_t row = blockIdx.x * std::int64_t{block_threads} + threadIdx.x;
   std::int64_t first = 0, tasks = 0;  // of this lane's row
   if (row < g.num_rows) {
-    const EdgeId begin = __ldg(g.offsets + row), end = __ldg(g.offsets + row + 1);
-    if (end > begin) {
+    const EdgeId degree = __ldg(g.offsets + row + 1) - __ldg(g.offsets + row);
+    if (degree > 0) {
+      const EdgeId begin = __ldg(split.starts + row);
       first = split.task_of(begin);
-      tasks = split.task_of(end - 1) - first + 1;
+      tasks = split.task_of(begin + degree - 1) - first + 1;
     }
   }
   for (unsigned cut = __ballot_sync(~0u, tasks > 1); cut != 0; cut &= cut - 1) {
