@@ -124,6 +124,7 @@ void spmm(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stre
 void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream);
 void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 
 }  // namespace cuda
 

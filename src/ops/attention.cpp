@@ -1,4 +1,5 @@
 #include "ops/attention_inputs.hpp"
+#include "ops/finite.hpp"
 
 namespace weft {
 
@@ -79,7 +80,12 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
   args.out = result(out);
   args.row_max = result(row_max);
   args.row_sum = result(row_sum);
-  cpu::attention_forward(args, plan, context.arena());
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::attention_forward(args, plan, context.arena(), context.stream());
+  } else {
+    cpu::attention_forward(args, plan, context.arena());
+  }
+  check_result(context, out, "attention");
 }
 
 AttentionResult attention(Context& context, const Graph& graph, const AttentionInputs& inputs) {
@@ -89,15 +95,19 @@ AttentionResult attention(Context& context, const Graph& graph, const AttentionI
   const Shape statistics(graph.num_rows(), shape.value.heads, 1);
   const Dtype acc = accumulator(shape.desc.dtype);
   AttentionResult r;
-  r.out = Tensor::empty(shape.value.with_rows(graph.num_rows()), shape.desc.dtype, "the output of attention");
-  r.row_max = Tensor::empty(statistics, acc, "the row maxima of attention");
-  r.row_sum = Tensor::empty(statistics, acc, "the row sums of attention");
+  const auto empty = [&](const Shape& of, Dtype dtype, const char* what) {
+    return Tensor::empty(of, dtype, what, context.device(), context.stream());
+  };
+  r.out = empty(shape.value.with_rows(graph.num_rows()), shape.desc.dtype, "the output of attention");
+  r.row_max = empty(statistics, acc, "the row maxima of attention");
+  r.row_sum = empty(statistics, acc, "the row sums of attention");
   attention(context, plan, graph, inputs, r.out, r.row_max, r.row_sum);
   return r;
 }
 
 Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
                          const AttentionResult& given) {
+  check_cpu(context, "attention_weights");
   const AttentionShape shape = resolve(context, graph, inputs);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
   const Plan plan = make_plan(context, graph, shape.desc);

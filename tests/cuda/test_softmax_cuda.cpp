@@ -4,6 +4,7 @@
 #include "battery/sweep.hpp"
 #include "cuda/gpu.hpp"
 #include "support/errors.hpp"
+#include "weft/generate.hpp"
 
 namespace weft::test {
 namespace {

@@ -75,6 +75,7 @@ TEST(shape_choice, loads_eight_halves_only_of_what_is_added_up) {
     EXPECT_EQ(load_of({OpKind::sddmm, dtype, 8, 16}), 4) << "a group covers a head";
     EXPECT_EQ(load_of({OpKind::spmm, dtype, 8, 16}), 8) << "a group covers all heads";
     EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, Reduce::max}, "vector=8"), 4) << "there is no such kernel";
+    EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}), 4);
     for (const Reduce reduce : {Reduce::max, Reduce::min})
       EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, reduce}), 4) << name(reduce);
   }

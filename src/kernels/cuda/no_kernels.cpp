@@ -14,6 +14,9 @@ void softmax_forward(const SoftmaxArgs&, const Plan& plan, Arena, CUstream_st*) 
 void softmax_backward(const SoftmaxArgs&, const Plan& plan, Arena, CUstream_st*) {
   require_cuda(plan.device.index, "edge_softmax_backward");
 }
+void attention_forward(const AttentionArgs&, const Plan& plan, Arena, CUstream_st*) {
+  require_cuda(plan.device.index, "attention");
+}
 
 void combine(const CombineArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
 void reduce_to(const ReduceToArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }

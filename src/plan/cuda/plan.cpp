@@ -37,6 +37,8 @@ struct Call {
   std::int64_t places() const { return rates.blocks * groups_a_block(); }  // groups that run at once
   bool reduces() const { return desc.kind != OpKind::sddmm; }
   bool softmax() const { return desc.kind == OpKind::softmax; }
+  // Groups of a block unite sums of rows; what a softmax is part of meets in slots.
+  bool joins() const { return reduces() && !softmax() && desc.kind != OpKind::attention; }
 };
 
 /// How often the GPU is filled by shares of that size.
@@ -101,7 +103,8 @@ double order_us(const Call& call, WorkOrder order, const Graph* owner) {
 }
 
 std::size_t workspace_of(const Call& call, const Plan& plan) {
-  return call.softmax() ? softmax_bytes(plan, call.graph.num_rows) : staged_bytes(plan);
+  if (call.softmax()) return softmax_bytes(plan, call.graph.num_rows);
+  return call.desc.kind == OpKind::attention ? attention_bytes(plan) : staged_bytes(plan);
 }
 
 Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder order, const Policy& policy) {
@@ -109,9 +112,9 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   Plan plan = base;
   plan.order = order;
   plan.joined =
-      policy.joined.value_or(call.reduces() && !call.softmax() && plan.stage_edges == 0 && !by_columns(order) &&
+      policy.joined.value_or(call.joins() && plan.stage_edges == 0 && !by_columns(order) &&
                              (order == WorkOrder::none || call.row_bytes() >= call.rates.joined_clusters_bytes));
-  WEFT_CHECK(!plan.joined || (call.reduces() && !call.softmax()), invalid_argument,
+  WEFT_CHECK(!plan.joined || call.joins(), invalid_argument,
              "policy join=yes for {}: it has no sums of rows that groups could unite; expected join=no, or no join",
              name(call.desc.kind));
   WEFT_CHECK(!plan.joined || !by_columns(order), invalid_argument,
@@ -235,9 +238,6 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
 
 PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy, const Graph* owner) {
-  WEFT_CHECK(desc.kind != OpKind::attention, unsupported,
-             "{} has no CUDA kernels yet, and the context runs on {}: use a cpu context", name(desc.kind),
-             to_string(context.device()));
   const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);
   Plan base;
   base.desc = desc;

@@ -51,6 +51,31 @@ struct SoftmaxRows {
   }
 };
 
+/// That of fused attention: for each part of a cut row its sums, and for each head its largest score and its weight.
+template <class Acc>
+struct AttentionSlots {
+  std::span<Acc> sums;   // [plan.staged_rows, heads, width]
+  std::span<Acc> parts;  // [plan.staged_rows, heads, 2]
+
+  static AttentionSlots take(Arena& arena, const Plan& plan) {
+    const auto rows = static_cast<std::size_t>(plan.staged_rows), heads = static_cast<std::size_t>(plan.desc.heads);
+    AttentionSlots slots;
+    slots.sums = arena.take<Acc>(rows * heads * static_cast<std::size_t>(plan.desc.width), "attention of cut rows");
+    slots.parts = arena.take<Acc>(2 * rows * heads, "softmax statistics of cut rows");
+    return slots;
+  }
+};
+
+inline std::size_t attention_bytes(const Plan& plan) {
+  Arena counting;
+  if (plan.desc.dtype == Dtype::f64) {
+    AttentionSlots<double>::take(counting, plan);
+  } else {
+    AttentionSlots<float>::take(counting, plan);
+  }
+  return counting.used();
+}
+
 inline std::size_t softmax_bytes(const Plan& plan, std::int64_t num_rows) {
   Arena counting;
   if (plan.desc.dtype == Dtype::f64) {

@@ -1,0 +1,134 @@
+// Fused attention on a GPU against the float64 reference.
+#include <cmath>
+#include <limits>
+
+#include "battery/sweep.hpp"
+#include "cuda/gpu.hpp"
+#include "support/errors.hpp"
+#include "weft/generate.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+class cuda_attention : public GpuTest, public ::testing::WithParamInterface<Dtype> {};
+INSTANTIATE_TEST_SUITE_P(storage, cuda_attention, ::testing::ValuesIn(floating_dtypes),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+Dtype statistics_of(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+
+/// The same inputs on the host and on the GPU.
+struct Gat {
+  Tensor value, src, dst, bias, value_there, src_there, dst_there, bias_there;
+  AttentionInputs here, there;
+  static constexpr double largest_score = 6;  // |src| + |dst| + |bias|
+
+  Gat(const Graph& graph, Dtype dtype, std::int64_t heads, std::int64_t width, bool biased, std::uint64_t seed)
+      : value(random_tensor(Shape(graph.num_cols(), heads, width), dtype, seed + 1)),
+        src(random_tensor(Shape(graph.num_cols(), heads, 1), dtype, seed + 2)),
+        dst(random_tensor(Shape(graph.num_rows(), heads, 1), dtype, seed + 3)) {
+    if (biased) bias = random_tensor(Shape(graph.num_edges(), heads, 1), statistics_of(dtype), seed + 4);
+    move();
+  }
+  void move() {
+    value_there = value.to(gpu);
+    src_there = src.to(gpu);
+    dst_there = dst.to(gpu);
+    if (bias) bias_there = bias.to(gpu);
+    here.value = value;
+    here.src = src;
+    here.dst = dst;
+    there.value = value_there;
+    there.src = src_there;
+    there.dst = dst_there;
+    if (!bias) return;
+    here.bias = bias;
+    there.bias = bias_there;
+  }
+};
+
+AttentionResult attention_on_gpu(Context& context, const Graph& there, const Gat& gat, std::string_view policy) {
+  const Shape& shape = gat.value.shape();
+  const Dtype dtype = gat.value.dtype();
+  const Plan plan = make_plan(context, there, {OpKind::attention, dtype, shape.heads, shape.width, Reduce::sum, true},
+                              parse_policy(policy));
+  context.reserve(plan.workspace_bytes);
+  const Shape by_head(there.num_rows(), shape.heads, 1);
+  AttentionResult r;
+  r.out = constant(Shape(there.num_rows(), shape.heads, shape.width), dtype, std::nan("")).to(gpu);
+  r.row_max = constant(by_head, statistics_of(dtype), std::nan("")).to(gpu);
+  r.row_sum = constant(by_head, statistics_of(dtype), std::nan("")).to(gpu);
+  attention(context, plan, there, gat.there, r.out, r.row_max, r.row_sum);
+  return {r.out.to(Device{}), r.row_max.to(Device{}), r.row_sum.to(Device{})};
+}
+
+constexpr const char* policies[] = {"", "edges=16", "edges=64,order=columns", "edges=32,order=clusters"};
+
+TEST_P(cuda_attention, of_gat_agrees_with_the_reference_on_every_graph_head_count_and_width) {
+  Context context = Context::cuda();
+  std::uint64_t seed = 800;
+  constexpr std::pair<std::int64_t, std::int64_t> shapes[] = {{1, 1},  {1, 7},  {8, 8},  {1, 64}, {4, 16},
+                                                              {4, 64}, {3, 10}, {2, 47}, {6, 121}};
+  std::size_t turn = 0;
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph there = battery.graph.to(gpu);
+    for (const auto& [heads, width] : shapes) {
+      const bool biased = ++turn % 2 == 0;
+      const Gat gat(battery.graph, GetParam(), heads, width, biased, seed += 10);
+      const AttentionExpected expected = expected_attention(battery.graph, gat.here, Gat::largest_score);
+      const double tolerance = (GetParam() == Dtype::f64 ? 0x1p-52 : 0x1p-23) * 2 *
+                               (error_factor(battery.graph.num_edges()) + expected.out.more);
+      for (const char* policy : policies) {
+        const std::string where = fmt::format("{} heads {} width {}{} policy '{}' seed {}", battery.name, heads, width,
+                                              biased ? " biased" : "", policy, seed);
+        const AttentionResult r = attention_on_gpu(context, there, gat, policy);
+        expect_within_bound(r.out, expected.out, where);
+        expect_near(r.row_max, expected.row_max, tolerance, where + " row_max");
+        expect_near(r.row_sum, expected.row_sum, tolerance, where + " row_sum");
+        EXPECT_TRUE(bitwise_equal(attention_on_gpu(context, there, gat, policy).out, r.out)) << where;
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(cuda_attention, masked_edges_and_rows_without_any_other_send_nothing) {
+  Context context = Context::cuda();
+  const Graph graph = Graph::from_csr(4, 3, std::vector<EdgeId>{0, 3, 5, 5, 6}, std::vector<NodeId>{0, 1, 2, 0, 1, 2});
+  Gat gat(graph, GetParam(), 1, 8, true, 900);
+  gat.bias = tensor_of(Shape(6, 1, 1), {0, -inf, 0, -inf, -inf, 0}, statistics_of(GetParam()));
+  gat.move();
+  const AttentionExpected expected = expected_attention(graph, gat.here, Gat::largest_score);
+  for (const char* policy : {"", "edges=8", "schedule=rows"}) {
+    const AttentionResult r = attention_on_gpu(context, graph.to(gpu), gat, policy);
+    expect_within_bound(r.out, expected.out, policy);
+    for (const std::size_t row : {1, 2}) {
+      for (std::size_t f = 0; f < 8; ++f) EXPECT_EQ(doubles(r.out)[row * 8 + f], 0) << policy << " row " << row;
+      EXPECT_EQ(doubles(r.row_sum)[row], 0) << policy;
+      EXPECT_EQ(doubles(r.row_max)[row], -inf) << policy;
+    }
+  }
+}
+
+TEST_P(cuda_attention, a_hub_of_many_gives_the_mean_of_what_all_send_alike) {
+  Context context = Context::cuda();
+  const Graph graph = generate(StarSpec{(1 << 16) + 1});
+  Gat gat(graph, GetParam(), 2, 16, false, 910);
+  gat.value = constant(gat.value.shape(), GetParam(), 3);
+  gat.src = constant(gat.src.shape(), GetParam(), 30000);  // exp of it is infinite
+  gat.move();
+  const std::vector<double> out = doubles(attention_on_gpu(context, graph.to(gpu), gat, "").out);
+  for (std::size_t f = 0; f < 32; ++f) EXPECT_NEAR(out[f], 3, 1e-2) << f;
+}
+
+TEST_P(cuda_attention, says_which_scores_have_no_kernel) {
+  Context context = Context::cuda();
+  const Graph there = battery::power_law_graph().to(gpu);
+  Gat gat(battery::power_law_graph(), GetParam(), 1, 8, false, 920);
+  gat.there.score = Score::dot;
+  expect_refused([&] { attention(context, there, gat.there); }, "dot", ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace weft::test
