@@ -125,6 +125,11 @@ void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream);
 void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+/// gat's weights alone, from the statistics.
+void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream);
+/// score_grad, the gradient of the scores, goes to bias_grad, if that is there, and becomes that of what gat's
+/// leaky_relu is applied to.
+void attention_through_leaky(const AttentionEdgeArgs& args, Device device, CUstream_st* stream);
 
 }  // namespace cuda
 

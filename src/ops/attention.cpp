@@ -67,6 +67,11 @@ void check_results(const Context& context, const Graph& graph, const AttentionSh
   check_dtype(row_sum, "row_sum", accumulator(shape.desc.dtype), "the type scores are accumulated in");
 }
 
+void check_has_kernel(const AttentionArgs& args) {
+  WEFT_CHECK(args.score == Score::gat, unsupported,
+             "attention with score {} has no CUDA kernel yet: use gat, or the cpu device", name(args.score));
+}
+
 Result readable(ConstTensorView tensor) { return {const_cast<void*>(tensor.data), tensor.dtype, tensor.ld}; }
 
 void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& in, TensorView out,
@@ -81,6 +86,7 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
   args.row_max = result(row_max);
   args.row_sum = result(row_sum);
   if (context.device().kind == DeviceKind::cuda) {
+    check_has_kernel(args);
     cuda::attention_forward(args, plan, context.arena(), context.stream());
   } else {
     cpu::attention_forward(args, plan, context.arena());
@@ -107,18 +113,23 @@ AttentionResult attention(Context& context, const Graph& graph, const AttentionI
 
 Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
                          const AttentionResult& given) {
-  check_cpu(context, "attention_weights");
   const AttentionShape shape = resolve(context, graph, inputs);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
-  const Plan plan = make_plan(context, graph, shape.desc);
-  context.reserve(plan.workspace_bytes);
-  Tensor alpha = Tensor::empty(Shape(graph.num_edges(), shape.value.heads, 1), shape.desc.dtype, "attention weights");
+  Tensor alpha = Tensor::empty(Shape(graph.num_edges(), shape.value.heads, 1), shape.desc.dtype, "attention weights",
+                               context.device(), context.stream());
   AttentionEdgeArgs args;
   args.forward = arguments(graph, inputs, shape);
   args.forward.out = readable(given.out.view());
   args.forward.row_max = readable(given.row_max.view());
   args.forward.row_sum = readable(given.row_sum.view());
   args.alpha = result(alpha);
+  if (context.device().kind == DeviceKind::cuda) {
+    check_has_kernel(args.forward);
+    cuda::attention_weights(args, context.device(), context.stream());
+    return alpha;
+  }
+  const Plan plan = make_plan(context, graph, shape.desc);
+  context.reserve(plan.workspace_bytes);
   cpu::attention_edges(args, plan, context.arena());
   return alpha;
 }

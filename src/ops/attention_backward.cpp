@@ -11,16 +11,33 @@ struct EdgeGradients {
   Tensor alpha, score, bias;
 };
 
+/// On a GPU: weights, products of gradients and values, and the softmax's own backward, [E, H] each.
+void on_cuda(Context& context, const Graph& graph, const AttentionInputs& inputs, ConstTensorView out_grad,
+             const AttentionEdgeArgs& args, EdgeGradients& g) {
+  check_has_kernel(args.forward);
+  cuda::attention_weights(args, context.device(), context.stream());
+  const Features heads = Features::of(g.alpha.shape());
+  const Plan plan = make_plan(
+      context, graph, {OpKind::sddmm, inputs.value.dtype, heads.heads, inputs.value.shape.width, Reduce::sum, false});
+  context.reserve(plan.workspace_bytes);
+  sddmm(context, plan, graph, spelled(inputs.value), spelled(out_grad), g.score);
+  g.score = edge_softmax_backward(context, graph, g.alpha, g.score);
+  AttentionEdgeArgs through = args;
+  through.score_grad = result(g.score);
+  cuda::attention_through_leaky(through, context.device(), context.stream());
+}
+
 EdgeGradients edge_gradients(Context& context, const Graph& graph, const AttentionInputs& inputs,
                              const AttentionShape& shape, const AttentionResult& given, ConstTensorView out_grad) {
-  const Plan plan = make_plan(context, graph, shape.desc);
-  context.reserve(plan.workspace_bytes);
   const Shape per_edge(graph.num_edges(), shape.value.heads, 1);
   const Dtype acc = accumulator(shape.desc.dtype);
+  const auto empty = [&](const Shape& of, Dtype dtype, const char* what) {
+    return Tensor::empty(of, dtype, what, context.device(), context.stream());
+  };
   EdgeGradients g;
-  g.alpha = Tensor::empty(per_edge, acc, "attention weights");
-  g.score = Tensor::empty(per_edge, acc, "score gradients");
-  if (inputs.bias.given) g.bias = Tensor::empty(inputs.bias.shape, inputs.bias.dtype, "the gradient of bias");
+  g.alpha = empty(per_edge, acc, "attention weights");
+  g.score = empty(per_edge, acc, "score gradients");
+  if (inputs.bias.given) g.bias = empty(inputs.bias.shape, inputs.bias.dtype, "the gradient of bias");
   AttentionEdgeArgs args;
   args.forward = arguments(graph, inputs, shape);
   args.forward.out = readable(given.out.view());
@@ -30,6 +47,12 @@ EdgeGradients edge_gradients(Context& context, const Graph& graph, const Attenti
   args.alpha = result(g.alpha);
   args.score_grad = result(g.score);
   if (g.bias) args.bias_grad = result(g.bias);
+  if (context.device().kind == DeviceKind::cuda) {
+    on_cuda(context, graph, inputs, out_grad, args, g);
+    return g;
+  }
+  const Plan plan = make_plan(context, graph, shape.desc);
+  context.reserve(plan.workspace_bytes);
   cpu::attention_edges(args, plan, context.arena());
   return g;
 }
@@ -41,7 +64,9 @@ Tensor weighted_sum(Context& context, const Graph& graph, ConstTensorView x, Con
 Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, Dtype dtype) {
   SpmmOptions options;
   options.op = SpmmOp::copy_e;
-  return spmm(context, graph, {}, edge, options).to(dtype);
+  Tensor sum = spmm(context, graph, {}, edge, options);
+  if (sum.dtype() == dtype) return sum;
+  return reduce_to(context, sum, Features::of(sum.shape()), dtype);  // rounds, as nothing is missing
 }
 
 /// sum of edge * f(col[u] + row[v]) over each row of `graph`; see LeakyArgs.
@@ -79,7 +104,6 @@ Tensor sum_over_rows(Context& context, const Tensor& x, Dtype dtype) {
 
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
                                       const AttentionResult& given, ConstTensorView out_grad) {
-  check_cpu(context, "attention_backward");
   const AttentionShape shape = resolve(context, graph, in);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
   check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination node", shape.value);

@@ -122,6 +122,46 @@ TEST_P(cuda_attention, a_hub_of_many_gives_the_mean_of_what_all_send_alike) {
   for (std::size_t f = 0; f < 32; ++f) EXPECT_NEAR(out[f], 3, 1e-2) << f;
 }
 
+TEST_P(cuda_attention, weights_and_gradients_are_those_of_the_cpu_in_float64) {
+  Context context = Context::cuda(), cpu = Context::cpu();
+  const double tolerance = GetParam() == Dtype::f64   ? 1e-9
+                           : GetParam() == Dtype::f32 ? 1e-3
+                           : GetParam() == Dtype::f16 ? 2e-2
+                                                      : 1.5e-1;
+  for (const bool biased : {false, true}) {
+    for (const auto& [heads, width] : {std::pair<std::int64_t, std::int64_t>{1, 64}, {4, 16}, {3, 7}}) {
+      const Graph graph = battery::power_law_graph(), there = graph.to(gpu);
+      const Gat gat(graph, GetParam(), heads, width, biased, 930);
+      const Tensor grad = random_tensor(Shape(graph.num_rows(), heads, width), GetParam(), 940);
+      Gat exact(graph, Dtype::f64, heads, width, false, 930);
+      exact.value = gat.value.to(Dtype::f64);
+      exact.src = gat.src.to(Dtype::f64);
+      exact.dst = gat.dst.to(Dtype::f64);
+      if (biased) exact.bias = gat.bias.to(Dtype::f64);
+      exact.move();
+      const AttentionResult wanted = attention(cpu, graph, exact.here);
+      const AttentionGradients by_cpu = attention_backward(cpu, graph, exact.here, wanted, grad.to(Dtype::f64));
+      const AttentionResult result = attention(context, there, gat.there);
+      const AttentionGradients by_gpu = attention_backward(context, there, gat.there, result, grad.to(gpu));
+      const auto alike = [&](const Tensor& got_there, const Tensor& want, const char* what) {
+        const std::vector<double> got = doubles(got_there.to(Device{})), expected = doubles(want);
+        ASSERT_EQ(got.size(), expected.size()) << what;
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ASSERT_NEAR(got[i], expected[i], tolerance * (1 + std::fabs(expected[i])))
+              << what << " heads " << heads << " width " << width << (biased ? " biased" : "") << " element " << i;
+      };
+      alike(attention_weights(context, there, gat.there, result), attention_weights(cpu, graph, exact.here, wanted),
+            "weights");
+      alike(by_gpu.value, by_cpu.value, "value");
+      alike(by_gpu.src, by_cpu.src, "src");
+      alike(by_gpu.dst, by_cpu.dst, "dst");
+      if (biased) alike(by_gpu.bias, by_cpu.bias, "bias");
+      EXPECT_EQ(by_gpu.src.dtype(), GetParam());
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_P(cuda_attention, says_which_scores_have_no_kernel) {
   Context context = Context::cuda();
   const Graph there = battery::power_law_graph().to(gpu);

@@ -17,6 +17,12 @@ void softmax_backward(const SoftmaxArgs&, const Plan& plan, Arena, CUstream_st*)
 void attention_forward(const AttentionArgs&, const Plan& plan, Arena, CUstream_st*) {
   require_cuda(plan.device.index, "attention");
 }
+void attention_weights(const AttentionEdgeArgs&, Device device, CUstream_st*) {
+  require_cuda(device.index, "attention_weights");
+}
+void attention_through_leaky(const AttentionEdgeArgs&, Device device, CUstream_st*) {
+  require_cuda(device.index, "attention_backward");
+}
 
 void combine(const CombineArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
 void reduce_to(const ReduceToArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }

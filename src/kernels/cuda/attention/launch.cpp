@@ -3,7 +3,6 @@
 
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
-#include "core/names.hpp"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/attention_launch.hpp"
 #include "kernels/cuda/pitch.hpp"
@@ -61,8 +60,6 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
 }  // namespace
 
 void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
-  WEFT_CHECK(args.score == Score::gat, unsupported,
-             "attention with score {} has no CUDA kernel yet: use gat, or the cpu device", name(args.score));
   const std::int64_t features = args.heads * args.width;
   WEFT_CHECK(args.width > 0, unsupported, "value has no features: expected at least one on CUDA; use the cpu device");
   WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "value has {} features a row: expected fewer than 2^22",

@@ -1,0 +1,90 @@
+// The edge part of attention's backward, one thread an edge: weights from the rows' statistics, and what leaky_relu
+// does to gradients. Storage types are looked at when the kernel runs.
+#include "core/cuda/each.cuh"
+#include "core/cuda/storage.cuh"
+#include "kernels/cuda/primitives/softmax_part.cuh"
+#include "kernels/signatures.hpp"
+
+namespace weft::cuda {
+namespace {
+
+template <class Acc>
+__device__ Acc load(const Operand& o, std::int64_t row, std::int64_t head) {
+  return load_as<Acc>(o.dtype, o.data, row * o.row_stride + head * o.head_stride);
+}
+template <class Acc>
+__device__ Acc load(const Result& r, std::int64_t row, std::int64_t head) {
+  return load_as<Acc>(r.dtype, r.data, row * r.row_stride + head);
+}
+
+__device__ EdgeId id_of(const GraphView& graph, std::int64_t k) {
+  return graph.edge_ids != nullptr ? graph.edge_ids[k] : k;
+}
+
+/// What gat's leaky_relu is applied to.
+template <class Acc>
+__device__ Acc sum_of(const AttentionArgs& args, std::int64_t k, std::int64_t head) {
+  return load<Acc>(args.src, args.graph.cols[k], head) + load<Acc>(args.dst, args.graph.rows[k], head);
+}
+
+template <class Acc>
+struct WriteWeights {
+  AttentionEdgeArgs args;
+  bool biased;
+  __device__ void operator()(std::int64_t k) const {
+    const AttentionArgs& forward = args.forward;
+    const std::int64_t row = forward.graph.rows[k], id = id_of(forward.graph, k);
+    for (std::int64_t h = 0; h < forward.heads; ++h) {
+      const Acc z = sum_of<Acc>(forward, k, h);
+      Acc score = z > 0 ? z : z * static_cast<Acc>(forward.slope);
+      if (biased) score += load<Acc>(forward.bias, id, h);
+      const SoftmaxPart<Acc> part{load<Acc>(forward.row_max, row, h), load<Acc>(forward.row_sum, row, h)};
+      store_as(args.alpha.dtype, args.alpha.data, id * args.alpha.row_stride + h, part.weight(score));
+    }
+  }
+};
+
+template <class Acc>
+struct ThroughLeaky {
+  AttentionEdgeArgs args;
+  __device__ void operator()(std::int64_t k) const {
+    const AttentionArgs& forward = args.forward;
+    const std::int64_t id = id_of(forward.graph, k);
+    for (std::int64_t h = 0; h < forward.heads; ++h) {
+      const Acc gradient = load<Acc>(args.score_grad, id, h);
+      if (args.bias_grad.data != nullptr)
+        store_as(args.bias_grad.dtype, args.bias_grad.data, id * args.bias_grad.row_stride + h, gradient);
+      if (sum_of<Acc>(forward, k, h) > 0) continue;
+      store_as(args.score_grad.dtype, args.score_grad.data, id * args.score_grad.row_stride + h,
+               gradient * static_cast<Acc>(forward.slope));
+    }
+  }
+};
+
+template <class F>
+void with_accumulator(const AttentionArgs& args, F&& f) {
+  if (args.value.dtype == Dtype::f64) {
+    f(double{});
+  } else {
+    f(float{});
+  }
+}
+
+}  // namespace
+
+void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream) {
+  const OnDevice on(device.index);
+  with_accumulator(args.forward, [&](auto acc) {
+    each(args.forward.graph.num_edges, stream, "writing attention weights",
+         WriteWeights<decltype(acc)>{args, args.forward.bias.given()});
+  });
+}
+
+void attention_through_leaky(const AttentionEdgeArgs& args, Device device, CUstream_st* stream) {
+  const OnDevice on(device.index);
+  with_accumulator(args.forward, [&](auto acc) {
+    each(args.forward.graph.num_edges, stream, "gradients through leaky_relu", ThroughLeaky<decltype(acc)>{args});
+  });
+}
+
+}  // namespace weft::cuda
