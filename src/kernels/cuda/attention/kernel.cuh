@@ -14,12 +14,6 @@
 
 namespace weft::cuda {
 
-/// Edges bring nothing along but their ends.
-struct EndsOnly {
-  struct Nothing {};
-  __device__ __forceinline__ Nothing load(EdgeId, std::int32_t, NodeId) const { return {}; }
-};
-
 /// A row's attention so far, of the features a lane holds: step s is of one head, and its sums are relative to
 /// parts[s].top.
 template <class Acc, class S>
@@ -120,12 +114,29 @@ struct AttentionLane {
   }
 };
 
-template <class Storage, class S>
+/// The largest score of the row an edge is in, among the edges of neighbouring lanes, `Sub` of them: bit l of `ends`
+/// says that a row ends with lane l's edge, `at` being this one's.
+template <int Sub, class Acc>
+__device__ __forceinline__ Acc top_of_row(Acc score, unsigned ends, int at) {
+  const unsigned before = ends & ((1u << at) - 1), after = ends >> at;
+  const int start = before == 0 ? 0 : 32 - __clz(before), end = after == 0 ? Sub - 1 : at + __ffs(after) - 1;
+#pragma unroll
+  for (int step = 1; step < Sub; step *= 2) {
+    const Acc other = __shfl_up_sync(~0u, score, step, Sub);
+    if (at - step >= start) score = larger(other, score);
+  }
+  return __shfl_sync(~0u, score, end, Sub);
+}
+
+/// `Sub` > 0: lanes of a head, a multiple of it, share the scores of a batch, one each of every `Sub` edges. 0: each
+/// lane computes those of its own heads, however they lie.
+template <class Storage, class S, int Sub>
 __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps > 2 ? 2 : 3)
     attend_edges(const AttentionKernelArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
+  static_assert(Sub == 0 || (S::steps == 1 && S::each == 1 && S::lanes >= Sub && S::loads % (Sub > 0 ? Sub : 1) == 0));
   using X = Pack<Storage, S::vector>;
-  using Chunk = EdgeChunk<S::lanes, S::each, EndsOnly::Nothing>;
+  using Chunk = EdgeChunk<S::lanes, S::each, NoValues::Nothing>;
   constexpr int loads = S::loads;
   const EdgeSplit& split = args.split;
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
@@ -147,7 +158,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
   AttentionState<Acc, S> state;
   state.clear();
   bool head_open = share.head >= 0;  // the row that began before the share has not ended yet
-  constexpr EndsOnly nothing;
+  constexpr NoValues nothing;
   Chunk next;
   next.start(split, share, lane);
   next.load(split, share, 0, lane, nothing);
@@ -163,7 +174,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
     const auto from_lane = [&](const NodeId(&held)[S::each], int q) __attribute__((always_inline)) {
       return static_cast<std::uint32_t>(__shfl_sync(~0u, held[Chunk::place_of(q)], Chunk::lane_of(q), S::lanes));
     };
-    const auto batch = [&](int j) __attribute__((always_inline)) {
+    const auto batch_by_lane = [&](int j) __attribute__((always_inline)) {
       X x[loads][S::steps];
       Acc scores[loads][S::steps];
 #pragma unroll
@@ -222,6 +233,76 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
           here.write(state, row);
         }
         state.clear();
+      }
+    };
+    // The same with scores shared: rows end among them, or not.
+    const auto batch_by_head = [&](int j) __attribute__((always_inline)) {
+      constexpr int sub = Sub > 0 ? Sub : 1, subs = loads / sub;
+      const int at = lane % sub;  // of the edges that neighbours share
+      X x[loads];
+      Acc scores[subs];
+#pragma unroll
+      for (int u = 0; u < loads; ++u) x[u] = X::load(row_at(x_lane[0], from_lane(cols, j + u), args.value_pitch_bytes));
+#pragma unroll
+      for (int b = 0; b < subs; ++b) {
+        const int q = j + b * sub + at;
+        const auto col = static_cast<std::uint32_t>(__shfl_sync(~0u, cols[0], q, S::lanes));
+        const auto row = static_cast<std::uint32_t>(__shfl_sync(~0u, rows[0], q, S::lanes));
+        const bool there = first + q < share.length;
+        const Acc score_there = score(col, row, there ? share.begin + first + q : 0, 0);
+        scores[b] = there ? score_there : -Acc(INFINITY);
+      }
+      const unsigned row_ends = ends >> j & ((1u << loads) - 1);
+      const bool usual = __all_sync(~0u, first + j <= whole_until && row_ends == 0);
+#pragma unroll
+      for (int b = 0; b < subs; ++b) {
+        const unsigned here_ends = row_ends >> (b * sub) & ((1u << sub) - 1);
+        Acc top = top_of_row<sub>(scores[b], usual ? 0 : here_ends, at);
+        // The first row may have begun before.
+        if ((here_ends & ((1u << at) - 1)) == 0) top = larger(state.parts[0].top, top);
+        const Acc weight = weight_of(scores[b], top);
+        state.raise(0, __shfl_sync(~0u, top, 0, sub));
+        if (usual) {
+          Acc sum[S::vector] = {}, total = 0;
+#pragma unroll
+          for (int u = 0; u < sub; ++u) {
+            const Acc w = __shfl_sync(~0u, weight, u, sub);
+            total += w;
+#pragma unroll
+            for (int i = 0; i < S::vector; ++i) sum[i] += w * widened(x[b * sub + u].values[i]);
+          }
+          state.parts[0].total += total;
+#pragma unroll
+          for (int i = 0; i < S::vector; ++i) state.near[i] += sum[i];
+          continue;
+        }
+#pragma unroll
+        for (int u = 0; u < sub; ++u) {
+          const Acc w = __shfl_sync(~0u, weight, u, sub),
+                    next_top = __shfl_sync(~0u, top, u + 1 < sub ? u + 1 : u, sub);
+          const std::uint32_t row = from_lane(rows, j + b * sub + u);
+          if (first + j + b * sub + u >= share.length) continue;
+          state.parts[0].total += w;
+#pragma unroll
+          for (int i = 0; i < S::vector; ++i) state.near[i] += w * widened(x[b * sub + u].values[i]);
+          if (!(here_ends >> u & 1u)) continue;
+          state.settle();
+          if (head_open) {
+            here.stage(state, share.task, 0);
+            head_open = false;
+          } else {
+            here.write(state, row);
+          }
+          state.clear();
+          if (u + 1 < sub) state.parts[0].top = next_top;  // of the row that begins
+        }
+      }
+    };
+    const auto batch = [&](int j) __attribute__((always_inline)) {
+      if constexpr (Sub > 0) {
+        batch_by_head(j);
+      } else {
+        batch_by_lane(j);
       }
     };
     if constexpr (S::each == 1) {

@@ -13,13 +13,23 @@ template <class Storage>
 void launch_attention(const AttentionKernelArgs<Storage>& args, const GatherShape& given, CUstream_st* stream) {
   constexpr int most = sizeof(Storage) < 4 ? tuning::most_halves_a_load_otherwise : 16 / sizeof(Storage);
   with_shape<most, (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
-    // Scores and weights of a batch take registers too.
-    using S = Shape<vector, lanes, steps, 4 / steps>;
-    const EdgeSplit& split = args.split;
-    const dim3 grid(static_cast<unsigned>(split.blocks(S::groups)),
-                    static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
-    attend_edges<Storage, S><<<grid, block_threads, 0, stream>>>(args);
-    check_launch("attention", split.graph.num_rows, split.graph.num_edges, args.features);
+    const auto launch = [&]<int Loads, int Sub>() {
+      using S = Shape<vector, lanes, steps, Loads>;
+      const EdgeSplit& split = args.split;
+      const dim3 grid(static_cast<unsigned>(split.blocks(S::groups)),
+                      static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
+      attend_edges<Storage, S, Sub><<<grid, block_threads, 0, stream>>>(args);
+      check_launch("attention", split.graph.num_rows, split.graph.num_edges, args.features);
+    };
+    // Where the lanes of a head are a power of two and cover it alone they share their scores.
+    if constexpr (steps == 1 && lanes >= 8 && sizeof(Storage) <= 4) {
+      const int head_lanes = args.width / vector;
+      if ((head_lanes & (head_lanes - 1)) == 0 && head_lanes <= lanes) {
+        if (head_lanes >= 8) return launch.template operator()<8, 8>();
+        if (head_lanes == 4) return launch.template operator()<8, 4>();
+      }
+    }
+    launch.template operator()<4 / steps, 0>();  // scores and weights of a batch take registers
   });
 }
 

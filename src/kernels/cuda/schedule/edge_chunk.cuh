@@ -71,4 +71,10 @@ struct EdgeChunk {
   }
 };
 
+/// For chunks of edges that bring nothing along but their ends.
+struct NoValues {
+  struct Nothing {};
+  __device__ __forceinline__ Nothing load(EdgeId, std::int32_t, NodeId) const { return {}; }
+};
+
 }  // namespace weft::cuda

@@ -14,12 +14,6 @@
 
 namespace weft::cuda {
 
-/// Edges bring nothing along.
-struct NoValues {
-  struct Nothing {};
-  __device__ __forceinline__ Nothing load(EdgeId, std::int32_t, NodeId) const { return {}; }
-};
-
 template <class Storage, class S>
 __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>) dot_edges(const DotArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
