@@ -144,7 +144,7 @@ Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstT
 
 /// For whoever looks for the sum that became infinite: waits for the context, and is an Error that names the first
 /// element of `tensor` which is infinite or NaN, its row first. With WEFT_CHECK_FINITE=1 in the environment spmm, spmv,
-/// sddmm, edge_softmax and segment_reduce check what they write in this way, except while a CUDA graph is captured,
+/// sddmm, edge_softmax, attention and segment_reduce check what they write in this way, except while a CUDA graph is captured,
 /// which cannot be waited for.
 void check_finite(const Context& context, ConstTensorView tensor, std::string_view name = "tensor");
 

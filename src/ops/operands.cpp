@@ -134,12 +134,6 @@ void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, c
              desc.heads, desc.width, name(desc.reduce));
 }
 
-void check_cpu(const Context& context, std::string_view op) {
-  WEFT_CHECK(context.device().kind == DeviceKind::cpu, unsupported,
-             "{} has no CUDA kernels yet, and the context runs on {}: use a cpu context", op,
-             to_string(context.device()));
-}
-
 void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,
                  std::string_view per, Dtype acc) {
   if (!scale.given) return;

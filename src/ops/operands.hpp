@@ -52,9 +52,6 @@ Result result(TensorView tensor);
 /// The plan fits the graph, the context and what is about to run.
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
 
-/// The operator runs on the cpu only.
-void check_cpu(const Context& context, std::string_view op);
-
 /// A row or column scale, where one is given: one value of dtype `acc` a row.
 void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,
                  std::string_view per, Dtype acc);

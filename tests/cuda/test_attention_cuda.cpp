@@ -51,6 +51,7 @@ struct Gat {
 AttentionResult attention_on_gpu(Context& context, const Graph& there, const Gat& gat, std::string_view policy) {
   const Shape& shape = gat.value.shape();
   const Dtype dtype = gat.value.dtype();
+  if (!there.is_square() || there.num_edges() == 0) policy = "";  // clusters are of square graphs
   const Plan plan = make_plan(context, there, {OpKind::attention, dtype, shape.heads, shape.width, Reduce::sum, true},
                               parse_policy(policy));
   context.reserve(plan.workspace_bytes);
@@ -68,8 +69,8 @@ constexpr const char* policies[] = {"", "edges=16", "edges=64,order=columns", "e
 TEST_P(cuda_attention, of_gat_agrees_with_the_reference_on_every_graph_head_count_and_width) {
   Context context = Context::cuda();
   std::uint64_t seed = 800;
-  constexpr std::pair<std::int64_t, std::int64_t> shapes[] = {{1, 1},  {1, 7},  {8, 8},  {1, 64}, {4, 16},
-                                                              {4, 64}, {3, 10}, {2, 47}, {6, 121}};
+  constexpr std::pair<std::int64_t, std::int64_t> shapes[] = {{1, 1},  {1, 7},  {8, 8},   {1, 64}, {4, 16}, {4, 64},
+                                                              {3, 10}, {2, 47}, {6, 121}, {4, 32}, {3, 32}, {3, 16}};
   std::size_t turn = 0;
   for (const BatteryGraph& battery : battery_graphs()) {
     const Graph there = battery.graph.to(gpu);
@@ -96,17 +97,44 @@ TEST_P(cuda_attention, of_gat_agrees_with_the_reference_on_every_graph_head_coun
 TEST_P(cuda_attention, masked_edges_and_rows_without_any_other_send_nothing) {
   Context context = Context::cuda();
   const Graph graph = Graph::from_csr(4, 3, std::vector<EdgeId>{0, 3, 5, 5, 6}, std::vector<NodeId>{0, 1, 2, 0, 1, 2});
-  Gat gat(graph, GetParam(), 1, 8, true, 900);
-  gat.bias = tensor_of(Shape(6, 1, 1), {0, -inf, 0, -inf, -inf, 0}, statistics_of(GetParam()));
-  gat.move();
-  const AttentionExpected expected = expected_attention(graph, gat.here, Gat::largest_score);
-  for (const char* policy : {"", "edges=8", "schedule=rows"}) {
-    const AttentionResult r = attention_on_gpu(context, graph.to(gpu), gat, policy);
-    expect_within_bound(r.out, expected.out, policy);
-    for (const std::size_t row : {1, 2}) {
-      for (std::size_t f = 0; f < 8; ++f) EXPECT_EQ(doubles(r.out)[row * 8 + f], 0) << policy << " row " << row;
-      EXPECT_EQ(doubles(r.row_sum)[row], 0) << policy;
-      EXPECT_EQ(doubles(r.row_max)[row], -inf) << policy;
+  for (const std::int64_t width : {8, 32, 64}) {  // lanes of a head share scores from four on
+    Gat gat(graph, GetParam(), 1, width, true, 900);
+    gat.bias = tensor_of(Shape(6, 1, 1), {0, -inf, 0, -inf, -inf, 0}, statistics_of(GetParam()));
+    gat.move();
+    const AttentionExpected expected = expected_attention(graph, gat.here, Gat::largest_score);
+    for (const char* policy : {"", "edges=8", "schedule=rows"}) {
+      const AttentionResult r = attention_on_gpu(context, graph.to(gpu), gat, policy);
+      const std::vector<double> out = doubles(r.out);
+      expect_within_bound(r.out, expected.out, policy);
+      for (const std::size_t row : {1, 2}) {
+        for (std::size_t f = 0; f < static_cast<std::size_t>(width); ++f)
+          EXPECT_EQ(out[row * static_cast<std::size_t>(width) + f], 0) << policy << " row " << row;
+        EXPECT_EQ(doubles(r.row_sum)[row], 0) << policy;
+        EXPECT_EQ(doubles(r.row_max)[row], -inf) << policy;
+      }
+    }
+  }
+}
+
+TEST_P(cuda_attention, one_nan_or_infinite_score_makes_its_row_nan_and_no_other) {
+  Context context = Context::cuda();
+  // Rows of 100, 3 and 100 edges: the long ones are cut by tasks of 16.
+  std::vector<NodeId> cols(203);
+  for (std::size_t k = 0; k < cols.size(); ++k) cols[k] = static_cast<NodeId>(k % 3);
+  const Graph graph = Graph::from_csr(3, 3, std::vector<EdgeId>{0, 100, 103, 203}, cols);
+  for (const double odd : {std::nan(""), inf}) {
+    for (const std::int64_t width : {7, 16, 64}) {
+      Gat gat(graph, GetParam(), 1, width, true, 960);
+      std::vector<double> bias(203, 0.0);
+      bias[50] = odd;
+      gat.bias = Tensor::from(bias, Shape(203, 1, 1), statistics_of(GetParam()));
+      gat.move();
+      for (const char* policy : {"", "edges=16", "schedule=rows"}) {
+        const std::vector<double> out = doubles(attention_on_gpu(context, graph.to(gpu), gat, policy).out);
+        for (std::size_t i = 0; i < out.size(); ++i)
+          ASSERT_EQ(std::isnan(out[i]), i < static_cast<std::size_t>(width))
+              << policy << " width " << width << " " << i;
+      }
     }
   }
 }

@@ -19,15 +19,24 @@ namespace weft::cuda {
 template <class Acc, class S>
 struct AttentionState {
   SoftmaxPart<Acc> parts[S::steps];
+  Acc near_total[S::steps];  // of the weights, as near is of the sums
   Acc near[S::count], far[S::count];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s) parts[s] = SoftmaxPart<Acc>::none();
+    for (int s = 0; s < S::steps; ++s) {
+      parts[s] = SoftmaxPart<Acc>::none();
+      near_total[s] = 0;
+    }
 #pragma unroll
     for (int i = 0; i < S::count; ++i) near[i] = far[i] = 0;
   }
   __device__ __forceinline__ void settle() {
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      parts[s].total += near_total[s];
+      near_total[s] = 0;
+    }
 #pragma unroll
     for (int i = 0; i < S::count; ++i) {
       far[i] += near[i];
@@ -40,6 +49,7 @@ struct AttentionState {
     if (part.top == top) return;
     const Acc factor = rescale(part.top, top);
     part = {top, part.total * factor};
+    near_total[s] *= factor;
 #pragma unroll
     for (int i = 0; i < S::vector; ++i) {
       near[s * S::vector + i] *= factor;
@@ -205,7 +215,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
 #pragma unroll
             for (int i = 0; i < S::vector; ++i) sum[i] += w * widened(x[u][s].values[i]);
           }
-          state.parts[s].total += total;
+          state.near_total[s] += total;
 #pragma unroll
           for (int i = 0; i < S::vector; ++i) state.near[s * S::vector + i] += sum[i];
         }
@@ -220,7 +230,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
           const Acc top = larger(state.parts[s].top, scores[u][s]);
           state.raise(s, top);
           const Acc w = weight_of(scores[u][s], top);
-          state.parts[s].total += w;
+          state.near_total[s] += w;
 #pragma unroll
           for (int i = 0; i < S::vector; ++i) state.near[s * S::vector + i] += w * widened(x[u][s].values[i]);
         }
@@ -271,7 +281,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
 #pragma unroll
             for (int i = 0; i < S::vector; ++i) sum[i] += w * widened(x[b * sub + u].values[i]);
           }
-          state.parts[0].total += total;
+          state.near_total[0] += total;
 #pragma unroll
           for (int i = 0; i < S::vector; ++i) state.near[i] += sum[i];
           continue;
@@ -282,7 +292,7 @@ __global__ void __launch_bounds__(block_threads, sizeof(Storage) > 4 || S::steps
                     next_top = __shfl_sync(~0u, top, u + 1 < sub ? u + 1 : u, sub);
           const std::uint32_t row = from_lane(rows, j + b * sub + u);
           if (first + j + b * sub + u >= share.length) continue;
-          state.parts[0].total += w;
+          state.near_total[0] += w;
 #pragma unroll
           for (int i = 0; i < S::vector; ++i) state.near[i] += w * widened(x[b * sub + u].values[i]);
           if (!(here_ends >> u & 1u)) continue;
@@ -342,21 +352,29 @@ __global__ void __launch_bounds__(block_threads) finish_attention(const Attentio
     const std::int64_t row = mine - lane + at, from = __shfl_sync(~0u, first, at), count = __shfl_sync(~0u, tasks, at);
     // The row's first task kept it as the one that runs on, the others as the one that began before.
     const auto slot = [&](std::int64_t t) { return 2 * (from + t) + (t == 0 ? 1 : 0); };
-    for (int feature = lane; feature < args.features; feature += 32) {
-      const int head = feature / args.width;
-      auto whole = SoftmaxPart<Acc>::none();
-      for (std::int64_t t = 0; t < count; ++t) whole = whole.with(args.slot_parts[slot(t) * args.heads + head]);
-      Acc sum = 0, far = 0;
-      for (std::int64_t t = 0; t < count; ++t) {
-        const Acc top = args.slot_parts[slot(t) * args.heads + head].top;
-        sum += args.slot_sums[slot(t) * args.features + feature] * rescale(top, whole.top);
-        if (t % 8 != 7) continue;
-        far += sum;
-        sum = 0;
+    for (int head = 0; head < args.heads; ++head) {
+      const SoftmaxPart<Acc> whole =
+          united_in_order(count, lane, [&](std::int64_t t) { return args.slot_parts[slot(t) * args.heads + head]; });
+      for (int f = lane; f < args.width; f += 32) {
+        const int feature = head * args.width + f;
+        const auto term = [&](std::int64_t t) {
+          if (t >= count) return Acc(0);
+          const Acc top = args.slot_parts[slot(t) * args.heads + head].top;
+          return args.slot_sums[slot(t) * args.features + feature] * rescale(top, whole.top);
+        };
+        Acc near = 0, far = 0;
+        for (std::int64_t t = 0; t < count; t += 8) {
+          near += ((term(t) + term(t + 1)) + (term(t + 2) + term(t + 3))) +
+                  ((term(t + 4) + term(t + 5)) + (term(t + 6) + term(t + 7)));
+          if (t / 8 % 8 != 7) continue;
+          far += near;
+          near = 0;
+        }
+        const Acc value = whole.total == 0 ? Acc(0) : (far + near) / whole.total;
+        *row_at(args.out + feature, static_cast<std::uint32_t>(row), args.out_pitch_bytes) =
+            static_cast<Storage>(value);
       }
-      const Acc value = whole.total == 0 ? Acc(0) : (far + sum) / whole.total;
-      *row_at(args.out + feature, static_cast<std::uint32_t>(row), args.out_pitch_bytes) = static_cast<Storage>(value);
-      if (head * args.width != feature) continue;
+      if (lane != 0) continue;
       args.row_max[row * args.max_pitch + head] = whole.top;
       args.row_sum[row * args.sum_pitch + head] = whole.total;
     }

@@ -57,13 +57,14 @@ void run(const SoftmaxArgs& given, const Plan& plan, Arena arena, CUstream_st* s
   // Heads of an edge come by one load where they can: what is in memory between them is then read once.
   int most = aligned_elements(args.scores.data, args.scores.pitch);
   if (Backward) most = std::min(most, aligned_elements(args.grad.data, args.grad.pitch));
-  if (sizeof(Storage) <= 4 && most >= 4 && args.heads % 4 == 0) {
-    launch.template operator()<4>();
-  } else if (sizeof(Storage) <= 4 && most >= 2 && args.heads % 2 == 0) {
-    launch.template operator()<2>();
-  } else {
+  const auto by_heads = [&] {
+    if constexpr (sizeof(Storage) <= 4) {
+      if (most >= 4 && args.heads % 4 == 0) return launch.template operator()<4>();
+      if (most >= 2 && args.heads % 2 == 0) return launch.template operator()<2>();
+    }
     launch.template operator()<1>();
-  }
+  };
+  by_heads();
   if (args.split.cuts) {
     finish_softmax_rows<<<blocks_for(given.graph.num_rows), block_threads, 0, stream>>>(args);
     check_launch("the rows of softmax that tasks cut", given.graph.num_rows, given.graph.num_edges, given.heads);

@@ -183,13 +183,10 @@ __global__ void __launch_bounds__(block_threads) finish_softmax_rows(const Softm
     const int at = __ffs(cut) - 1;
     const std::int64_t from = __shfl_sync(~0u, first, at), count = __shfl_sync(~0u, tasks, at);
     for (int h = 0; h < args.heads; ++h) {
-      // The row's first task kept it as the one that runs on, the others as the one that began before. A lane takes a
-      // run of neighbours, so that parts unite in their order.
-      const std::int64_t each = (count + 31) / 32;
-      Part part = Part::none();
-      for (std::int64_t t = lane * each; t < count && t < (lane + 1) * each; ++t)
-        part = part.with(args.slots[(2 * (from + t) + (t == 0 ? 1 : 0)) * args.heads + h]);
-      part = united_over_warp(part, lane);
+      // The row's first task kept it as the one that runs on, the others as the one that began before.
+      const Part part = united_in_order(count, lane, [&](std::int64_t t) {
+        return args.slots[(2 * (from + t) + (t == 0 ? 1 : 0)) * args.heads + h];
+      });
       if (lane == at) args.rows[row * args.heads + h] = part;
     }
   }

@@ -151,7 +151,9 @@ void first_not_finite(const FirstNotFiniteArgs& args, Device device, CUstream_st
 bool is_captured(Device device, CUstream_st* stream) {
   const OnDevice on(device.index);
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check_status(cudaStreamIsCapturing(stream, &status), "asking whether a stream is captured");
+  const cudaError_t asked = cudaStreamIsCapturing(stream, &status);
+  if (asked == cudaErrorStreamCaptureImplicit) return true;  // the default stream, while another one is captured
+  check_status(asked, "asking whether a stream is captured");
   return status != cudaStreamCaptureStatusNone;
 }
 

@@ -1,6 +1,8 @@
 // What a softmax needs of some of a row's scores, and how parts of a row unite.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/cuda/primitives/reduce.cuh"
 
 namespace weft::cuda {
@@ -54,6 +56,15 @@ __device__ __forceinline__ SoftmaxPart<Acc> united_over_warp(SoftmaxPart<Acc> pa
     part = (lane & step) != 0 ? other.with(part) : part.with(other);
   }
   return part;
+}
+
+/// Of `count` parts in their order, by a warp: a lane takes a run of neighbours.
+template <class PartOf>
+__device__ __forceinline__ auto united_in_order(std::int64_t count, int lane, const PartOf& part_of) {
+  const std::int64_t each = (count + 31) / 32;
+  auto part = decltype(part_of(0))::none();
+  for (std::int64_t t = lane * each; t < count && t < (lane + 1) * each; ++t) part = part.with(part_of(t));
+  return united_over_warp(part, lane);
 }
 
 }  // namespace weft::cuda
