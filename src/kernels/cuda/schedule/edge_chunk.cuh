@@ -15,7 +15,7 @@ struct EdgeChunk {
   NodeId row[Each];
   NodeId behind;  // the row of the edge after the chunk, so that nothing here waits for the next one
   Value value[Each];
-  std::int32_t ahead[Each];  // where the plan has ids of its own: those of the chunk after this one
+  std::int32_t ahead[Each];  // where edges have ids: those of the chunk after this one
 
   /// The lane and the register that hold edge q.
   static constexpr __device__ int lane_of(int q) { return Each == 1 ? q : q % Lanes; }
@@ -26,10 +26,10 @@ struct EdgeChunk {
     if (split.ids == nullptr) return;
 #pragma unroll
     for (int i = 0; i < Each; ++i)
-      ahead[i] = i * Lanes + lane < share.length ? __ldg(split.ids + share.begin + i * Lanes + lane) : 0;
+      ahead[i] = i * Lanes + lane < share.length ? split.id_at(share.begin + i * Lanes + lane) : 0;
   }
   /// Edges [first, first + size) of the share, with values.load(k, id, column) for the k-th edge of all, `id` only
-  /// being one where the plan has its own; those past the share's end become edges of source 0 with an empty value. Ids
+  /// being one where edges have ids; those past the share's end become edges of source 0 with an empty value. Ids
   /// are loaded a chunk earlier than what they lead to, so that nothing waits for them.
   template <class Values>
   __device__ __forceinline__ void load(const EdgeSplit& split, const EdgeShare& share, int first, int lane,
@@ -47,7 +47,7 @@ struct EdgeChunk {
       if (g.cols != nullptr) col[i] = __ldg(g.cols + k);  // segments have none
       row[i] = __ldg(g.rows + k);
       value[i] = values.load(k, ahead[i], col[i]);
-      if (split.ids != nullptr && p + size < share.length) ahead[i] = __ldg(split.ids + k + size);
+      if (split.ids != nullptr && p + size < share.length) ahead[i] = split.id_at(k + size);
     }
   }
 

@@ -19,7 +19,8 @@ namespace weft::cuda {
 struct EdgeSplit {
   GraphView graph;                    // rows and cols in the order of the work; offsets as stored
   const EdgeId* starts = nullptr;     // [rows] where a row's edges begin in that order
-  const std::int32_t* ids = nullptr;  // [edges] their edge ids, where the order is the plan's own; else the graph's
+  const std::int32_t* ids = nullptr;  // [edges << id_shift] their edge ids, where those are not their places
+  int id_shift = 0;                   // 1: the lower halves of the graph's own, which have 64 bits
   std::int64_t size = 0;              // edges a task; 0: tasks are whole rows
   std::int64_t rows_a_task = 0;       // a task's then
   std::int64_t tasks = 0;             // that many cover the edges, or the rows
@@ -37,8 +38,9 @@ struct EdgeSplit {
     if (graph.num_edges >> 32 != 0) return k / size;
     return static_cast<std::uint32_t>(k) / static_cast<std::uint32_t>(size);
   }
+  __device__ __forceinline__ std::int32_t id_at(EdgeId k) const { return __ldg(ids + (k << id_shift)); }
   __device__ __forceinline__ EdgeId id_of(EdgeId k) const {
-    if (ids != nullptr) return __ldg(ids + k);
+    if (ids != nullptr) return id_at(k);
     return graph.edge_ids != nullptr ? __ldg(graph.edge_ids + k) : k;
   }
 #endif

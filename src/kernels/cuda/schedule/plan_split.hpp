@@ -1,6 +1,8 @@
 // A plan's shares of the edges as kernels take them.
 #pragma once
 
+#include <bit>
+
 #include "kernels/cuda/schedule/edge_split.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "weft/plan.hpp"
@@ -17,6 +19,13 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
   split.joined = plan.joined;
   split.cuts = plan.staged_rows > 0;
   split.whole_row = plan.whole_row;
+  // Ids that fit 32 bits are read as such, a chunk ahead.
+  if (graph.edge_ids != nullptr && graph.num_edges < (std::int64_t{1} << 31)) {
+    static_assert(std::endian::native == std::endian::little, "the lower half of an id comes first");
+    split.ids = reinterpret_cast<const std::int32_t*>(graph.edge_ids);
+    split.id_shift = 1;
+    split.graph.edge_ids = nullptr;
+  }
   if (plan.device_tasks == nullptr) return split;
   split.order = plan.device_tasks->order();
   if (const EdgeOrder* edges = plan.device_tasks->edges()) {
@@ -25,6 +34,7 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
     split.graph.edge_ids = nullptr;
     split.starts = edges->starts();
     split.ids = edges->ids();
+    split.id_shift = 0;
   }
   return split;
 }

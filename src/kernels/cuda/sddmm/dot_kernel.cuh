@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>) do
 #pragma unroll
       for (int i = 0; i < kept; ++i) {
         const int p = first + j + owned_sum<S::lanes, loads>(lane) + i;
-        pending_id[i] = p < share.length ? __ldg(split.ids + share.begin + p) : 0;
+        pending_id[i] = p < share.length ? split.id_at(share.begin + p) : 0;
       }
     };
     if constexpr (S::each == 1) {

@@ -22,7 +22,7 @@ struct EdgeValue {
   };
   const SpmmKernelArgs<Storage>& args;
 
-  /// Of the k-th edge in the order of the work, with `id` where the plan has ids of its own.
+  /// Of the k-th edge in the order of the work, with `id` where edges have ids.
   __device__ __forceinline__ Loaded load(EdgeId k, std::int32_t id, NodeId col) const {
     Loaded loaded;
     if constexpr (has_scale) loaded.scale = args.col_scale != nullptr ? __ldg(args.col_scale + col) : Acc(1);

@@ -95,12 +95,11 @@ bool over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel, con
 /// Whether the call takes a kernel of the policy's own shape; an Error where that has none for it.
 bool other_shape(const Plan& plan, Message message, const GatherShape& usual) {
   if (!plan.shaped) return false;
-  WEFT_CHECK(
-      message == Message::weighted && usual.vector == 4 && plan.lanes * plan.steps == usual.lanes * usual.steps,
-      unsupported,
-      "policy lanes={},loads={}: only u_mul_e with one value an edge, in the order of the edges, on tensors whose "
-      "rows are aligned to 16 bytes and without an epilogue, has kernels of other shapes; leave the policy out",
-      plan.lanes, plan.loads);
+  WEFT_CHECK(message == Message::weighted && usual.vector == 4 && plan.lanes * plan.steps == usual.lanes * usual.steps,
+             unsupported,
+             "policy lanes={},loads={}: only u_mul_e with one value an edge, on tensors whose "
+             "rows are aligned to 16 bytes and without an epilogue, has kernels of other shapes; leave the policy out",
+             plan.lanes, plan.loads);
   return true;
 }
 void launch_shaped(const SpmmKernelArgs<float>& kernel, const Plan& plan, const GatherShape& usual,
@@ -141,12 +140,12 @@ void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kern
 /// Whether batches are added up in pairs, as the policy asks; an Error where the call has no such kernel.
 bool in_pairs(const Plan& plan, Message message, bool wide_edges, const GatherShape& shape) {
   if (plan.accumulate == Accumulate::f32) return false;
-  WEFT_CHECK(
-      (message == Message::weighted || message == Message::source) && shape.vector == 8 && !wide_edges, unsupported,
-      "policy accumulate=half2 with {} edge values and loads of {} elements: only plain sums of copy_u, or of "
-      "u_mul_e with one value an edge of x's type in the order of the edges, on tensors whose rows are aligned to "
-      "16 bytes, have pairs to add up; leave the policy out",
-      wide_edges ? "f32" : "no f32", shape.vector);
+  WEFT_CHECK((message == Message::weighted || message == Message::source) && shape.vector == 8 && !wide_edges,
+             unsupported,
+             "policy accumulate=half2 with {} edge values and loads of {} elements: only plain sums of copy_u, or of "
+             "u_mul_e with one value an edge of x's type, on tensors whose rows are aligned to "
+             "16 bytes, have pairs to add up; leave the policy out",
+             wide_edges ? "f32" : "no f32", shape.vector);
   return true;
 }
 template <class Storage>
