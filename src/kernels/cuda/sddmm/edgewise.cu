@@ -90,20 +90,24 @@ void launch_map(const EdgewiseArgs<Storage>& args, cudaStream_t stream) {
       <<<blocks_for(args.graph.num_edges, block_threads >> shift), block_threads, 0, stream>>>(args, shift);
 }
 
+template <class Storage>
+void launch_maps(const EdgewiseArgs<Storage>& args, int vector, cudaStream_t stream) {
+  constexpr int most = 16 / sizeof(Storage);
+  if (vector == most) return launch_map<Storage, most>(args, stream);
+  if constexpr (most > 4)
+    if (vector == 4) return launch_map<Storage, 4>(args, stream);
+  if (vector == 2) return launch_map<Storage, 2>(args, stream);
+  launch_map<Storage, 1>(args, stream);
+}
+
 }  // namespace
 
 template <class Storage>
 void launch_edgewise(const EdgewiseArgs<Storage>& args, int vector, CUstream_st* stream) {
   if (args.op == SddmmOp::dot) {
     dot_any<Storage><<<blocks_for(args.graph.num_edges * args.heads, 8), block_threads, 0, stream>>>(args);
-  } else if (vector * sizeof(Storage) == 16) {
-    launch_map<Storage, 16 / sizeof(Storage)>(args, stream);
-  } else if (vector >= 4) {
-    launch_map<Storage, 4>(args, stream);
-  } else if (vector > 1) {
-    launch_map<Storage, 2>(args, stream);
   } else {
-    launch_map<Storage, 1>(args, stream);
+    launch_maps(args, vector, stream);
   }
   check_launch("sddmm", args.graph.num_rows, args.graph.num_edges, std::int64_t{args.heads} * args.width);
 }
