@@ -53,11 +53,6 @@ std::int64_t edges_for_waves(const Call& call, int waves) {
   return ((call.graph.num_edges + shares - 1) / shares + 7) / 8 * 8;
 }
 
-/// Edges a group may add up: sums of lanes with several steps have a level less (spmm/row_state.cuh).
-std::int64_t most_in_sequence(const Call& call) {
-  return call.shape.steps == 1 ? tuning::most_edges_in_sequence : 64 * call.shape.loads;
-}
-
 /// Sizes of a group's share worth weighing. Where the order is for the sake of the cache, the size decides how wide a
 /// window of sources runs at a time, and one is best; otherwise all that fill the GPU are weighed.
 std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, WorkOrder order) {
@@ -86,8 +81,7 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   std::vector<std::int64_t> sizes;
   const std::int64_t least = call.narrow ? narrow_lanes : 8;
   const std::int64_t most =
-      call.narrow ? tuning::most_edges_a_warp
-                  : std::min(tuning::most_edges_a_group(call.mean_degree(), call.row_bytes()), most_in_sequence(call));
+      call.narrow ? tuning::most_edges_a_warp : tuning::most_edges_a_group(call.mean_degree(), call.row_bytes());
   for (const int waves : {1, 2, 3, 4, 6, 8})
     sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
   for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
@@ -259,9 +253,9 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
       (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most);
   const Call call{
       graph, desc, choose_shape(usual, desc, policy, base.stage_edges > 0, narrow), narrow, base.stage_edges, rates};
-  WEFT_CHECK(narrow || policy.edges_a_group <= most_in_sequence(call), invalid_argument,
-             "policy edges={} for {} features: expected at most {}, as longer sums would miss the error bound",
-             policy.edges_a_group, features, most_in_sequence(call));
+  WEFT_CHECK(narrow || policy.edges_a_group <= tuning::most_edges_in_sequence, invalid_argument,
+             "policy edges={} for {} features: expected at most {}, as one group of threads takes them all",
+             policy.edges_a_group, features, tuning::most_edges_in_sequence);
   base.device = context.device();
   base.threads = context.threads();
   base.graph = identity;

@@ -33,15 +33,9 @@ struct AttentionState {
   }
   __device__ __forceinline__ void settle() {
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s) {
-      parts[s].total += near_total[s];
-      near_total[s] = 0;
-    }
+    for (int s = 0; s < S::steps; ++s) cuda::settle(parts[s].total, near_total[s]);
 #pragma unroll
-    for (int i = 0; i < S::count; ++i) {
-      far[i] += near[i];
-      near[i] = 0;
-    }
+    for (int i = 0; i < S::count; ++i) cuda::settle(far[i], near[i]);
   }
   /// Makes room for scores up to `top` in step s. The largest score is mostly found early: then nothing changes.
   __device__ __forceinline__ void raise(int s, Acc top) {
@@ -366,9 +360,7 @@ __global__ void __launch_bounds__(block_threads) finish_attention(const Attentio
         for (std::int64_t t = 0; t < count; t += 8) {
           near += ((term(t) + term(t + 1)) + (term(t + 2) + term(t + 3))) +
                   ((term(t + 4) + term(t + 5)) + (term(t + 6) + term(t + 7)));
-          if (t / 8 % 8 != 7) continue;
-          far += near;
-          near = 0;
+          if (t / 8 % 8 == 7) settle(far, near);
         }
         const Acc value = whole.total == 0 ? Acc(0) : (far + near) / whole.total;
         *row_at(args.out + feature, static_cast<std::uint32_t>(row), args.out_pitch_bytes) =

@@ -19,6 +19,15 @@ __device__ __forceinline__ float larger(float a, float b) {
 }
 __device__ __forceinline__ double larger(double a, double b) { return !(a >= b) && a == a ? b : a; }
 
+/// Moves `near` into `far`, and what rounding takes from the sum back into `near` (Kahan's summation): however often
+/// that happens, the error stays that of a few additions. A sum that is not finite has no rest.
+template <class Acc>
+__device__ __forceinline__ void settle(Acc& far, Acc& near) {
+  const Acc sum = far + near, rest = near - (sum - far);
+  near = fabs(rest) < Acc(INFINITY) ? rest : Acc(0);
+  far = sum;
+}
+
 /// N sums over the same Lanes at once, by halves: every step each lane passes half of its sums on and keeps the other,
 /// so that N sums take little more shuffles than one. Afterwards lane l holds sum `owned_sum<Lanes, N>(l)` in
 /// values[0], or where there are fewer lanes than sums the N / Lanes from there on.

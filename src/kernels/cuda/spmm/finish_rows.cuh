@@ -52,9 +52,7 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
       for (int i = 0; i < Count; ++i) {
         value[i] += ((p[0].values[i] + p[1].values[i]) + (p[2].values[i] + p[3].values[i])) +
                     ((p[4].values[i] + p[5].values[i]) + (p[6].values[i] + p[7].values[i]));
-        if (part / flight % 8 != 7) continue;
-        far[i] += value[i];
-        value[i] = 0;
+        if (part / flight % 8 == 7) settle(far[i], value[i]);
       }
     } else {
 #pragma unroll

@@ -54,10 +54,8 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
                  scaled = Sent == Message::scaled;
   // Rows that are written as they are reduced, or as means: always, or where the call is of that kind.
   constexpr bool always_light = plain || Sent == Message::weighted;
-  constexpr bool sometimes_light = scaled && Kind != Reduction::winner && sizeof(Storage) <= 4;
+  constexpr bool sometimes_light = scaled && Kind == Reduction::extremum && sizeof(Storage) <= 4;
   __shared__ HeadSlots<Acc, S::groups * S::tile, S::groups, Kind> heads;
-  using Slots = SumSlots<Kind, Acc, S::count, block_threads, S::steps == 1 && sizeof(Acc) == 4>;
-  __shared__ Slots sums;
 
   const EdgeSplit& split = args.split;
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
@@ -89,7 +87,6 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
   using State = typename Lane<Storage, S, Sent, Kind>::State;
   State state;
   state.clear();
-  OutOfRegisters<Slots, State, Acc, S::count> elsewhere{sums};
   const CutRows<Storage, S, Sent, Kind, S::groups> cut{here, heads, group, lane};
   // Places of edges are counted from where the task would begin if no border stepped back.
   const int origin = static_cast<int>(share.begin - here.nominal);
@@ -210,17 +207,11 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
         return;
       }
       const bool ending = row_ends != 0;
-      if (ending) {
-        elsewhere.raise(state);
-      } else {
-        elsewhere.put_aside(state);
-      }
       // Rows end, or edges are missing. Where rows are written as they are, or as means, no group waits for another's,
       // but `with_borders` where the row ends that began before the share.
       if constexpr (always_light || sometimes_light) {
         if (always_light || args.finish.light) {
-          const auto over_ends = [&](auto borders) __attribute__((always_inline)) {
-            constexpr bool with_borders = decltype(borders)::value;
+          const auto over_ends = [&]<bool with_borders, bool means>() __attribute__((always_inline)) {
             state.gather(ending);
 #pragma unroll
             for (int u = 0; u < loads; ++u) {
@@ -232,24 +223,28 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
               for (int n = 0; n < S::count; ++n) state.fold_if(there, n, message(u, n, w));
               if constexpr (with_borders)
                 if (over && head_open) cut.save_head(state.settled());
-              here.write_gathered(state, row, over && !(with_borders && head_open), first + j + u + 1 - begun);
+              const bool written = over && !(with_borders && head_open);
+              here.write_gathered(state, row, written, means ? first + j + u + 1 - begun : 0);
+              if constexpr (means) begun = over ? first + j + u + 1 : begun;
               if constexpr (with_borders) head_open = head_open && !over;
-              if constexpr (scaled) begun = over ? first + j + u + 1 : begun;
               state.clear_gathered(over);
             }
           };
           // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
           // registers than there are.
-          if (S::steps == 1 && always_light && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
-            over_ends(std::false_type{});
+          if (Kind == Reduction::sum && args.finish.mean) {
+            over_ends.template operator()<true, true>();
+          } else if (S::steps == 1 && always_light && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+            over_ends.template operator()<false, false>();
           } else {
-            over_ends(std::true_type{});
+            over_ends.template operator()<true, false>();
           }
-          if (!ending) elsewhere.add_aside(state);
+          state.settle();
           return;
         }
       }
       if constexpr (!always_light) {
+        state.settle();
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
           const NodeId row = from_lane(rows, j + u);
@@ -268,10 +263,10 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
           begun = first + j + u + 1;
           state.clear();
         }
-        if (!ending) elsewhere.add_aside(state);
+        state.settle();
       }
     };
-    constexpr int settle_every = 8 * loads, sink_every = 64 * loads;
+    constexpr int settle_every = loads < 4 ? 8 * loads : 32;
     if constexpr (S::each == 1) {
 #pragma unroll 1
       for (int j = 0; j < Chunk::size && first + j < share.most; j += loads) {
@@ -284,10 +279,8 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
       for (int j = 0; j < Chunk::size; j += loads) batch(j);
     }
     if ((first + Chunk::size) % settle_every == 0) state.settle();
-    if ((first + Chunk::size) % sink_every == 0 && first + Chunk::size < share.most) elsewhere.sink(state);
   }
   state.settle();
-  elsewhere.raise(state);
   cut.finish(state);
 }
 

@@ -70,24 +70,30 @@ struct Lane {
         });
       }
       if constexpr (Sent == Message::source || Sent == Message::weighted) {
+        const Acc factor = Kind == Reduction::sum && finish.mean ? reciprocal(static_cast<Acc>(degree)) : Acc(1);
+#pragma unroll
+        for (int i = 0; i < S::vector; ++i) value[i] *= factor;
         write_plain<S::vector>(finish, row, at(s), value);
       } else {
         write_finished<S::vector>(finish, row, degree, at(s), value);
       }
     }
   }
-  /// A row of `edges` that is `over` and gathered, in calls whose rows are written as they are, or as means.
+  /// A row that is `over` and gathered, in calls whose rows are written as they are, or as means: then `edges` are
+  /// its edges, and 0 otherwise.
   __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over, int edges) const {
-    Acc factor = Kind != Reduction::sum && args.finish.negated ? -1 : 1;
-    if constexpr (Sent == Message::scaled && Kind == Reduction::sum)
-      if (args.finish.mean && over) factor = reciprocal(static_cast<Acc>(edges));
+    const Acc share = edges > 0 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
       Acc value[S::vector];
 #pragma unroll
       for (int i = 0; i < S::vector; ++i) {
         value[i] = state.gathered(s * S::vector + i);
-        if constexpr (Sent == Message::scaled) value[i] *= factor;
+        if constexpr (Kind != Reduction::sum) value[i] = args.finish.negated ? -value[i] : value[i];
+      }
+      if (edges > 0) {
+#pragma unroll
+        for (int i = 0; i < S::vector; ++i) value[i] *= share;
       }
       if (over && has(s)) write_plain<S::vector>(args.finish, row, at(s), value);
     }

@@ -30,8 +30,8 @@ template <class Storage>
 Message message_of(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel) {
   if (!by_scalar(args)) return Message::edgewise;
   const bool in_order = !kernel.edge.given() || (kernel.split.graph.edge_ids == nullptr && kernel.edge_pitch == 1);
-  const bool simple = sizeof(Storage) <= 4 && !extremum(args.reduce) && kernel.finish.plain() &&
-                      kernel.col_scale == nullptr && in_order;
+  const bool simple =
+      sizeof(Storage) <= 4 && !extremum(args.reduce) && kernel.finish.light && kernel.col_scale == nullptr && in_order;
   if (!simple) return Message::scaled;
   return kernel.edge.given() ? Message::weighted : Message::source;
 }

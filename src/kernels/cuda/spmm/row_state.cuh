@@ -11,8 +11,8 @@ namespace weft::cuda {
 template <Reduction Kind, class Acc, int Count>
 struct RowState;
 
-/// Few additions in a row keep the error under the logarithm of the degree: a batch is summed by itself, batches add up
-/// in `near`, and every eight of them `near` moves into `far`; see SunkSums for what comes after.
+/// Few additions follow one another, which keeps the error under the logarithm of the degree: a batch is summed by
+/// itself, batches add up in `near`, and `near` settles into `far` every 32 edges and around batches in which rows end.
 template <class Acc, int Count>
 struct RowState<Reduction::sum, Acc, Count> {
   Acc near[Count], far[Count];
@@ -23,10 +23,7 @@ struct RowState<Reduction::sum, Acc, Count> {
   }
   __device__ __forceinline__ void settle() {
 #pragma unroll
-    for (int i = 0; i < Count; ++i) {
-      far[i] += near[i];
-      near[i] = 0;
-    }
+    for (int i = 0; i < Count; ++i) cuda::settle(far[i], near[i]);
   }
   __device__ __forceinline__ void fold(int i, Acc message, int) { near[i] += message; }
   /// `Loads` edges at once; send(u, take) calls take(i, message) with each feature of the u-th. Edge by edge, so that
@@ -45,11 +42,12 @@ struct RowState<Reduction::sum, Acc, Count> {
 #pragma unroll
     for (int i = 0; i < Count; ++i) near[i] += chains > 1 ? chain[0][i] + chain[chains - 1][i] : chain[0][i];
   }
-  /// Where rows are about to end: all there is becomes near.
+  /// Before a batch in which rows end: where one of this group's does, all there is becomes near.
   __device__ __forceinline__ void gather(bool ending) {
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      near[i] = ending ? near[i] + far[i] : near[i];
+      cuda::settle(far[i], near[i]);
+      near[i] = ending ? far[i] : near[i];
       far[i] = ending ? Acc(0) : far[i];
     }
   }
@@ -127,58 +125,6 @@ struct RowState<Reduction::winner, Acc, Count> {
   __device__ __forceinline__ Acc value(int i) const { return best[i]; }
   __device__ __forceinline__ int place(int i) const { return at[i]; }
   __device__ __forceinline__ void absorb(int i, Acc value, int place) { fold(i, value, place); }
-};
-
-/// Places in shared memory for what a thread has summed: registers are for what is in flight. Extremes are exact
-/// however they are found, and need none. Rows of several steps have shares too short for their sums to sink (`Sinks`).
-template <Reduction Kind, class Acc, int Count, int Threads, bool Sinks>
-struct SumSlots {
-  static constexpr bool sums = Kind == Reduction::sum, sinks = sums && Sinks;
-  Acc sunk[sinks ? Count : 1][Threads], aside[sums ? Count : 1][Threads];
-};
-
-template <class Slots, class State, class Acc, int Count>
-struct OutOfRegisters {
-  Slots& slots;
-  bool sunk = false;  // the open row has something there
-
-  /// What `far` has become in a long share, so that it takes part in few additions too.
-  __device__ __forceinline__ void sink(State& state) {
-    if constexpr (Slots::sinks) {
-#pragma unroll
-      for (int i = 0; i < Count; ++i) {
-        Acc& slot = slots.sunk[i][threadIdx.x];
-        slot = sunk ? slot + state.far[i] : state.far[i];
-        state.far[i] = 0;
-      }
-      sunk = true;
-    }
-  }
-  /// Back into `far`, before the row ends.
-  __device__ __forceinline__ void raise(State& state) {
-    if constexpr (Slots::sinks) {
-      if (!sunk) return;
-#pragma unroll
-      for (int i = 0; i < Count; ++i) state.far[i] += slots.sunk[i][threadIdx.x];
-      sunk = false;
-    }
-  }
-  /// `near`, while the edges of a batch are added up one by one because rows of other groups end among theirs.
-  __device__ __forceinline__ void put_aside(State& state) {
-    if constexpr (Slots::sums) {
-#pragma unroll
-      for (int i = 0; i < Count; ++i) {
-        slots.aside[i][threadIdx.x] = state.near[i];
-        state.near[i] = 0;
-      }
-    }
-  }
-  __device__ __forceinline__ void add_aside(State& state) {
-    if constexpr (Slots::sums) {
-#pragma unroll
-      for (int i = 0; i < Count; ++i) state.near[i] += slots.aside[i][threadIdx.x];
-    }
-  }
 };
 
 }  // namespace weft::cuda

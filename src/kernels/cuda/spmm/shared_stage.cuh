@@ -222,8 +222,9 @@ struct StagedGroup {
     const int from = holders == 0 ? 0 : __ffs(holders) - 1 + static_cast<int>(threadIdx.x % S::lanes);
 #pragma unroll
     for (int n = 0; n < S::count; ++n) {
-      const float carried = __shfl_sync(~0u, state.far[n], from);
+      const float carried = __shfl_sync(~0u, state.far[n], from), rest = __shfl_sync(~0u, state.near[n], from);
       state.far[n] = holders != 0 && group == 0 ? carried : 0;
+      state.near[n] = holders != 0 && group == 0 ? rest : 0;
     }
   }
 
