@@ -109,7 +109,7 @@ struct AttentionInputs {
 
 struct AttentionResult {
   Tensor out;      // [num_rows, H, F]
-  Tensor row_max;  // [num_rows, H, 1]: the largest score, and
+  Tensor row_max;  // [num_rows, H, 1]: the largest score (on a GPU one not far from it), and
   Tensor row_sum;  //   the sum of exp(score - row_max); what the backward recomputes from
 };
 AttentionResult attention(Context& context, const Graph& graph, const AttentionInputs& inputs);
@@ -144,8 +144,8 @@ Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstT
 
 /// For whoever looks for the sum that became infinite: waits for the context, and is an Error that names the first
 /// element of `tensor` which is infinite or NaN, its row first. With WEFT_CHECK_FINITE=1 in the environment spmm, spmv,
-/// sddmm, edge_softmax, attention and segment_reduce check what they write in this way, except while a CUDA graph is captured,
-/// which cannot be waited for.
+/// sddmm, edge_softmax, attention and segment_reduce check what they write in this way, except while a CUDA graph is
+/// captured, which cannot be waited for.
 void check_finite(const Context& context, ConstTensorView tensor, std::string_view name = "tensor");
 
 }  // namespace weft

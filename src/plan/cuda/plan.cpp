@@ -38,7 +38,9 @@ struct Call {
   bool reduces() const { return desc.kind != OpKind::sddmm; }
   bool softmax() const { return desc.kind == OpKind::softmax; }
   // Groups of a block unite sums of rows; what a softmax is part of meets in slots.
-  bool joins() const { return reduces() && !softmax() && desc.kind != OpKind::attention; }
+  bool joins() const { return reduces() && !softmax(); }
+  // Every row has statistics to be written.
+  bool always_finishes() const { return desc.kind == OpKind::attention; }
 };
 
 /// How often the GPU is filled by shares of that size.
@@ -103,8 +105,7 @@ double order_us(const Call& call, WorkOrder order, const Graph* owner) {
 }
 
 std::size_t workspace_of(const Call& call, const Plan& plan) {
-  if (call.softmax()) return softmax_bytes(plan, call.graph.num_rows);
-  return call.desc.kind == OpKind::attention ? attention_bytes(plan) : staged_bytes(plan);
+  return call.softmax() ? softmax_bytes(plan, call.graph.num_rows) : staged_bytes(plan);
 }
 
 Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder order, const Policy& policy) {
@@ -135,7 +136,8 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
     plan.whole_row = policy.whole_row >= 0 ? policy.whole_row : fits ? g.longest_row : plan.edges_a_task / 8;
     cuts = g.longest_row < 0 || g.longest_row > plan.whole_row;
   }
-  plan.finish_pass = call.reduces() && !zeroed && (cuts || g.empty_rows != 0 || g.num_edges == 0);
+  plan.finish_pass =
+      call.reduces() && !zeroed && (call.always_finishes() || cuts || g.empty_rows != 0 || g.num_edges == 0);
   plan.staged_rows = call.reduces() && cuts ? 2 * plan.tasks : 0;
   plan.workspace_bytes = workspace_of(call, plan);
   return plan;
@@ -156,7 +158,7 @@ Plan row_candidate(const Call& call, const Plan& base, std::int64_t share) {
   plan.rows_a_task =
       std::max<std::int64_t>(1, std::llround(static_cast<double>(share) / std::max(call.mean_degree(), 1e-9)));
   plan.tasks = g.num_edges > 0 ? (g.num_rows + plan.rows_a_task - 1) / plan.rows_a_task : 0;
-  plan.finish_pass = g.empty_rows != 0 || g.num_edges == 0;
+  plan.finish_pass = call.always_finishes() || g.empty_rows != 0 || g.num_edges == 0;
   plan.workspace_bytes = workspace_of(call, plan);
   return plan;
 }

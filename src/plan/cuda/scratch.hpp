@@ -10,13 +10,19 @@
 
 namespace weft {
 
+/// Values a part of a cut row has: its features, and in attention the sums of weights of its heads, in whole packs.
+inline std::int64_t staged_pitch(const OpDesc& desc) {
+  const std::int64_t features = desc.heads * desc.width;
+  return desc.kind == OpKind::attention ? (features + desc.heads + 3) / 4 * 4 : features;
+}
+
 template <class Acc>
 struct StagedRows {
-  std::span<Acc> values;           // [plan.staged_rows, features]
+  std::span<Acc> values;           // [plan.staged_rows, staged_pitch]
   std::span<std::int32_t> places;  // the same, for max and min
 
   static StagedRows take(Arena& arena, const Plan& plan) {
-    const auto count = static_cast<std::size_t>(plan.staged_rows * plan.desc.heads * plan.desc.width);
+    const auto count = static_cast<std::size_t>(plan.staged_rows * staged_pitch(plan.desc));
     const bool extremum = plan.desc.reduce == Reduce::max || plan.desc.reduce == Reduce::min;
     StagedRows rows;
     rows.values = arena.take<Acc>(count, "parts of cut rows");
@@ -50,31 +56,6 @@ struct SoftmaxRows {
     return r;
   }
 };
-
-/// That of fused attention: for each part of a cut row its sums, and for each head its largest score and its weight.
-template <class Acc>
-struct AttentionSlots {
-  std::span<Acc> sums;   // [plan.staged_rows, heads, width]
-  std::span<Acc> parts;  // [plan.staged_rows, heads, 2]
-
-  static AttentionSlots take(Arena& arena, const Plan& plan) {
-    const auto rows = static_cast<std::size_t>(plan.staged_rows), heads = static_cast<std::size_t>(plan.desc.heads);
-    AttentionSlots slots;
-    slots.sums = arena.take<Acc>(rows * heads * static_cast<std::size_t>(plan.desc.width), "attention of cut rows");
-    slots.parts = arena.take<Acc>(2 * rows * heads, "softmax statistics of cut rows");
-    return slots;
-  }
-};
-
-inline std::size_t attention_bytes(const Plan& plan) {
-  Arena counting;
-  if (plan.desc.dtype == Dtype::f64) {
-    AttentionSlots<double>::take(counting, plan);
-  } else {
-    AttentionSlots<float>::take(counting, plan);
-  }
-  return counting.used();
-}
 
 inline std::size_t softmax_bytes(const Plan& plan, std::int64_t num_rows) {
   Arena counting;

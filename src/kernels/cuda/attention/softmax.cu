@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/cuda/each.cuh"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/softmax_rows.cuh"
@@ -9,19 +11,47 @@
 namespace weft::cuda {
 namespace {
 
-/// An edge's result from its row's statistics: a weight, or in the `Backward` alpha * (grad - sum).
-template <class Storage, bool Backward>
-struct WriteEdge {
+/// Edges' results from their rows' statistics: weights, or in the `Backward` alpha * (grad - sum). `Each` neighbours a
+/// thread where values stand in the order of the work, one an edge.
+template <class Storage, bool Backward, int Each>
+struct WriteEdges {
+  using Acc = AccumulatorOf<Storage>;
   SoftmaxKernelArgs<Storage> args;
-  __device__ void operator()(std::int64_t k) const {
-    using Acc = AccumulatorOf<Storage>;
+
+  static __device__ __forceinline__ Acc result(const SoftmaxPart<Acc>& row, Acc score, Acc grad) {
+    return Backward ? score * (grad - row.total) : row.weight(score);
+  }
+  __device__ void operator()(std::int64_t item) const {
+    const std::int64_t k = item * Each;
+    if constexpr (Each > 1) {
+      if (k + Each > args.split.graph.num_edges) {
+        for (std::int64_t i = k; i < args.split.graph.num_edges; ++i) one(i);
+        return;
+      }
+      NodeId rows[Each];
+      Storage scores[Each], grad[Each] = {};
+      load_run(args.split.graph.rows + k, rows);
+      load_run(args.scores.data + k, scores);
+      if constexpr (Backward) load_run(args.grad.data + k, grad);
+      SoftmaxPart<Acc> row[Each];
+#pragma unroll
+      for (int i = 0; i < Each; ++i) row[i] = args.rows[rows[i]];
+      Pack<Storage, Each> out;
+#pragma unroll
+      for (int i = 0; i < Each; ++i)
+        out.values[i] = static_cast<Storage>(result(row[i], widened(scores[i]), widened(grad[i])));
+      out.store(args.out.data + k);
+    } else {
+      one(k);
+    }
+  }
+  __device__ void one(std::int64_t k) const {
     const EdgeId id = args.split.id_of(k);
     const SoftmaxPart<Acc>* row = args.rows + __ldg(args.split.graph.rows + k) * std::int64_t{args.heads};
     for (int h = 0; h < args.heads; ++h) {
       const Acc score = widened(args.scores.data[id * args.scores.pitch + h]);
-      const Acc value =
-          Backward ? score * (widened(args.grad.data[id * args.grad.pitch + h]) - row[h].total) : row[h].weight(score);
-      args.out.data[id * args.out.pitch + h] = static_cast<Storage>(value);
+      const Acc grad = Backward ? widened(args.grad.data[id * args.grad.pitch + h]) : Acc(0);
+      args.out.data[id * args.out.pitch + h] = static_cast<Storage>(result(row[h], score, grad));
     }
   }
 };
@@ -69,7 +99,17 @@ void run(const SoftmaxArgs& given, const Plan& plan, Arena arena, CUstream_st* s
     finish_softmax_rows<<<blocks_for(given.graph.num_rows), block_threads, 0, stream>>>(args);
     check_launch("the rows of softmax that tasks cut", given.graph.num_rows, given.graph.num_edges, given.heads);
   }
-  each(given.graph.num_edges, stream, "writing the weights of edges", WriteEdge<Storage, Backward>{args});
+  // In place is allowed: a thread reads what it writes, and nothing else of it.
+  constexpr int run = 4;
+  const bool runs = args.heads == 1 && args.split.in_order() && args.scores.pitch == 1 && args.out.pitch == 1 &&
+                    (!Backward || args.grad.pitch == 1) &&
+                    aligned_elements(args.out.data, run) >= std::min<int>(run, 16 / sizeof(Storage));
+  if (runs) {
+    each((given.graph.num_edges + run - 1) / run, stream, "writing the weights of edges",
+         WriteEdges<Storage, Backward, run>{args});
+  } else {
+    each(given.graph.num_edges, stream, "writing the weights of edges", WriteEdges<Storage, Backward, 1>{args});
+  }
 }
 
 template <bool Backward>

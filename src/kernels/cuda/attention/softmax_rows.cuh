@@ -1,165 +1,153 @@
 // Softmax statistics of every row, over equal shares of the edges.
 //
-// A warp walks its share with its lanes along the edges, several slabs of 32 in flight. Slabs in which no row ends stay
-// in the lanes; where rows end, scans along the lanes give each its largest score and its sum. A row that a border cuts
-// leaves its parts in slots, which finish_softmax_rows unites in the order of the tasks.
+// A warp walks its share with its lanes along the edges, a run of neighbours each. A lane sees to the rows that lie
+// within its run; one scan along the lanes unites those that do not, and what the warp has of a row that is not over
+// is carried on. A row that a border cuts leaves its parts in slots, which finish_softmax_rows unites in the order of
+// the tasks.
 #pragma once
 
 #include "kernels/cuda/attention/softmax_args.hpp"
 #include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/primitives/softmax_part.cuh"
-#include "kernels/cuda/schedule/edge_chunk.cuh"
+#include "kernels/cuda/schedule/edge_split.cuh"
 #include "plan/gather_shape.hpp"
 
 namespace weft::cuda {
 
-/// Scores as they are loaded, `Heads` of an edge from `head` on, and the parts they are.
-template <class Storage, int Heads>
-struct ScoreParts {
-  using Acc = AccumulatorOf<Storage>;
-  using Loaded = Pack<Storage, Heads>;
-  const SoftmaxKernelArgs<Storage>& args;
-  int head;
-
-  __device__ __forceinline__ Loaded load(EdgeId k, std::int32_t, NodeId) const {
-    return Loaded::load(args.scores.data + args.split.id_of(k) * args.scores.pitch + head);
+/// `Count` neighbours from `from` on, by as few loads as alignment allows, of what is read once.
+template <int Count, class T>
+__device__ __forceinline__ void load_run(const T* from, T (&to)[Count]) {
+  using Run = Pack<T, Count>;
+  if (reinterpret_cast<std::uintptr_t>(from) % alignof(Run) == 0) {
+    const Run run = Run::load_once(from);
+#pragma unroll
+    for (int i = 0; i < Count; ++i) to[i] = run.values[i];
+  } else {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) to[i] = Pack<T, 1>::load_once(from + i).values[0];
   }
-  static __device__ __forceinline__ SoftmaxPart<Acc> part(const Loaded& loaded, int h) {
-    return SoftmaxPart<Acc>::of_score(widened(loaded.values[h]));
+}
+
+/// Values of `Count` edges in a row from the k-th on, `Heads` each from `head` on.
+template <class Storage, int Heads, int Count>
+struct RunOfEdges {
+  Storage values[Count * Heads];
+
+  __device__ __forceinline__ void load(const EdgeHeads<const Storage>& from, const EdgeSplit& split, EdgeId k, int head,
+                                       int count) {
+    if (count == Count && from.pitch == Heads && split.in_order()) return load_run(from.data + k * Heads, values);
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      const EdgeId id = i < count ? split.id_of(k + i) : 0;
+      const auto pack = Pack<Storage, Heads>::load(from.data + id * from.pitch + head);
+#pragma unroll
+      for (int h = 0; h < Heads; ++h) values[i * Heads + h] = pack.values[h];
+    }
+  }
+};
+
+/// The forward's parts: scores.
+template <class Storage, int Heads, int Count>
+struct ScoreParts {
+  RunOfEdges<Storage, Heads, Count> scores;
+
+  __device__ __forceinline__ void load(const SoftmaxKernelArgs<Storage>& args, EdgeId k, int head, int count) {
+    scores.load(args.scores, args.split, k, head, count);
+  }
+  __device__ __forceinline__ auto part(int i, int h) const {
+    return SoftmaxPart<AccumulatorOf<Storage>>::of_score(widened(scores.values[i * Heads + h]));
   }
 };
 
 /// The backward's: products of weights and their gradients, which only add up.
-template <class Storage, int Heads>
+template <class Storage, int Heads, int Count>
 struct ProductParts {
-  using Acc = AccumulatorOf<Storage>;
-  struct Loaded {
-    Pack<Storage, Heads> alpha, grad;
-  };
-  const SoftmaxKernelArgs<Storage>& args;
-  int head;
+  RunOfEdges<Storage, Heads, Count> alpha, grad;
 
-  __device__ __forceinline__ Loaded load(EdgeId k, std::int32_t, NodeId) const {
-    const EdgeId id = args.split.id_of(k);
-    return {Pack<Storage, Heads>::load(args.scores.data + id * args.scores.pitch + head),
-            Pack<Storage, Heads>::load(args.grad.data + id * args.grad.pitch + head)};
+  __device__ __forceinline__ void load(const SoftmaxKernelArgs<Storage>& args, EdgeId k, int head, int count) {
+    alpha.load(args.scores, args.split, k, head, count);
+    grad.load(args.grad, args.split, k, head, count);
   }
-  static __device__ __forceinline__ SoftmaxPart<Acc> part(const Loaded& loaded, int h) {
-    return {Acc(0), widened(loaded.alpha.values[h]) * widened(loaded.grad.values[h])};
-  }
-};
-
-/// Of the rows a warp walks through, the one that is not over yet: `lanes` are what slabs without an end brought.
-template <class Acc>
-struct OpenSoftmax {
-  SoftmaxPart<Acc> lanes, carry;
-
-  __device__ __forceinline__ void clear() { lanes = carry = SoftmaxPart<Acc>::none(); }
-  /// Several edges of this lane: one exponential each, and one for what was there.
-  template <int Count>
-  __device__ __forceinline__ void fold(const SoftmaxPart<Acc> (&parts)[Count]) {
-    Acc top = lanes.top;
-#pragma unroll
-    for (int i = 0; i < Count; ++i) top = larger(top, parts[i].top);
-    Acc total = 0;
-#pragma unroll
-    for (int i = 0; i < Count; ++i) total += parts[i].total * rescale(parts[i].top, top);
-    lanes = {top, lanes.total * rescale(lanes.top, top) + total};
-  }
-  /// Afterwards all of it is in `carry`, the same in every lane.
-  __device__ __forceinline__ void collect(int lane) {
-    carry = carry.with(united_over_warp(lanes, lane));
-    lanes = SoftmaxPart<Acc>::none();
+  __device__ __forceinline__ auto part(int i, int h) const {
+    using Acc = AccumulatorOf<Storage>;
+    return SoftmaxPart<Acc>{Acc(0), widened(alpha.values[i * Heads + h]) * widened(grad.values[i * Heads + h])};
   }
 };
 
 inline constexpr int softmax_warps = block_threads / 32;
 
-template <class Storage, int Heads, template <class, int> class Parts>
+template <class Storage, int Heads, template <class, int, int> class Parts>
 __global__ void __launch_bounds__(block_threads) softmax_rows(const SoftmaxKernelArgs<Storage> args) {
-  using Acc = AccumulatorOf<Storage>;
-  using Part = SoftmaxPart<Acc>;
-  using Of = Parts<Storage, Heads>;
-  constexpr int slabs = narrow_slabs;
-  using Chunk = EdgeChunk<32, slabs, typename Of::Loaded>;
+  using Part = SoftmaxPart<AccumulatorOf<Storage>>;
+  constexpr int each = Heads * sizeof(Storage) > 4 ? 4 : 8, chunk = 32 * each;  // edges of a lane and of the warp
   const EdgeSplit& split = args.split;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, head = static_cast<int>(blockIdx.y) * Heads;
   const EdgeShare share = EdgeShare::of<softmax_warps>(split, warp);
   if (share.length == 0) return;  // the whole warp
-  const Of parts{args, head};
   const auto slot = [&](int which) { return args.slots + (2 * share.task + which) * args.heads + head; };
+  const auto of_row = [&](NodeId row) { return args.rows + row * std::int64_t{args.heads} + head; };
 
-  OpenSoftmax<Acc> open[Heads];
+  Part carry[Heads];  // of the row that is not over yet, the same in every lane
 #pragma unroll
-  for (int h = 0; h < Heads; ++h) open[h].clear();
-  bool in_lanes = false;
-  Chunk next;
-  next.start(split, share, lane);
-  next.load(split, share, 0, lane, parts);
-  for (int first = 0; first < share.length; first += Chunk::size) {
-    typename Of::Loaded loaded[slabs];
-    NodeId rows[slabs];
-    unsigned ends[slabs], any = 0;
+  for (int h = 0; h < Heads; ++h) carry[h] = Part::none();
+  for (int first = 0; first < share.length; first += chunk) {
+    const int at = first + lane * each, count = min(max(share.length - at, 0), each);
+    NodeId rows[each];
+    Parts<Storage, Heads, each> parts;
+    if (count == each) {
+      load_run(split.graph.rows + share.begin + at, rows);
+    } else {
 #pragma unroll
-    for (int i = 0; i < slabs; ++i) {
-      loaded[i] = next.value[i];
-      rows[i] = next.row[i];
-      ends[i] = next.ends_of(i, share, first, lane);
-      any |= ends[i];
+      for (int i = 0; i < each; ++i) rows[i] = i < count ? __ldg(split.graph.rows + share.begin + at + i) : -1;
     }
-    if (first + Chunk::size < share.length) next.load(split, share, first + Chunk::size, lane, parts);
-    const auto part_of = [&](int i, int h) {
-      return first + i * 32 + lane < share.length ? Of::part(loaded[i], h) : Part::none();
-    };
-    if (any == 0) {
+    if (count > 0) parts.load(args, share.begin + at, head, count);
+    // Bit i: a row ends with this lane's i-th edge. Past the share's last one there is nothing.
+    NodeId behind = __shfl_down_sync(~0u, rows[0], 1);
+    if (lane == 31) behind = first + chunk < share.length ? __ldg(split.graph.rows + share.begin + first + chunk) : -1;
+    unsigned ends = 0;
 #pragma unroll
-      for (int h = 0; h < Heads; ++h) {
-        Part of_lane[slabs];
-#pragma unroll
-        for (int i = 0; i < slabs; ++i) of_lane[i] = part_of(i, h);
-        open[h].fold(of_lane);
-      }
-      in_lanes = true;
-      continue;
+    for (int i = 0; i < each; ++i) {
+      const bool last = at + i == share.length - 1;
+      const bool over = last ? !share.runs_on : rows[i] != (i + 1 < each ? rows[i + 1 < each ? i + 1 : i] : behind);
+      ends |= static_cast<unsigned>(i < count && over) << i;
     }
+    const bool any = ends != 0;
 #pragma unroll
-    for (int i = 0; i < slabs; ++i) {
-      if (ends[i] == 0) {
+    for (int h = 0; h < Heads; ++h) {
+      Part open = Part::none(), begun = Part::none();  // begun: what the lane has of a row that began before its run
+      NodeId begun_row = -1;
 #pragma unroll
-        for (int h = 0; h < Heads; ++h) {
-          const Part of_lane[1] = {part_of(i, h)};
-          open[h].fold(of_lane);
+      for (int i = 0; i < each; ++i) {
+        if (i < count) open = open.with(parts.part(i, h));
+        if (!(ends >> i & 1u)) continue;
+        if ((ends & ((1u << i) - 1)) == 0) {
+          begun = open;
+          begun_row = rows[i];
+        } else {
+          of_row(rows[i])[h] = open;
         }
-        in_lanes = true;
-        continue;
+        open = Part::none();
       }
-      const unsigned before = ends[i] & ((1u << lane) - 1), after = ends[i] >> lane;
-      const int start = before == 0 ? 0 : 32 - __clz(before);
-      const int end = after == 0 ? 31 : lane + __ffs(after) - 1;
-      const bool over = after & 1u, runs_on = ends[i] >> 31 == 0;
+      // Up to each lane's last edge, what there is of the row that is open there.
+      Part up_to = any ? open : (lane == 0 ? carry[h].with(open) : open);
+      bool closed = any || lane == 0;
 #pragma unroll
-      for (int h = 0; h < Heads; ++h) {
-        if (in_lanes) open[h].collect(lane);
-        const Part mine = part_of(i, h);
-        const Acc top = largest_of_segment(mine.top, lane, start, end);
-        Acc total[1] = {mine.total * rescale(mine.top, top)};
-        sum_segments(total, lane, start);
-        const Part segment{top, total[0]};
-        if (over)
-          *((rows[i] == share.head ? slot(0) : args.rows + rows[i] * std::int64_t{args.heads} + head) + h) =
-              before == 0 ? open[h].carry.with(segment) : segment;
-        const Part rest = segment.from_lane(31);
-        open[h].carry = runs_on ? rest : Part::none();
+      for (int step = 1; step < 32; step *= 2) {
+        const Part before = up_to.from_lane(lane >= step ? lane - step : lane);
+        const bool before_closed = __shfl_up_sync(~0u, static_cast<int>(closed), step) != 0;
+        if (lane < step || closed) continue;
+        up_to = before.with(up_to);
+        closed = before_closed;
       }
-      in_lanes = false;
+      Part from = up_to.from_lane(lane > 0 ? lane - 1 : 0);
+      if (lane == 0) from = carry[h];
+      if (any) *((begun_row == share.head ? slot(0) : of_row(begun_row)) + h) = from.with(begun);
+      carry[h] = up_to.from_lane(31);
     }
   }
-  if (!share.runs_on) return;
+  if (!share.runs_on || lane != 0) return;
 #pragma unroll
-  for (int h = 0; h < Heads; ++h) {
-    open[h].collect(lane);
-    if (lane == 0) slot(share.last == share.head ? 0 : 1)[h] = open[h].carry;
-  }
+  for (int h = 0; h < Heads; ++h) slot(share.last == share.head ? 0 : 1)[h] = carry[h];
 }
 
 /// Rows that tasks have cut, a warp each.

@@ -19,6 +19,14 @@ __device__ __forceinline__ float larger(float a, float b) {
 }
 __device__ __forceinline__ double larger(double a, double b) { return !(a >= b) && a == a ? b : a; }
 
+/// 1 / value within a rounding, for values far from both ends of the range: no zeros and no infinities are looked for.
+__device__ __forceinline__ float reciprocal(float value) {
+  float about;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(about) : "f"(value));
+  return fmaf(about, fmaf(-value, about, 1.0f), about);
+}
+__device__ __forceinline__ double reciprocal(double value) { return __drcp_rn(value); }
+
 /// Moves `near` into `far`, and what rounding takes from the sum back into `near` (Kahan's summation): however often
 /// that happens, the error stays that of a few additions. A sum that is not finite has no rest.
 template <class Acc>

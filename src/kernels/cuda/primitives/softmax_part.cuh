@@ -27,10 +27,12 @@ struct alignas(2 * sizeof(Acc)) SoftmaxPart {
   static __device__ __forceinline__ SoftmaxPart of_score(Acc score) {
     return {score, score == -Acc(INFINITY) ? Acc(0) : Acc(1)};
   }
-  /// This part and the one after it.
-  __device__ __forceinline__ SoftmaxPart with(const SoftmaxPart& next) const {
-    const Acc both = larger(top, next.top);
-    return {both, total * rescale(top, both) + next.total * rescale(next.top, both)};
+  /// This part and another, by one exponential.
+  __device__ __forceinline__ SoftmaxPart with(const SoftmaxPart& other) const {
+    const bool mine = top >= other.top;
+    const Acc factor = exponential(mine ? other.top - top : top - other.top);
+    const Acc less = (mine ? other.total : total) * (top == other.top ? Acc(1) : factor);
+    return {larger(top, other.top), (mine ? total : other.total) + less};
   }
   __device__ __forceinline__ SoftmaxPart from_lane_xor(int step) const {
     return {__shfl_xor_sync(~0u, top, step), __shfl_xor_sync(~0u, total, step)};
@@ -43,7 +45,7 @@ struct alignas(2 * sizeof(Acc)) SoftmaxPart {
   __device__ __forceinline__ Acc weight(Acc score) const {
     if (top == -Acc(INFINITY)) return 0;
     if (!(top < Acc(INFINITY))) return Acc(NAN);
-    return exponential(score - top) / total;
+    return exponential(score - top) * reciprocal(total);
   }
 };
 

@@ -33,6 +33,8 @@ struct EdgeSplit {
   std::int64_t blocks(int groups) const { return joined ? tasks : (tasks + groups - 1) / groups; }
 
 #ifdef __CUDACC__
+  /// Whether what edges have stands in the order of the work.
+  __host__ __device__ bool in_order() const { return ids == nullptr && graph.edge_ids == nullptr; }
   /// The task that edge k would be in if no border stepped back. (Divisions of 64 bits take some hundred instructions.)
   __device__ __forceinline__ std::int64_t task_of(EdgeId k) const {
     if (graph.num_edges >> 32 != 0) return k / size;

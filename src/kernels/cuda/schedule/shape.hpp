@@ -15,16 +15,23 @@ struct Shape {
   static constexpr int tile = lanes * count;  // features a group covers
   static constexpr int each = lanes >= loads ? 1 : loads / lanes;
   static constexpr bool in_pairs = false;  // batches of halves are added up as such
+  static constexpr int held = 1;           // weights of attention a lane computes, see HeadWeights
   static constexpr bool widest = lanes == 32 && steps == (vector == 8 ? 2 : 4);  // rows may have more features yet
 };
 
 /// Blocks a multiprocessor that gather in that shape: what registers allow.
 template <class Storage, class S>
-inline constexpr int resident_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
+inline constexpr int resident_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 || S::steps* S::held > 4 ? 2
+                                                                                                                    : 3;
 
 template <class S>
 struct InPairs : S {
   static constexpr bool in_pairs = true;
+};
+
+template <class S, int Held>
+struct WithHeads : S {
+  static constexpr int held = Held;
 };
 
 /// Calls f(vector, lanes, steps) with constants that cover `shape`. With `coarse`, for where speed is no goal, every

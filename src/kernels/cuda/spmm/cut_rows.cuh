@@ -13,9 +13,10 @@ struct ShareEnds {
 };
 
 /// What the groups of a block have of the rows that began before their shares.
-template <class Acc, int Features, int Groups, Reduction Kind>
+template <class Acc, int Features, int Groups, Reduction Kind, int Totals = 0>
 struct HeadSlots {
   alignas(16) Acc values[Features];
+  Acc totals[Totals > 0 ? Totals : 1];  // attention: sums of weights, each lane its own
   alignas(16) std::int32_t places[Kind == Reduction::winner ? Features : 1];
   ShareEnds ends[Groups];
 };
@@ -25,7 +26,9 @@ struct CutRows {
   using Of = Lane<Storage, S, Sent, Kind>;
   using State = typename Of::State;
   const Of& here;
-  HeadSlots<AccumulatorOf<Storage>, Groups * S::tile, Groups, Kind>& heads;
+  using Acc = AccumulatorOf<Storage>;
+  static constexpr int totals = Of::totals;
+  HeadSlots<Acc, Groups * S::tile, Groups, Kind, Groups * S::lanes * totals>& heads;
   int group;
   int lane;  // of the group
 
@@ -40,6 +43,8 @@ struct CutRows {
     if (here.args.split.joined) {
       const int slot = slot_of(group);
       here.save(state, heads.values + slot, places(slot));
+#pragma unroll
+      for (int s = 0; s < totals; ++s) heads.totals[total_of(group, s)] = state.value(S::count + s);
     } else {
       here.stage(state, heads.ends[group].task, 0);
     }
@@ -75,6 +80,7 @@ struct CutRows {
  private:
   /// Where this lane's features stand in a group's slot.
   __device__ __forceinline__ int slot_of(int g) const { return g * S::tile + (S::lanes > 1 ? lane * S::vector : 0); }
+  __device__ __forceinline__ int total_of(int g, int step) const { return (g * S::lanes + lane) * totals + step; }
   __device__ __forceinline__ std::int32_t* places(int slot) const {
     return Kind == Reduction::winner ? heads.places + slot : nullptr;
   }
@@ -90,7 +96,11 @@ struct CutRows {
       for (int i = 0; i < together; ++i) mine += mine == i && head[i] == row;
 #pragma unroll
       for (int i = 0; i < together; ++i)
-        if (i < mine) here.absorb(state, heads.values + slot_of(base + i), places(slot_of(base + i)));
+        if (i < mine) {
+          here.absorb(state, heads.values + slot_of(base + i), places(slot_of(base + i)));
+#pragma unroll
+          for (int s = 0; s < totals; ++s) state.absorb(S::count + s, heads.totals[total_of(base + i, s)], 0);
+        }
       state.settle();
       if (mine < together) break;
     }

@@ -1,16 +1,19 @@
 // The second kernel: rows without edges, and rows that task borders have cut.
 #pragma once
 
+#include "kernels/cuda/spmm/redo_row.cuh"
 #include "kernels/cuda/spmm/row_finish.cuh"
 #include "plan/gather_shape.hpp"
 
 namespace weft::cuda {
 
-/// A row that the tasks left: without edges, or in parts from task `first` on.
+/// A row that the tasks left: without edges, or in parts from task `first` on. In attention also one whose sum of
+/// weights is not usable (`again`).
 struct LeftRow {
   std::int64_t first;
   std::int32_t row;
   std::int32_t parts;
+  static constexpr std::int32_t again = -1;
 };
 
 /// Unites the staged parts of a row, `Count` features a lane; few additions follow one another, as in RowState. `place`
@@ -82,9 +85,47 @@ __device__ __forceinline__ void wait_for_tasks() {
 /// Rows a block of finish_rows may look through.
 inline constexpr int most_finished_rows = 1024;
 
+/// Attention's statistics of a row: those that a sum of weights is relative to. Says whether all its sums are usable.
+template <class Storage>
+__device__ __forceinline__ bool write_references(const SpmmKernelArgs<Storage>& args, std::int64_t row, bool has_sums) {
+  using Acc = AccumulatorOf<Storage>;
+  const AttendedArgs<Storage>& attended = args.attended;
+  const GatScores<Storage> scores{attended, args.split};
+  bool all = true;
+  for (int h = 0; h < attended.heads; ++h) {
+    const Acc first = widened(scores.source(0, h)),
+              dst = widened(scores.destination(static_cast<std::uint32_t>(row), h));
+    attended.row_max[row * attended.max_pitch + h] = scores.reference(first, dst);
+    all = all && (!has_sums || usable(__ldcg(attended.row_sum + row * attended.sum_pitch + h) * scores.margin));
+  }
+  return all;
+}
+
+/// `Count` features of a row of attention that tasks left.
+template <int Count, class Storage, class Acc = AccumulatorOf<Storage>>
+__device__ __forceinline__ void finish_attended(const SpmmKernelArgs<Storage>& args, const LeftRow& left, int feature) {
+  const AttendedArgs<Storage>& attended = args.attended;
+  const int head = feature / args.width;
+  const bool leads = head * args.width == feature;
+  Acc value[Count] = {}, total[1] = {};
+  EdgeId unused[Count];
+  Acc& row_sum = attended.row_sum[left.row * attended.sum_pitch + head];
+  if (left.parts > 0) {
+    unite_parts<Reduction::sum, 1>(args, left, args.features + head, total, reinterpret_cast<EdgeId(&)[1]>(unused));
+    unite_parts<Reduction::sum, Count>(args, left, feature, value, unused);
+  }
+  if (left.parts != 0 && !usable(total[0])) return redo_row<Count>(args, left.row, feature);
+#pragma unroll
+  for (int i = 0; i < Count; ++i) value[i] = left.parts > 0 ? value[i] / total[0] : Acc(0);
+  write_plain<Count>(args.finish, left.row, feature, value);
+  if (!leads) return;
+  row_sum = total[0] / GatScores<Storage>::margin;
+  if (left.parts == 0) attended.row_max[left.row * attended.max_pitch + head] = -Acc(INFINITY);
+}
+
 /// A block looks through its rows, lists those the tasks left, and its groups of `Lanes` threads then take them one by
 /// one; which group takes which changes nothing.
-template <class Storage, int Count, int Lanes, Reduction Kind>
+template <class Storage, int Count, int Lanes, Reduction Kind, bool Attended>
 __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernelArgs<Storage> args, int rows_a_block) {
   using Acc = AccumulatorOf<Storage>;
   __shared__ int listed;
@@ -93,24 +134,39 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
   const GraphView& g = split.graph;
   const std::int64_t base = std::int64_t{blockIdx.x} * rows_a_block;
   const auto degree_of = [&](std::int64_t row) { return __ldg(g.offsets + row + 1) - __ldg(g.offsets + row); };
+  const auto left_of = [&](std::int64_t row) {
+    const EdgeId degree = degree_of(row);
+    LeftRow left{0, static_cast<std::int32_t>(row), 0};
+    if (!split.cuts || degree <= split.whole_row) return left;
+    const EdgeId begin = __ldg(split.starts + row);
+    left.first = split.task_of(begin);
+    const std::int64_t parts = split.task_of(begin + degree - 1) - left.first + 1;
+    if (parts > 1) left.parts = static_cast<std::int32_t>(parts);
+    return left;
+  };
   if (threadIdx.x == 0) listed = 0;
   __syncthreads();
   for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads) {
-    const EdgeId degree = degree_of(base + i);
-    LeftRow left{0, static_cast<std::int32_t>(base + i), 0};
-    if (split.cuts && degree > split.whole_row) {
-      const EdgeId begin = __ldg(split.starts + base + i);
-      left.first = split.task_of(begin);
-      const std::int64_t parts = split.task_of(begin + degree - 1) - left.first + 1;
-      if (parts > 1) left.parts = static_cast<std::int32_t>(parts);
-    }
-    if (degree == 0 || left.parts > 0) list[atomicAdd(&listed, 1)] = left;
+    const LeftRow left = left_of(base + i);
+    if (degree_of(base + i) == 0 || left.parts > 0) list[atomicAdd(&listed, 1)] = left;
   }
   __syncthreads();
   wait_for_tasks();
+  if constexpr (Attended) {
+    for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads) {
+      if (degree_of(base + i) == 0) continue;
+      if (!write_references(args, base + i, left_of(base + i).parts == 0))
+        list[atomicAdd(&listed, 1)] = {0, static_cast<std::int32_t>(base + i), LeftRow::again};
+    }
+    __syncthreads();
+  }
   for (int i = threadIdx.x / Lanes; i < listed; i += block_threads / Lanes) {
     const LeftRow left = list[i];
     for (int feature = threadIdx.x % Lanes * Count; feature < args.features; feature += Lanes * Count) {
+      if constexpr (Attended) {
+        finish_attended<Count>(args, left, feature);
+        continue;
+      }
       Acc value[Count];
       EdgeId place[Count];
       unite_parts<Kind, Count>(args, left, feature, value, place);

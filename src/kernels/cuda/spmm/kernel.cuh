@@ -11,6 +11,7 @@
 #include "kernels/cuda/spmm/cut_rows.cuh"
 #include "kernels/cuda/spmm/edge_value.cuh"
 #include "kernels/cuda/spmm/fold_pairs.cuh"
+#include "kernels/cuda/spmm/head_weights.cuh"
 
 namespace weft::cuda {
 
@@ -51,11 +52,12 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
   using X = Pack<Storage, S::vector>;
   constexpr int loads = S::loads;
   constexpr bool plain = Sent == Message::source, edgewise = Sent == Message::edgewise,
-                 scaled = Sent == Message::scaled;
+                 scaled = Sent == Message::scaled, attended = Sent == Message::attended;
   // Rows that are written as they are reduced, or as means: always, or where the call is of that kind.
-  constexpr bool always_light = plain || Sent == Message::weighted;
+  constexpr bool always_light = plain || attended || Sent == Message::weighted;
   constexpr bool sometimes_light = scaled && Kind == Reduction::extremum && sizeof(Storage) <= 4;
-  __shared__ HeadSlots<Acc, S::groups * S::tile, S::groups, Kind> heads;
+  constexpr int totals = attended ? S::steps : 0;
+  __shared__ HeadSlots<Acc, S::groups * S::tile, S::groups, Kind, block_threads * totals> heads;
 
   const EdgeSplit& split = args.split;
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
@@ -72,7 +74,10 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
 #pragma unroll
   for (int s = 0; s < S::steps; ++s) {
     const int f = here.has(s) ? here.at(s) : 0;
-    if constexpr (edgewise) {
+    if constexpr (attended) {
+      const int head = f / args.width;
+      x_lane[s] = args.x + head * args.x_head + (f - head * args.width);
+    } else if constexpr (edgewise) {
       const int head = f / args.width, within = f - head * args.width;
       x_lane[s] = args.x + head * args.x_head + (args.x_vector ? within : 0);
       edge_lane[s] = head * args.edge_head + (args.edge_vector ? within : 0);
@@ -83,6 +88,14 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
   const bool both_vectors =
       edgewise && args.x != nullptr && args.x_vector && args.edge.data != nullptr && args.edge_vector;
   const Values edge_values{args};
+  HeadWeights<Storage, S, Chunk> weights{{args.attended, split}, lane, {}, {}, {}, {}, {}};
+  if constexpr (attended) {
+#pragma unroll
+    for (int s = 0; s < weights.steps; ++s) {
+      weights.heads[s] = here.has(s) ? here.head(s) : 0;
+      weights.first[s] = widened(weights.scores.source(0, weights.heads[s]));
+    }
+  }
 
   using State = typename Lane<Storage, S, Sent, Kind>::State;
   State state;
@@ -108,6 +121,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
       rows[i] = next.row[i];
       values[i] = edge_values.value(next.value[i]);
     }
+    if constexpr (attended) weights.load(cols, rows);
     const unsigned ends = next.ends(share, first, lane, shift);
     if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, edge_values);
     const auto from_lane = [&](const auto& held, int q) __attribute__((always_inline)) {
@@ -170,24 +184,59 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
               widened(x[u][n / S::vector].values[n % S::vector]),
               args.edge_vector ? widened(e[u][n / S::vector].values[n % S::vector]) : e_one[u][n / S::vector]};
         });
+      if constexpr (attended)
+        if (j == 0) weights.fill(share, first);
+      // What an edge's features are multiplied by; in attention each step has its own.
+      struct Weight {
+        Acc of[totals > 0 ? totals : 1];
+      };
+      Weight by_lane[attended && S::held == 0 ? loads : 1];
+      if constexpr (attended && S::held == 0) {
+#pragma unroll
+        for (int u = 0; u < loads; ++u) {
+          const auto col = static_cast<std::uint32_t>(from_lane(cols, j + u)),
+                     row = static_cast<std::uint32_t>(max(from_lane(rows, j + u), 0));
+          const bool there = first + j + u < share.length;
+#pragma unroll
+          for (int s = 0; s < totals; ++s)
+            by_lane[u].of[s] = there ? weights.weight(col, row, share.begin + first + j + u, s) : Acc(0);
+        }
+      }
       // By the whole warp. Eight edges' values would take eight registers: each is shuffled when it is its turn.
-      constexpr bool at_once = S::steps > 1 && !plain;
+      constexpr bool at_once = S::steps > 1 && !plain && !attended;
       Acc at_hand[loads] = {};
       if constexpr (at_once) {
 #pragma unroll
         for (int u = 0; u < loads; ++u) at_hand[u] = from_lane(values, j + u);
       }
-      const auto weight = [&](int u) __attribute__((always_inline))->Acc {
-        if constexpr (plain) return 1;
-        return at_once ? at_hand[u] : from_lane(values, j + u);
-      };
-      const auto message = [&](int u, int n, Acc w) __attribute__((always_inline))->Acc {
-        if constexpr (edgewise) {
-          return w * combined[u][n];
+      const auto weight = [&](int u) __attribute__((always_inline))->Weight {
+        Weight w;
+        if constexpr (plain) {
+          w.of[0] = 1;
+        } else if constexpr (!attended) {
+          w.of[0] = at_once ? at_hand[u] : from_lane(values, j + u);
+        } else if constexpr (S::held == 0) {
+          w = by_lane[u];
         } else {
-          const Acc value = widened(x[u][n / S::vector].values[n % S::vector]);
-          return plain ? value : w * value;
+#pragma unroll
+          for (int s = 0; s < totals; ++s) w.of[s] = s > 0 && S::held == 1 ? w.of[0] : weights.of(j, u, s);
         }
+        return w;
+      };
+      /// take(i, message) for each feature of the u-th edge, and in attention for the sums of weights.
+      const auto send = [&](int u, const Weight& w, const auto& take) __attribute__((always_inline)) {
+#pragma unroll
+        for (int n = 0; n < S::count; ++n) {
+          const Acc factor = w.of[attended ? n / S::vector : 0];
+          if constexpr (edgewise) {
+            take(n, factor * combined[u][n]);
+          } else {
+            const Acc value = widened(x[u][n / S::vector].values[n % S::vector]);
+            take(n, plain ? value : factor * value);
+          }
+        }
+#pragma unroll
+        for (int s = 0; s < totals; ++s) take(S::count + s, w.of[s]);
       };
       const int place = origin + first + j;
       const unsigned row_ends = ends >> j & ((1u << loads) - 1);
@@ -195,14 +244,10 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
       const bool whole = first + j <= whole_until;
       if (__all_sync(~0u, whole && row_ends == 0)) {
         if constexpr (S::in_pairs) {
-          fold_pairs(state, x, weight);
+          fold_pairs(state, x, [&](int u) { return weight(u).of[0]; });
         } else {
           state.template fold_batch<loads>(
-              place, [&](int u, const auto& take) __attribute__((always_inline)) {
-                const Acc w = weight(u);
-#pragma unroll
-                for (int n = 0; n < S::count; ++n) take(n, message(u, n, w));
-              });
+              place, [&](int u, const auto& take) __attribute__((always_inline)) { send(u, weight(u), take); });
         }
         return;
       }
@@ -217,10 +262,11 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
             for (int u = 0; u < loads; ++u) {
               const bool over = row_ends >> u & 1u;
               const NodeId row = from_lane(rows, j + u);
-              const Acc w = weight(u);
               const bool there = !with_borders || first + j + u < share.length;
-#pragma unroll
-              for (int n = 0; n < S::count; ++n) state.fold_if(there, n, message(u, n, w));
+              send(
+                  u, weight(u), [&](int i, Acc message) __attribute__((always_inline)) {
+                    state.fold_if(there, i, message);
+                  });
               if constexpr (with_borders)
                 if (over && head_open) cut.save_head(state.settled());
               const bool written = over && !(with_borders && head_open);
@@ -232,7 +278,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
           };
           // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
           // registers than there are.
-          if (Kind == Reduction::sum && args.finish.mean) {
+          if (Kind == Reduction::sum && !attended && args.finish.mean) {
             over_ends.template operator()<true, true>();
           } else if (S::steps == 1 && always_light && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
             over_ends.template operator()<false, false>();
@@ -248,10 +294,10 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
           const NodeId row = from_lane(rows, j + u);
-          const Acc w = weight(u);
+          const Weight w = weight(u);
           if (first + j + u >= share.length) continue;
-#pragma unroll
-          for (int n = 0; n < S::count; ++n) state.fold(n, message(u, n, w), place + u);
+          send(
+              u, w, [&](int i, Acc message) __attribute__((always_inline)) { state.fold(i, message, place + u); });
           if (!(row_ends >> u & 1u)) continue;
           state.settle();
           if (head_open) {

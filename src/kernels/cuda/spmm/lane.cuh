@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/primitives/row_at.cuh"
 #include "kernels/cuda/schedule/edge_split.cuh"
+#include "kernels/cuda/spmm/head_weights.cuh"
 #include "kernels/cuda/spmm/row_finish.cuh"
 
 namespace weft::cuda {
@@ -11,13 +12,19 @@ namespace weft::cuda {
 template <class Storage, class S, Message Sent, Reduction Kind>
 struct Lane {
   using Acc = AccumulatorOf<Storage>;
-  using State = RowState<Kind, Acc, S::count>;
+  static constexpr bool attended = Sent == Message::attended;
+  static constexpr int totals = attended ? S::steps : 0;  // sums of weights, after the features'
+  using State = RowState<Kind, Acc, S::count + totals>;
   const SpmmKernelArgs<Storage>& args;
   EdgeId nominal;  // where the share's task would begin if no border stepped back: places of winners count from there
   int feature;     // the first one; those of the next step stand S::lanes * S::vector further on
 
   __device__ __forceinline__ int at(int step) const { return feature + step * S::lanes * S::vector; }
   __device__ __forceinline__ bool has(int step) const { return at(step) < args.features; }
+
+  /// The head of a step, and whether this lane has its first feature.
+  __device__ __forceinline__ int head(int step) const { return at(step) / args.width; }
+  __device__ __forceinline__ bool leads(int step) const { return head(step) * args.width == at(step); }
 
   /// Into (or out of) slot values `to` and their places, which point at this lane's first feature.
   __device__ __forceinline__ void save(const State& state, Acc* to, std::int32_t* places) const {
@@ -47,8 +54,11 @@ struct Lane {
   }
   /// A task's slot in global memory: 0 for the row that began before it, 1 for the one that runs on.
   __device__ __forceinline__ void stage(const State& state, std::int64_t task, int slot) const {
-    const std::int64_t to = (2 * task + slot) * args.staging.pitch + feature;
-    save(state, args.staging.values + to, args.staging.places + to);
+    const std::int64_t to = (2 * task + slot) * args.staging.pitch;
+    save(state, args.staging.values + to + feature, args.staging.places + to + feature);
+#pragma unroll
+    for (int s = 0; s < totals; ++s)
+      if (has(s) && leads(s)) args.staging.values[to + args.features + head(s)] = state.value(S::count + s);
   }
   /// A row of `degree` edges.
   __device__ __forceinline__ void write(const State& state, NodeId row, EdgeId degree) const {
@@ -69,7 +79,9 @@ struct Lane {
           return place == State::nowhere ? __ldg(args.split.starts + row) : nominal + place;
         });
       }
-      if constexpr (Sent == Message::source || Sent == Message::weighted) {
+      if constexpr (attended) {
+        write_attended(s, row, value, state.value(S::count + s));
+      } else if constexpr (Sent == Message::source || Sent == Message::weighted) {
         const Acc factor = Kind == Reduction::sum && finish.mean ? reciprocal(static_cast<Acc>(degree)) : Acc(1);
 #pragma unroll
         for (int i = 0; i < S::vector; ++i) value[i] *= factor;
@@ -95,8 +107,20 @@ struct Lane {
 #pragma unroll
         for (int i = 0; i < S::vector; ++i) value[i] *= share;
       }
+      if constexpr (attended) {
+        if (over && has(s)) write_attended(s, row, value, state.gathered(S::count + s));
+        continue;
+      }
       if (over && has(s)) write_plain<S::vector>(args.finish, row, at(s), value);
     }
+  }
+  /// A step's features of a row, and the sum of weights they are divided by.
+  __device__ __forceinline__ void write_attended(int s, NodeId row, Acc (&value)[S::vector], Acc total) const {
+    const Acc share = reciprocal(total);
+#pragma unroll
+    for (int i = 0; i < S::vector; ++i) value[i] *= share;
+    write_plain<S::vector>(args.finish, row, at(s), value);
+    if (leads(s)) args.attended.row_sum[row * args.attended.sum_pitch + head(s)] = total / GatScores<Storage>::margin;
   }
   /// A row that was cut: only the graph knows its degree.
   __device__ __forceinline__ void write(const State& state, NodeId row) const {

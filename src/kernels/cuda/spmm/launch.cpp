@@ -167,7 +167,7 @@ void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* strea
   const auto staged = StagedRows<Acc>::take(arena, plan);
   kernel.staging.values = staged.values.data();
   kernel.staging.places = staged.places.data();
-  kernel.staging.pitch = features;
+  kernel.staging.pitch = staged_pitch(plan.desc);
   kernel.features = static_cast<int>(features);
   if (uses_node(args.op)) kernel.x = static_cast<const Storage*>(args.x.data);
   kernel.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);

@@ -7,14 +7,6 @@
 
 namespace weft::cuda {
 
-/// 1 / value of a number of edges, within a rounding: no zeros and nothing out of range, which the exact one looks for.
-__device__ __forceinline__ float reciprocal(float value) {
-  float about;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(about) : "f"(value));
-  return fmaf(about, fmaf(-value, about, 1.0f), about);
-}
-__device__ __forceinline__ double reciprocal(double value) { return __drcp_rn(value); }
-
 /// `Count` features of a row from `feature` on, as they are.
 template <int Count, class Storage, class Acc>
 __device__ __forceinline__ void write_plain(const RowFinish<Storage>& finish, std::int64_t row, int feature,

@@ -16,7 +16,8 @@ namespace weft::cuda {
 ///   weighted: x[u] times one value an edge, which stand in the order of the work or are found by `ids`
 ///   scaled:   x[u] times what is given of one value an edge and one a source
 ///   edgewise: op(x[u], e), where e is one value an edge, a head or a feature, times one a source if given
-enum class Message { source, weighted, scaled, edgewise };
+///   attended: x[u] times an edge's share in the softmax of its row, see AttendedArgs
+enum class Message { source, weighted, scaled, edgewise, attended };
 
 /// Sum also serves the mean; extremum serves max and, with messages negated, min; winner also says which edge it was.
 enum class Reduction { sum, extremum, winner };
@@ -51,6 +52,25 @@ struct Staging {
   std::int64_t pitch = 0;
 };
 
+/// Scores of edges, one a head: leaky_relu(src[u] + dst[v]) + bias[e]. The statistics of a row are the score its
+/// exponentials are relative to and their sum.
+template <class Storage>
+struct AttendedArgs {
+  using Acc = AccumulatorOf<Storage>;
+  const Storage* src = nullptr;
+  const Storage* dst = nullptr;
+  std::uint32_t src_pitch_bytes = 0, dst_pitch_bytes = 0;
+  std::int64_t src_head = 1, dst_head = 1;
+  MaybeWide<Storage> bias;  // by edge id
+  std::int64_t bias_pitch = 1, bias_head = 1;
+  Acc slope = 0;
+  Acc* row_max = nullptr;  // the statistics' heads stand side by side
+  Acc* row_sum = nullptr;
+  std::int64_t max_pitch = 1, sum_pitch = 1;
+  int heads = 1;
+  int head_lanes = 1;  // that cover a head in one step, where lanes share weights (see HeadWeights)
+};
+
 template <class Storage>
 struct SpmmKernelArgs {
   using Acc = AccumulatorOf<Storage>;
@@ -65,11 +85,13 @@ struct SpmmKernelArgs {
   std::int64_t edge_pitch = 1;
   const Acc* col_scale = nullptr;
 
-  // edgewise only
+  // edgewise
   SpmmOp op = SpmmOp::u_mul_e;
   int width = 1;  // of a head
   std::int64_t x_head = 0, edge_head = 0;
   bool x_vector = true, edge_vector = false;  // one value a feature, else one a head
+
+  AttendedArgs<Storage> attended;  // attended only; width and x_head count as well
 };
 
 }  // namespace weft::cuda

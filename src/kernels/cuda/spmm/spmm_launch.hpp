@@ -28,8 +28,12 @@ template <class Storage, int Tile>
 void launch_staged(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, bool round_robin, bool atomic,
                    CUstream_st* stream);
 
-/// Puts the pass over what the tasks leave into the stream.
-template <class Storage, Reduction Kind>
+/// Attention's tasks. How lanes share the weights of edges follows from heads and shape.
+template <class Storage>
+void launch_attended(SpmmKernelArgs<Storage> args, const GatherShape& shape, CUstream_st* stream);
+
+/// Puts the pass over what the tasks leave into the stream; `Attended` writes the statistics of rows, too.
+template <class Storage, Reduction Kind, bool Attended = false>
 void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);
 
 }  // namespace weft::cuda

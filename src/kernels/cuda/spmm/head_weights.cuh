@@ -1,0 +1,122 @@
+// What edges weigh in attention: exponentials of their scores, relative to one score for each row and head.
+//
+// Any score will do that is not far from the largest, as the sum of a row's weights divides it away. A row takes the
+// score it would have for source 0, and a margin: no pass over the row comes first, parts of a row add up as they are,
+// and weights are at most 1, so that sums overflow no sooner than those of the sources. Where scores lie too far apart
+// for that the row's sum shows it (`usable`), and whoever finishes the rows computes it anew (attention/redo_row.cuh).
+#pragma once
+
+#include "kernels/cuda/primitives/row_at.cuh"
+#include "kernels/cuda/primitives/softmax_part.cuh"
+#include "kernels/cuda/schedule/edge_split.cuh"
+#include "kernels/cuda/spmm/spmm_args.hpp"
+
+namespace weft::cuda {
+
+/// The scores of a graph's edges.
+template <class Storage>
+struct GatScores {
+  using Acc = AccumulatorOf<Storage>;
+  /// What weights are multiplied by, so that they stay under 1 where a score is up to 29 larger than source 0's.
+  static constexpr Acc margin = Acc(0x1p-43);
+  const AttendedArgs<Storage>& args;
+  const EdgeSplit& split;
+
+  __device__ __forceinline__ Acc leaky(Acc z) const { return z > 0 ? z : z * args.slope; }
+  __device__ __forceinline__ Storage source(std::uint32_t col, int head) const {
+    return __ldg(row_at(args.src + head * args.src_head, col, args.src_pitch_bytes));
+  }
+  __device__ __forceinline__ Storage destination(std::uint32_t row, int head) const {
+    return __ldg(row_at(args.dst + head * args.dst_head, row, args.dst_pitch_bytes));
+  }
+  /// Of the k-th edge in the order of the work.
+  __device__ __forceinline__ Acc score(Acc src, Acc dst, EdgeId k, int head) const {
+    const Acc score = leaky(src + dst);
+    if (args.bias.data == nullptr) return score;
+    return score + args.bias[split.id_of(k) * args.bias_pitch + head * args.bias_head];
+  }
+  /// What weights of a row are relative to; `first` is source 0's.
+  __device__ __forceinline__ Acc reference(Acc first, Acc dst) const { return leaky(first + dst); }
+  /// 0 for a masked edge; NaN where the score is too large for the reference.
+  __device__ __forceinline__ Acc weight(Acc score, Acc reference) const {
+    const Acc w = exponential(score - reference) * margin;
+    return w <= 1 ? w : Acc(NAN);
+  }
+};
+
+/// Whether a row's sum of weights is what it should be: no weight was too large, and not all were too small.
+template <class Acc>
+__device__ __forceinline__ bool usable(Acc total) {
+  return total > Acc(1e-30);
+}
+
+/// The weights of a chunk of edges for the heads of a lane's steps.
+///   S::held == 1: all features are of one head, and each lane has the weights of its own edges
+///   S::held > 1:  lanes of a head share the chunk out, `held` neighbours each
+///   S::held == 0: each lane computes what it needs, however heads lie
+template <class Storage, class S, class Chunk>
+struct HeadWeights {
+  using Acc = AccumulatorOf<Storage>;
+  static constexpr int steps = S::held == 1 ? 1 : S::steps, each = S::held > 1 ? S::held : S::each;
+  GatScores<Storage> scores;
+  int lane;  // of the group
+  int heads[steps];
+  Acc first[steps];  // source 0's part of their scores
+  Storage src[steps][each], dst[steps][each];
+  Acc held[steps][each];
+
+  __device__ __forceinline__ Acc weight(Storage of_source, Storage of_destination, EdgeId k, int s) const {
+    const Acc from = widened(of_source), to = widened(of_destination);
+    return scores.weight(scores.score(from, to, k, heads[s]), scores.reference(first[s], to));
+  }
+  __device__ __forceinline__ Acc weight(std::uint32_t col, std::uint32_t row, EdgeId k, int s) const {
+    return weight(scores.source(col, heads[s]), scores.destination(row, heads[s]), k, s);
+  }
+  /// Which edge of a chunk is this lane's i-th.
+  __device__ __forceinline__ int edge(int i) const {
+    return S::held > 1 ? lane % scores.args.head_lanes * S::held + i : i * S::lanes + lane;
+  }
+  /// Loads what the weights of a chunk are computed from, whose edges this lane holds in cols and rows. (To compute
+  /// them is to wait, and better done when the first rows of X are on their way, too.)
+  __device__ __forceinline__ void load(const NodeId (&cols)[S::each], const NodeId (&rows)[S::each]) {
+    if constexpr (S::held > 0) {
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        auto col = static_cast<std::uint32_t>(cols[S::held == 1 ? i : 0]);
+        auto row = static_cast<std::uint32_t>(max(rows[S::held == 1 ? i : 0], 0));
+        if constexpr (S::held > 1) {
+          col = __shfl_sync(~0u, col, edge(i), S::lanes);
+          row = __shfl_sync(~0u, row, edge(i), S::lanes);
+        }
+#pragma unroll
+        for (int s = 0; s < steps; ++s) {
+          src[s][i] = scores.source(col, heads[s]);
+          dst[s][i] = scores.destination(row, heads[s]);
+        }
+      }
+    }
+  }
+  /// Computes them, the chunk being the one at `at` of the share.
+  __device__ __forceinline__ void fill(const EdgeShare& share, int at) {
+    if constexpr (S::held > 0) {
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        const int q = edge(i);
+        const bool there = q < Chunk::size && at + q < share.length;
+#pragma unroll
+        for (int s = 0; s < steps; ++s)
+          held[s][i] = there ? weight(src[s][i], dst[s][i], share.begin + at + q, s) : Acc(0);
+      }
+    }
+  }
+  /// That of edge j + u of the chunk, u being known when this is compiled; by the whole warp.
+  __device__ __forceinline__ Acc of(int j, int u, int s) const {
+    if constexpr (S::held == 1) {
+      return __shfl_sync(~0u, held[0][Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
+    } else {
+      return __shfl_sync(~0u, held[s][u % each], (j + u) / each, scores.args.head_lanes);
+    }
+  }
+};
+
+}  // namespace weft::cuda
