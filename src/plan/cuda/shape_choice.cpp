@@ -20,12 +20,17 @@ int widest_load(const OpDesc& desc, const Policy& policy, const GraphView& graph
                 bool anything) {
   constexpr int all = 16;
   const bool of_halves = size_of(desc.dtype) == 2, adds_up = desc.reduce == Reduce::sum || desc.reduce == Reduce::mean;
-  const int most = of_halves && desc.kind != OpKind::sddmm && !adds_up ? tuning::most_halves_a_load_otherwise : all;
+  const bool attends = desc.kind == OpKind::attention;
+  const int most =
+      of_halves && desc.kind != OpKind::sddmm && !attends && !adds_up ? tuning::most_halves_a_load_otherwise : all;
   if (policy.vector > 0) return std::min(policy.vector, most);
   if (anything || !of_halves || policy.accumulate != Accumulate::f32) return most;
   // Groups of SDDMM cover a head, those of SpMM all of them.
   const std::int64_t covered = desc.kind == OpKind::sddmm ? desc.width : desc.heads * desc.width;
-  return std::min(most, tuning::halves_a_load(covered, mean_degree(graph), graph.num_edges, rates.blocks));
+  const int widest = tuning::halves_a_load(covered, mean_degree(graph), graph.num_edges, rates.blocks);
+  if (attends && mean_degree(graph) < tuning::attends_by_eights_from_degree)
+    return std::min(widest, tuning::most_halves_a_load_otherwise);
+  return std::min(most, widest);
 }
 
 GatherShape choose_shape(const GatherShape& usual, const OpDesc& desc, const Policy& policy, bool staged, bool narrow) {

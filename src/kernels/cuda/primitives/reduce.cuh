@@ -28,12 +28,18 @@ __device__ __forceinline__ float reciprocal(float value) {
 __device__ __forceinline__ double reciprocal(double value) { return __drcp_rn(value); }
 
 /// Moves `near` into `far`, and what rounding takes from the sum back into `near` (Kahan's summation): however often
-/// that happens, the error stays that of a few additions. A sum that is not finite has no rest.
+/// that happens, the error stays that of a few additions. Says whether that rest is one: a sum that is not finite has
+/// none, and whoever goes on calls drop_rest then.
 template <class Acc>
-__device__ __forceinline__ void settle(Acc& far, Acc& near) {
-  const Acc sum = far + near, rest = near - (sum - far);
-  near = fabs(rest) < Acc(INFINITY) ? rest : Acc(0);
+__device__ __forceinline__ bool settle(Acc& far, Acc& near) {
+  const Acc sum = far + near;
+  near -= sum - far;
   far = sum;
+  return fabs(near) < Acc(INFINITY);
+}
+template <class Acc>
+__device__ __forceinline__ void drop_rest(Acc& near) {
+  near = fabs(near) < Acc(INFINITY) ? near : Acc(0);
 }
 
 /// N sums over the same Lanes at once, by halves: every step each lane passes half of its sums on and keeps the other,

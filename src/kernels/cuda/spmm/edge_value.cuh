@@ -32,7 +32,7 @@ struct EdgeValue {
     return loaded;
   }
   __device__ __forceinline__ Acc value(const Loaded& loaded) const {
-    if constexpr (Sent == Message::source || Sent == Message::attended) {
+    if constexpr (!has_value && !has_scale) {
       return 0;
     } else if constexpr (Sent == Message::weighted) {
       return args.edge.value(loaded.value);

@@ -55,7 +55,7 @@ __device__ __forceinline__ void unite_parts(const SpmmKernelArgs<Storage>& args,
       for (int i = 0; i < Count; ++i) {
         value[i] += ((p[0].values[i] + p[1].values[i]) + (p[2].values[i] + p[3].values[i])) +
                     ((p[4].values[i] + p[5].values[i]) + (p[6].values[i] + p[7].values[i]));
-        if (part / flight % 8 == 7) settle(far[i], value[i]);
+        if (part / flight % 8 == 7 && !settle(far[i], value[i])) drop_rest(value[i]);
       }
     } else {
 #pragma unroll
@@ -85,19 +85,21 @@ __device__ __forceinline__ void wait_for_tasks() {
 /// Rows a block of finish_rows may look through.
 inline constexpr int most_finished_rows = 1024;
 
-/// Attention's statistics of a row: those that a sum of weights is relative to. Says whether all its sums are usable.
+/// Attention: what the weights of a row are relative to.
 template <class Storage>
-__device__ __forceinline__ bool write_references(const SpmmKernelArgs<Storage>& args, std::int64_t row, bool has_sums) {
-  using Acc = AccumulatorOf<Storage>;
+__device__ __forceinline__ void write_references(const SpmmKernelArgs<Storage>& args, std::int64_t row) {
   const AttendedArgs<Storage>& attended = args.attended;
   const GatScores<Storage> scores{attended, args.split};
+  for (int h = 0; h < attended.heads; ++h)
+    attended.row_max[row * attended.max_pitch + h] =
+        scores.reference(widened(scores.source(0, h)), widened(scores.destination(static_cast<std::uint32_t>(row), h)));
+}
+/// Whether all sums of weights are usable that the tasks wrote for a row.
+template <class Storage>
+__device__ __forceinline__ bool all_usable(const SpmmKernelArgs<Storage>& args, std::int64_t row) {
   bool all = true;
-  for (int h = 0; h < attended.heads; ++h) {
-    const Acc first = widened(scores.source(0, h)),
-              dst = widened(scores.destination(static_cast<std::uint32_t>(row), h));
-    attended.row_max[row * attended.max_pitch + h] = scores.reference(first, dst);
-    all = all && (!has_sums || usable(__ldcg(attended.row_sum + row * attended.sum_pitch + h) * scores.margin));
-  }
+  for (int h = 0; h < args.attended.heads; ++h)
+    all = all && usable(__ldcg(args.attended.row_sum + row * args.attended.sum_pitch + h) * GatScores<Storage>::margin);
   return all;
 }
 
@@ -146,18 +148,24 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
   };
   if (threadIdx.x == 0) listed = 0;
   __syncthreads();
-  for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads) {
+  unsigned whole = 0;  // bit n: the tasks wrote this thread's n-th row
+  for (int i = threadIdx.x, n = 0; i < rows_a_block && base + i < g.num_rows; i += block_threads, ++n) {
     const LeftRow left = left_of(base + i);
-    if (degree_of(base + i) == 0 || left.parts > 0) list[atomicAdd(&listed, 1)] = left;
+    const bool empty = degree_of(base + i) == 0;
+    if (empty || left.parts > 0) {
+      list[atomicAdd(&listed, 1)] = left;
+    } else {
+      whole |= 1u << n;
+    }
+    if constexpr (Attended)
+      if (!empty) write_references(args, base + i);
   }
   __syncthreads();
   wait_for_tasks();
   if constexpr (Attended) {
-    for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads) {
-      if (degree_of(base + i) == 0) continue;
-      if (!write_references(args, base + i, left_of(base + i).parts == 0))
+    for (int i = threadIdx.x; whole != 0; i += block_threads, whole >>= 1)
+      if ((whole & 1u) != 0 && !all_usable(args, base + i))
         list[atomicAdd(&listed, 1)] = {0, static_cast<std::int32_t>(base + i), LeftRow::again};
-    }
     __syncthreads();
   }
   for (int i = threadIdx.x / Lanes; i < listed; i += block_threads / Lanes) {

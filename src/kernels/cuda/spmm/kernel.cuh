@@ -43,16 +43,24 @@ __device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count],
   }
 }
 
+/// Blocks a multiprocessor. Attention holds more: at three blocks packs of eight halves, or weights of several heads,
+/// spill (4 heads of 16 features in f16 took 5940 us on products, and 4850 with two blocks).
+template <class Storage, class S, Message Sent>
+inline constexpr int blocks_of = Sent == Message::attended && (S::count >= 8 || S::held > 1)
+                                     ? 2
+                                     : resident_blocks<Storage, S>;
+
 template <class Storage, class S, Message Sent, Reduction Kind>
-__global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
+__global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
     reduce_edges(const SpmmKernelArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
   using Values = EdgeValue<Storage, Sent, Kind>;
   using Chunk = EdgeChunk<S::lanes, S::each, typename Values::Loaded>;
   using X = Pack<Storage, S::vector>;
   constexpr int loads = S::loads;
-  constexpr bool plain = Sent == Message::source, edgewise = Sent == Message::edgewise,
-                 scaled = Sent == Message::scaled, attended = Sent == Message::attended;
+  constexpr bool averaged = Sent == Message::averaged, plain = Sent == Message::source || averaged,
+                 edgewise = Sent == Message::edgewise, scaled = Sent == Message::scaled,
+                 attended = Sent == Message::attended;
   // Rows that are written as they are reduced, or as means: always, or where the call is of that kind.
   constexpr bool always_light = plain || attended || Sent == Message::weighted;
   constexpr bool sometimes_light = scaled && Kind == Reduction::extremum && sizeof(Storage) <= 4;
@@ -63,11 +71,8 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
             shift = threadIdx.x % 32 / S::lanes * S::lanes;
   const EdgeShare share = EdgeShare::of<S::groups>(split, group);
-  const Lane<Storage, S, Sent, Kind> here{args, share.nominal,
-                                          static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
-  // Where the last whole batch begins, at most. A group without edges has nothing to lose: it always has a whole one.
-  const int whole_until = share.length > 0 ? share.length - loads : INT_MAX;
-
+  Lane<Storage, S, Sent, Kind> here{args, share.nominal, static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
+  here.find_heads();
   // Lanes past the last feature load the first ones again, and write nothing.
   const Storage* x_lane[S::steps];
   std::int64_t edge_lane[edgewise ? S::steps : 1];  // where this lane's values stand in an edge's row
@@ -92,7 +97,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
   if constexpr (attended) {
 #pragma unroll
     for (int s = 0; s < weights.steps; ++s) {
-      weights.heads[s] = here.has(s) ? here.head(s) : 0;
+      weights.heads[s] = S::held != 1 && here.has(s) ? here.head(s) : 0;
       weights.first[s] = widened(weights.scores.source(0, weights.heads[s]));
     }
   }
@@ -105,6 +110,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
   const int origin = static_cast<int>(share.begin - here.nominal);
 
   bool head_open = share.head >= 0;  // the row that began before the share has not ended yet
+  bool one_by_one = false;           // the last batch was added up so
   int begun = 0;                     // where in the share the current row begins, unless it is the head
 
   Chunk next;
@@ -241,8 +247,10 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
       const int place = origin + first + j;
       const unsigned row_ends = ends >> j & ((1u << loads) - 1);
       // The warp takes one path. The usual one: no row of any of its groups ends here, and no edge is missing.
-      const bool whole = first + j <= whole_until;
+      const bool whole = first + j + loads <= share.length || share.length == 0;  // without edges nothing is missing
       if (__all_sync(~0u, whole && row_ends == 0)) {
+        if (one_by_one) state.settle();
+        one_by_one = false;
         if constexpr (S::in_pairs) {
           fold_pairs(state, x, [&](int u) { return weight(u).of[0]; });
         } else {
@@ -252,12 +260,17 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
         return;
       }
       const bool ending = row_ends != 0;
+      one_by_one = true;
       // Rows end, or edges are missing. Where rows are written as they are, or as means, no group waits for another's,
       // but `with_borders` where the row ends that began before the share.
       if constexpr (always_light || sometimes_light) {
         if (always_light || args.finish.light) {
           const auto over_ends = [&]<bool with_borders, bool means>() __attribute__((always_inline)) {
-            state.gather(ending);
+            if (__all_sync(~0u, ending)) {
+              state.gather();
+            } else {
+              state.gather(ending);
+            }
 #pragma unroll
             for (int u = 0; u < loads; ++u) {
               const bool over = row_ends >> u & 1u;
@@ -278,14 +291,13 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
           };
           // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
           // registers than there are.
-          if (Kind == Reduction::sum && !attended && args.finish.mean) {
+          if constexpr (averaged) {
             over_ends.template operator()<true, true>();
           } else if (S::steps == 1 && always_light && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
             over_ends.template operator()<false, false>();
           } else {
             over_ends.template operator()<true, false>();
           }
-          state.settle();
           return;
         }
       }
@@ -309,10 +321,9 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>)
           begun = first + j + u + 1;
           state.clear();
         }
-        state.settle();
       }
     };
-    constexpr int settle_every = loads < 4 ? 8 * loads : 32;
+    constexpr int settle_every = 8 * loads;
     if constexpr (S::each == 1) {
 #pragma unroll 1
       for (int j = 0; j < Chunk::size && first + j < share.most; j += loads) {

@@ -18,13 +18,20 @@ struct Lane {
   const SpmmKernelArgs<Storage>& args;
   EdgeId nominal;  // where the share's task would begin if no border stepped back: places of winners count from there
   int feature;     // the first one; those of the next step stand S::lanes * S::vector further on
+  int leads[totals > 0 ? totals : 1] = {};  // attention: the head whose first feature is this lane's in a step, or -1
 
   __device__ __forceinline__ int at(int step) const { return feature + step * S::lanes * S::vector; }
   __device__ __forceinline__ bool has(int step) const { return at(step) < args.features; }
 
-  /// The head of a step, and whether this lane has its first feature.
   __device__ __forceinline__ int head(int step) const { return at(step) / args.width; }
-  __device__ __forceinline__ bool leads(int step) const { return head(step) * args.width == at(step); }
+  /// Once, as divisions take some twenty instructions.
+  __device__ __forceinline__ void find_heads() {
+#pragma unroll
+    for (int s = 0; s < totals; ++s) leads[s] = has(s) && head(s) * args.width == at(s) ? head(s) : -1;
+  }
+  __device__ __forceinline__ int leading(int step) const {
+    return S::held == 1 ? (at(step) == 0 ? 0 : -1) : leads[step];
+  }
 
   /// Into (or out of) slot values `to` and their places, which point at this lane's first feature.
   __device__ __forceinline__ void save(const State& state, Acc* to, std::int32_t* places) const {
@@ -58,7 +65,7 @@ struct Lane {
     save(state, args.staging.values + to + feature, args.staging.places + to + feature);
 #pragma unroll
     for (int s = 0; s < totals; ++s)
-      if (has(s) && leads(s)) args.staging.values[to + args.features + head(s)] = state.value(S::count + s);
+      if (leading(s) >= 0) args.staging.values[to + args.features + leading(s)] = state.value(S::count + s);
   }
   /// A row of `degree` edges.
   __device__ __forceinline__ void write(const State& state, NodeId row, EdgeId degree) const {
@@ -81,10 +88,12 @@ struct Lane {
       }
       if constexpr (attended) {
         write_attended(s, row, value, state.value(S::count + s));
-      } else if constexpr (Sent == Message::source || Sent == Message::weighted) {
-        const Acc factor = Kind == Reduction::sum && finish.mean ? reciprocal(static_cast<Acc>(degree)) : Acc(1);
+      } else if constexpr (Sent == Message::averaged) {
+        const Acc share = reciprocal(static_cast<Acc>(degree));
 #pragma unroll
-        for (int i = 0; i < S::vector; ++i) value[i] *= factor;
+        for (int i = 0; i < S::vector; ++i) value[i] *= share;
+        write_plain<S::vector>(finish, row, at(s), value);
+      } else if constexpr (Sent == Message::source || Sent == Message::weighted) {
         write_plain<S::vector>(finish, row, at(s), value);
       } else {
         write_finished<S::vector>(finish, row, degree, at(s), value);
@@ -120,7 +129,8 @@ struct Lane {
 #pragma unroll
     for (int i = 0; i < S::vector; ++i) value[i] *= share;
     write_plain<S::vector>(args.finish, row, at(s), value);
-    if (leads(s)) args.attended.row_sum[row * args.attended.sum_pitch + head(s)] = total / GatScores<Storage>::margin;
+    if (leading(s) >= 0)
+      args.attended.row_sum[row * args.attended.sum_pitch + leading(s)] = total / GatScores<Storage>::margin;
   }
   /// A row that was cut: only the graph knows its degree.
   __device__ __forceinline__ void write(const State& state, NodeId row) const {

@@ -30,9 +30,10 @@ template <class Storage>
 Message message_of(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel) {
   if (!by_scalar(args)) return Message::edgewise;
   const bool in_order = !kernel.edge.given() || (kernel.split.graph.edge_ids == nullptr && kernel.edge_pitch == 1);
-  const bool simple =
-      sizeof(Storage) <= 4 && !extremum(args.reduce) && kernel.finish.light && kernel.col_scale == nullptr && in_order;
-  if (!simple) return Message::scaled;
+  if (sizeof(Storage) > 4 || extremum(args.reduce) || !kernel.finish.light || kernel.col_scale != nullptr || !in_order)
+    return Message::scaled;
+  if (kernel.finish.mean)
+    return kernel.edge.given() || is_narrow(kernel.features, true) ? Message::scaled : Message::averaged;
   return kernel.edge.given() ? Message::weighted : Message::source;
 }
 
@@ -66,8 +67,11 @@ void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, 
       } else if (message == Message::scaled) {
         launch_tasks<Storage, Message::scaled, kind>(args, shape, stream);
       } else if constexpr (sizeof(Storage) <= 4) {  // only sums are sent as they are
-        message == Message::weighted ? launch_tasks<Storage, Message::weighted, Reduction::sum>(args, shape, stream)
-                                     : launch_tasks<Storage, Message::source, Reduction::sum>(args, shape, stream);
+        switch (message) {
+          case Message::weighted: launch_tasks<Storage, Message::weighted, Reduction::sum>(args, shape, stream); break;
+          case Message::averaged: launch_tasks<Storage, Message::averaged, Reduction::sum>(args, shape, stream); break;
+          default: launch_tasks<Storage, Message::source, Reduction::sum>(args, shape, stream);
+        }
       }
     }
     if (finish) launch_finish<Storage, kind>(args, shape, stream);

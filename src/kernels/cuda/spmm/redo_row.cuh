@@ -9,7 +9,7 @@ namespace weft::cuda {
 
 /// `Count` features of one head, by one thread: rare, and right for any scores.
 template <int Count, class Storage>
-__device__ __noinline__ void redo_row(const SpmmKernelArgs<Storage>& args, std::int64_t row, int feature) {
+__device__ __forceinline__ void redo_row(const SpmmKernelArgs<Storage>& args, std::int64_t row, int feature) {
   using Acc = AccumulatorOf<Storage>;
   const AttendedArgs<Storage>& attended = args.attended;
   const GraphView& g = args.split.graph;
@@ -37,12 +37,12 @@ __device__ __noinline__ void redo_row(const SpmmKernelArgs<Storage>& args, std::
     }
     const Acc w = exponential(score - top);
     total_rest += w;
-    settle(part.total, total_rest);
+    if (!settle(part.total, total_rest)) drop_rest(total_rest);
     const auto values = Pack<Storage, Count>::load(row_at(x, col, args.x_pitch_bytes));
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
       rest[i] += w * widened(values.values[i]);
-      settle(sum[i], rest[i]);
+      if (!settle(sum[i], rest[i])) drop_rest(rest[i]);
     }
   }
   Acc value[Count];

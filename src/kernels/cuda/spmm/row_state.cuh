@@ -12,7 +12,8 @@ template <Reduction Kind, class Acc, int Count>
 struct RowState;
 
 /// Few additions follow one another, which keeps the error under the logarithm of the degree: a batch is summed by
-/// itself, batches add up in `near`, and `near` settles into `far` every 32 edges and around batches in which rows end.
+/// itself, up to eight batches add up in `near`, and that settles into `far`. The edges of a batch in which rows end
+/// are added up one by one, and `near` settles before and after.
 template <class Acc, int Count>
 struct RowState<Reduction::sum, Acc, Count> {
   Acc near[Count], far[Count];
@@ -22,8 +23,12 @@ struct RowState<Reduction::sum, Acc, Count> {
     for (int i = 0; i < Count; ++i) near[i] = far[i] = 0;
   }
   __device__ __forceinline__ void settle() {
+    bool finite = true;
 #pragma unroll
-    for (int i = 0; i < Count; ++i) cuda::settle(far[i], near[i]);
+    for (int i = 0; i < Count; ++i) finite = cuda::settle(far[i], near[i]) && finite;
+    if (finite) return;
+#pragma unroll
+    for (int i = 0; i < Count; ++i) cuda::drop_rest(near[i]);
   }
   __device__ __forceinline__ void fold(int i, Acc message, int) { near[i] += message; }
   /// `Loads` edges at once; send(u, take) calls take(i, message) with each feature of the u-th. Edge by edge, so that
@@ -44,11 +49,18 @@ struct RowState<Reduction::sum, Acc, Count> {
   }
   /// Before a batch in which rows end: where one of this group's does, all there is becomes near.
   __device__ __forceinline__ void gather(bool ending) {
+    settle();
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      cuda::settle(far[i], near[i]);
       near[i] = ending ? far[i] : near[i];
       far[i] = ending ? Acc(0) : far[i];
+    }
+  }
+  __device__ __forceinline__ void gather() {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      near[i] += far[i];
+      far[i] = 0;
     }
   }
   __device__ __forceinline__ void fold_if(bool there, int i, Acc message) { near[i] += there ? message : Acc(0); }
@@ -79,6 +91,7 @@ struct RowState<Reduction::extremum, Acc, Count> {
   __device__ __forceinline__ RowState settled() const { return *this; }
   __device__ __forceinline__ void fold(int i, Acc message, int) { best[i] = larger(best[i], message); }
   __device__ __forceinline__ void gather(bool) {}
+  __device__ __forceinline__ void gather() {}
   __device__ __forceinline__ void fold_if(bool there, int i, Acc message) {
     best[i] = larger(best[i], there ? message : -Acc(INFINITY));
   }

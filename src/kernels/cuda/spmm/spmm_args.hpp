@@ -10,14 +10,15 @@
 
 namespace weft::cuda {
 
-/// What an edge sends. The first two are for the usual calls and their rows are written as they are reduced; the others
-/// know edge ids, scales and the whole epilogue.
+/// What an edge sends. The first three are for the usual calls and their rows are written as they are reduced; the
+/// others know edge ids, scales and the whole epilogue.
 ///   source:   x[u]
+///   averaged: the same, and rows are written as means
 ///   weighted: x[u] times one value an edge, which stand in the order of the work or are found by `ids`
 ///   scaled:   x[u] times what is given of one value an edge and one a source
 ///   edgewise: op(x[u], e), where e is one value an edge, a head or a feature, times one a source if given
 ///   attended: x[u] times an edge's share in the softmax of its row, see AttendedArgs
-enum class Message { source, weighted, scaled, edgewise, attended };
+enum class Message { source, averaged, weighted, scaled, edgewise, attended };
 
 /// Sum also serves the mean; extremum serves max and, with messages negated, min; winner also says which edge it was.
 enum class Reduction { sum, extremum, winner };

@@ -22,10 +22,10 @@ function(weft_instantiate TEMPLATE PREFIX NAMES)
   endforeach()
 endfunction()
 
-# A kind that is missing here falls back to the next more general one (see launch.cpp): source and weighted are scaled,
-# written without an epilogue.
+# A kind that is missing here falls back to the next more general one (see launch.cpp): source, averaged and weighted are
+# scaled, written without an epilogue.
 foreach(storage float half bfloat16)
-  foreach(kind source:sum weighted:sum scaled:sum edgewise:sum scaled:extremum edgewise:extremum scaled:winner edgewise:winner)
+  foreach(kind source:sum averaged:sum weighted:sum scaled:sum edgewise:sum scaled:extremum edgewise:extremum scaled:winner edgewise:winner)
     weft_instantiate(tasks.cu.in spmm MESSAGE:REDUCTION ${storage}:${kind})
   endforeach()
 endforeach()
