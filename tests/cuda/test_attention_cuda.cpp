@@ -80,8 +80,9 @@ constexpr const char* policies[] = {"", "edges=16", "edges=64,order=columns", "e
 TEST_P(cuda_attention, of_gat_agrees_with_the_reference_on_every_graph_head_count_and_width) {
   Context context = Context::cuda();
   std::uint64_t seed = 800;
-  constexpr std::pair<std::int64_t, std::int64_t> shapes[] = {{1, 1},  {1, 7},  {8, 8},   {1, 64}, {4, 16}, {4, 64},
-                                                              {3, 10}, {2, 47}, {6, 121}, {4, 32}, {3, 32}, {3, 16}};
+  constexpr std::pair<std::int64_t, std::int64_t> shapes[] = {{1, 1},  {1, 7},  {8, 8},   {1, 64},  {4, 16},
+                                                              {4, 64}, {3, 10}, {2, 47},  {6, 121}, {4, 32},
+                                                              {3, 32}, {3, 16}, {4, 128}, {8, 64},  {16, 64}};
   std::size_t turn = 0;
   for (const BatteryGraph& battery : battery_graphs()) {
     const Graph there = battery.graph.to(gpu);
@@ -145,6 +146,31 @@ TEST_P(cuda_attention, scores_that_lie_far_apart_are_as_right_as_others) {
         }
       }
     }
+  }
+}
+
+TEST_P(cuda_attention, odd_sources_that_no_edge_comes_from_change_nothing) {
+  Context context = Context::cuda();
+  // Nodes 0, 4, 8 ... have no out-edges: whatever they hold, results are those of the others.
+  std::vector<EdgeId> offsets = {0};
+  std::vector<NodeId> cols;
+  for (NodeId row = 0; row < 64; ++row) {
+    for (NodeId k = 0; k < 64; ++k)
+      if (k % 4 != 0 && (row + k) % 3 != 0) cols.push_back(k);
+    offsets.push_back(static_cast<EdgeId>(cols.size()));
+  }
+  const Graph graph = Graph::from_csr(64, 64, offsets, cols);
+  for (const double odd : {-1e4, 3e4, inf, std::nan("")}) {
+    Gat gat(graph, GetParam(), 2, 16, false, 990);
+    const AttentionExpected expected = expected_attention(graph, gat.here, Gat::largest_score);
+    std::vector<double> sources = doubles(gat.src);
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      if (i / 2 % 4 == 0) sources[i] = odd;
+    gat.src = Tensor::from(sources, gat.src.shape(), GetParam());
+    gat.move();
+    for (const char* policy : {"", "edges=16"})
+      expect_within_bound(attention_on_gpu(context, graph.to(gpu), gat, policy).out, expected.out,
+                          fmt::format("odd {} policy '{}'", odd, policy));
   }
 }
 

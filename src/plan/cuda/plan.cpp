@@ -258,6 +258,9 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   WEFT_CHECK(narrow || policy.edges_a_group <= tuning::most_edges_in_sequence, invalid_argument,
              "policy edges={} for {} features: expected at most {}, as one group of threads takes them all",
              policy.edges_a_group, features, tuning::most_edges_in_sequence);
+  WEFT_CHECK(desc.kind != OpKind::softmax || policy.edges_a_group <= tuning::most_edges_of_softmax, invalid_argument,
+             "policy edges={} for softmax: expected at most {}, as longer sums would miss the error bound",
+             policy.edges_a_group, tuning::most_edges_of_softmax);
   base.device = context.device();
   base.threads = context.threads();
   base.graph = identity;

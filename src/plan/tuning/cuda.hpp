@@ -145,8 +145,8 @@ constexpr int halves_a_load(std::int64_t features, double mean_degree, std::int6
 
 /// The same of extremes and of values for every feature of an edge, which take more registers.
 inline constexpr int most_halves_a_load_otherwise = 4;
-/// Attention as well, unless rows are long: f16 at 64 features took 160 us by eights and 130 by fours on arxiv, and 2059
-/// and 2257 on reddit.
+/// Attention as well, unless rows are long: f16 at 64 features took 160 us by eights and 130 by fours on arxiv, and
+/// 2059 and 2257 on reddit.
 inline constexpr double attends_by_eights_from_degree = 128;
 
 /// Here the rows' own community is the window, and longer shares cut fewer rows.
@@ -164,5 +164,7 @@ inline double cluster_gain(double table_bytes, double mean_degree) {
 /// Of narrow rows, where a group is a warp with 128 edges in flight: enough steps that its start is a small part.
 /// Untuned.
 inline constexpr std::int64_t most_edges_a_warp = 2048;
+/// A warp of edge softmax carries a row's sum from one 256 edges to the next by plain additions.
+inline constexpr std::int64_t most_edges_of_softmax = 4 * most_edges_a_warp;
 
 }  // namespace weft::tuning

@@ -86,15 +86,4 @@ __device__ __forceinline__ void sum_segments(Acc (&values)[N], int lane, int sta
   }
 }
 
-/// The largest value of each such segment, in all of its lanes; `end` is its last one.
-template <class Acc>
-__device__ __forceinline__ Acc largest_of_segment(Acc value, int lane, int start, int end) {
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const Acc before = __shfl_up_sync(~0u, value, step);
-    if (lane - step >= start) value = larger(before, value);
-  }
-  return __shfl_sync(~0u, value, end);
-}
-
 }  // namespace weft::cuda

@@ -60,13 +60,28 @@ __device__ __forceinline__ SoftmaxPart<Acc> united_over_warp(SoftmaxPart<Acc> pa
   return part;
 }
 
+/// Many parts added up one after the other: what rounding takes from the sum is kept beside it.
+template <class Acc>
+struct SoftmaxSum {
+  SoftmaxPart<Acc> part = SoftmaxPart<Acc>::none();
+  Acc rest = 0;
+
+  __device__ __forceinline__ void add(const SoftmaxPart<Acc>& next) {
+    const Acc top = larger(part.top, next.top), down = rescale(part.top, top);
+    part = {top, part.total * down};
+    rest = rest * down + next.total * rescale(next.top, top);
+    if (!settle(part.total, rest)) drop_rest(rest);
+  }
+};
+
 /// Of `count` parts in their order, by a warp: a lane takes a run of neighbours.
 template <class PartOf>
 __device__ __forceinline__ auto united_in_order(std::int64_t count, int lane, const PartOf& part_of) {
+  using Acc = decltype(part_of(0).total);
   const std::int64_t each = (count + 31) / 32;
-  auto part = decltype(part_of(0))::none();
-  for (std::int64_t t = lane * each; t < count && t < (lane + 1) * each; ++t) part = part.with(part_of(t));
-  return united_over_warp(part, lane);
+  SoftmaxSum<Acc> sum;
+  for (std::int64_t t = lane * each; t < count && t < (lane + 1) * each; ++t) sum.add(part_of(t));
+  return united_over_warp(sum.part, lane);
 }
 
 }  // namespace weft::cuda

@@ -21,8 +21,7 @@ struct Shape {
 
 /// Blocks a multiprocessor that gather in that shape: what registers allow.
 template <class Storage, class S>
-inline constexpr int resident_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 || S::steps* S::held > 4 ? 2
-                                                                                                                    : 3;
+inline constexpr int resident_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
 
 template <class S>
 struct InPairs : S {

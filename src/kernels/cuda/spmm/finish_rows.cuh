@@ -85,14 +85,21 @@ __device__ __forceinline__ void wait_for_tasks() {
 /// Rows a block of finish_rows may look through.
 inline constexpr int most_finished_rows = 1024;
 
-/// Attention: what the weights of a row are relative to.
+/// Attention: what the weights of `rows_a_block` rows from `base` on are relative to.
 template <class Storage>
-__device__ __forceinline__ void write_references(const SpmmKernelArgs<Storage>& args, std::int64_t row) {
+__device__ __forceinline__ void write_references(const SpmmKernelArgs<Storage>& args, std::int64_t base,
+                                                 int rows_a_block) {
+  using Acc = AccumulatorOf<Storage>;
   const AttendedArgs<Storage>& attended = args.attended;
+  const GraphView& g = args.split.graph;
   const GatScores<Storage> scores{attended, args.split};
-  for (int h = 0; h < attended.heads; ++h)
-    attended.row_max[row * attended.max_pitch + h] =
-        scores.reference(widened(scores.source(0, h)), widened(scores.destination(static_cast<std::uint32_t>(row), h)));
+  if (g.num_edges == 0) return;  // there may be no source
+  for (int h = 0; h < attended.heads; ++h) {
+    const Acc typical = scores.typical(h);
+    for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads)
+      attended.row_max[(base + i) * attended.max_pitch + h] =
+          scores.reference(typical, widened(scores.destination(static_cast<std::uint32_t>(base + i), h)));
+  }
 }
 /// Whether all sums of weights are usable that the tasks wrote for a row.
 template <class Storage>
@@ -151,15 +158,13 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
   unsigned whole = 0;  // bit n: the tasks wrote this thread's n-th row
   for (int i = threadIdx.x, n = 0; i < rows_a_block && base + i < g.num_rows; i += block_threads, ++n) {
     const LeftRow left = left_of(base + i);
-    const bool empty = degree_of(base + i) == 0;
-    if (empty || left.parts > 0) {
+    if (degree_of(base + i) == 0 || left.parts > 0) {
       list[atomicAdd(&listed, 1)] = left;
     } else {
       whole |= 1u << n;
     }
-    if constexpr (Attended)
-      if (!empty) write_references(args, base + i);
   }
+  if constexpr (Attended) write_references(args, base, rows_a_block);
   __syncthreads();
   wait_for_tasks();
   if constexpr (Attended) {

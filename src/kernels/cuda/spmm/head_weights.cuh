@@ -1,9 +1,10 @@
 // What edges weigh in attention: exponentials of their scores, relative to one score for each row and head.
 //
 // Any score will do that is not far from the largest, as the sum of a row's weights divides it away. A row takes the
-// score it would have for source 0, and a margin: no pass over the row comes first, parts of a row add up as they are,
-// and weights are at most 1, so that sums overflow no sooner than those of the sources. Where scores lie too far apart
-// for that the row's sum shows it (`usable`), and whoever finishes the rows computes it anew (attention/redo_row.cuh).
+// score it would have for the largest of a few sources, and a margin: no pass over the row comes first, parts of a row
+// add up as they are, and weights are at most 1, so that sums overflow no sooner than those of the sources. Where
+// scores lie too far apart for that the row's sum shows it (`usable`), and whoever finishes the rows computes it anew
+// (redo_row.cuh).
 #pragma once
 
 #include "kernels/cuda/primitives/row_at.cuh"
@@ -17,8 +18,8 @@ namespace weft::cuda {
 template <class Storage>
 struct GatScores {
   using Acc = AccumulatorOf<Storage>;
-  /// What weights are multiplied by, so that they stay under 1 where a score is up to 29 larger than source 0's.
-  static constexpr Acc margin = Acc(0x1p-43);
+  /// What weights are multiplied by, so that they stay under 1 where a score is up to 20 larger than the reference.
+  static constexpr Acc margin = Acc(0x1p-30);
   const AttendedArgs<Storage>& args;
   const EdgeSplit& split;
 
@@ -35,8 +36,19 @@ struct GatScores {
     if (args.bias.data == nullptr) return score;
     return score + args.bias[split.id_of(k) * args.bias_pitch + head * args.bias_head];
   }
-  /// What weights of a row are relative to; `first` is source 0's.
-  __device__ __forceinline__ Acc reference(Acc first, Acc dst) const { return leaky(first + dst); }
+  /// The largest of a few sources: one alone might be the odd one out.
+  __device__ __forceinline__ Acc typical(int head) const {
+    constexpr int few = 8;
+    Acc best = -Acc(INFINITY);
+#pragma unroll
+    for (int i = 0; i < few; ++i) {
+      const Acc value = widened(source(static_cast<std::uint32_t>(std::int64_t{split.graph.num_cols} * i / few), head));
+      best = fabs(value) < Acc(INFINITY) && value > best ? value : best;
+    }
+    return best > -Acc(INFINITY) ? best : Acc(0);
+  }
+  /// What weights of a row are relative to.
+  __device__ __forceinline__ Acc reference(Acc typical_source, Acc dst) const { return leaky(typical_source + dst); }
   /// 0 for a masked edge; NaN where the score is too large for the reference.
   __device__ __forceinline__ Acc weight(Acc score, Acc reference) const {
     const Acc w = exponential(score - reference) * margin;
@@ -47,7 +59,7 @@ struct GatScores {
 /// Whether a row's sum of weights is what it should be: no weight was too large, and not all were too small.
 template <class Acc>
 __device__ __forceinline__ bool usable(Acc total) {
-  return total > Acc(1e-30);
+  return total > Acc(0x1p-70);
 }
 
 /// The weights of a chunk of edges for the heads of a lane's steps.
@@ -56,18 +68,19 @@ __device__ __forceinline__ bool usable(Acc total) {
 ///   S::held == 0: each lane computes what it needs, however heads lie
 template <class Storage, class S, class Chunk>
 struct HeadWeights {
+  static_assert(S::held <= 1 || S::loads % S::held == 0, "which register holds a weight must be known");
   using Acc = AccumulatorOf<Storage>;
   static constexpr int steps = S::held == 1 ? 1 : S::steps, each = S::held > 1 ? S::held : S::each;
   GatScores<Storage> scores;
   int lane;  // of the group
   int heads[steps];
-  Acc first[steps];  // source 0's part of their scores
+  Acc typical[steps];  // what a typical source has for them
   Storage src[steps][each], dst[steps][each];
   Acc held[steps][each];
 
   __device__ __forceinline__ Acc weight(Storage of_source, Storage of_destination, EdgeId k, int s) const {
     const Acc from = widened(of_source), to = widened(of_destination);
-    return scores.weight(scores.score(from, to, k, heads[s]), scores.reference(first[s], to));
+    return scores.weight(scores.score(from, to, k, heads[s]), scores.reference(typical[s], to));
   }
   __device__ __forceinline__ Acc weight(std::uint32_t col, std::uint32_t row, EdgeId k, int s) const {
     return weight(scores.source(col, heads[s]), scores.destination(row, heads[s]), k, s);

@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
 #pragma unroll
     for (int s = 0; s < weights.steps; ++s) {
       weights.heads[s] = S::held != 1 && here.has(s) ? here.head(s) : 0;
-      weights.first[s] = widened(weights.scores.source(0, weights.heads[s]));
+      weights.typical[s] = weights.scores.typical(weights.heads[s]);
     }
   }
 

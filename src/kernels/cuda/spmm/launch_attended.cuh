@@ -16,7 +16,7 @@ void launch_attended(SpmmKernelArgs<Storage> args, const GatherShape& given, CUs
     if (args.attended.heads == 1) return launch.template operator()<1>();
     // Lanes share weights where as many of them, a power of two, cover each head, and few heads stand in a step.
     constexpr int shared = 4;
-    if constexpr (sizeof(Storage) <= 4 && vector >= 4 && S::each == 1 && lanes >= 8) {
+    if constexpr (sizeof(Storage) <= 4 && vector >= 4 && S::each == 1 && lanes >= 8 && S::loads % shared == 0) {
       const int of_head = args.width / vector, head_lanes = of_head < lanes ? of_head : static_cast<int>(lanes);
       if ((of_head & (of_head - 1)) == 0 && head_lanes * shared >= lanes) {
         args.attended.head_lanes = head_lanes;

@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(block_threads, S::count > 8 ? 2 : 3)
   const typename Group::Lane here{args, share.nominal, static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
   Group work(here, share, atomic, group);
 
-  const bool in_order = split.ids == nullptr && split.graph.edge_ids == nullptr && args.edge_pitch == 1;
+  const bool in_order = split.in_order() && args.edge_pitch == 1;
   const auto place = [&](EdgeId k) { return split.id_of(k) * args.edge_pitch; };
   StagedEdges<S::tile_edges, Storage, decltype(place)> edges(tiles[warp], split.graph.cols, split.graph.rows, args.edge,
                                                              share.begin, share.length, share.runs_on, in_order, place);

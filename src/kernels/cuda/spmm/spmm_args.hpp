@@ -10,8 +10,8 @@
 
 namespace weft::cuda {
 
-/// What an edge sends. The first three are for the usual calls and their rows are written as they are reduced; the
-/// others know edge ids, scales and the whole epilogue.
+/// What an edge sends. The first three are for the usual calls and their rows are written as they are reduced; the next
+/// two know scales, edge values however they stand, and the whole epilogue.
 ///   source:   x[u]
 ///   averaged: the same, and rows are written as means
 ///   weighted: x[u] times one value an edge, which stand in the order of the work or are found by `ids`
