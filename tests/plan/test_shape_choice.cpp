@@ -55,9 +55,8 @@ GraphView graph_of(NodeId rows, EdgeId edges) {
   return view;
 }
 
-int load_of(const OpDesc& desc, std::string_view policy = "", bool anything = false) {
-  return widest_load(desc, parse_policy(policy), graph_of(230'000, 110'000'000), tuning::cuda_tunings[0].rates,
-                     anything);
+int load_of(const OpDesc& desc, std::string_view policy = "", bool anything = false, NodeId rows = 230'000) {
+  return widest_load(desc, parse_policy(policy), graph_of(rows, 110'000'000), tuning::cuda_tunings[0].rates, anything);
 }
 
 TEST(shape_choice, loads_what_the_policy_asks_for_or_all_that_fits_unless_rows_are_of_halves) {
@@ -75,7 +74,9 @@ TEST(shape_choice, loads_eight_halves_only_of_what_is_added_up) {
     EXPECT_EQ(load_of({OpKind::sddmm, dtype, 8, 16}), 4) << "a group covers a head";
     EXPECT_EQ(load_of({OpKind::spmm, dtype, 8, 16}), 8) << "a group covers all heads";
     EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, Reduce::max}, "vector=8"), 4) << "there is no such kernel";
-    EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}), 4);
+    EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}), 8);
+    EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}, "", false, 2'300'000), 4) << "rows are not that long";
+    EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}, "vector=8", false, 2'300'000), 8) << "asked for";
     for (const Reduce reduce : {Reduce::max, Reduce::min})
       EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, reduce}), 4) << name(reduce);
   }
