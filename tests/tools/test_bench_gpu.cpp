@@ -101,6 +101,19 @@ TEST_F(BenchGpu, spmm_is_verified_beside_every_cusparse_algorithm) {
   }
 }
 
+TEST_F(BenchGpu, ways_that_round_to_halves_are_held_to_their_own_roundings) {
+  const Outcome outcome = run_weft({"bench", "spmm", "powerlaw:nodes=1500,edges=60000,seed=4", "--width", "64",
+                                    "--dtype", "f16,bf16", "--device", "cuda", "--policy", "accumulate=half2",
+                                    "--policy", "stage=128,flush=atomic", "--repeat", "3", "--json", "-"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto json = outcome.json();
+  ASSERT_EQ(json["results"].size(), 4u);
+  for (const auto& result : json["results"]) {
+    EXPECT_EQ(result["verified"]["right"], true) << result.dump();
+    EXPECT_GT(result["verified"]["max_error_over_bound"].get<double>(), 0.001) << "a bound that says nothing";
+  }
+}
+
 TEST_F(BenchGpu, spmv_is_verified_beside_cusparse) {
   const Outcome outcome = run_weft({"bench", "spmv", "powerlaw:nodes=1500,edges=20000,seed=4", "--device", "cuda",
                                     "--peers", "--repeat", "3", "--json", "-"});

@@ -60,6 +60,13 @@ TEST(verify, half_storage_may_add_one_rounding) {
   EXPECT_NE(result.first_wrong.find("row 1"), std::string::npos) << result.first_wrong;
 }
 
+TEST(verify, roundings_to_halves_on_the_way_count_once_each) {
+  const double once = error_bound(Dtype::f16, 4, 1, 0.0, 1.0);
+  const double nine = error_bound(Dtype::f16, 4 + storage_factor(Dtype::f16, 9), 1, 0.0, 1.0);
+  EXPECT_NEAR(nine - once, 9 * 0x1p-11, 0x1p-18);
+  EXPECT_EQ(storage_factor(Dtype::f32, 9), 0);
+}
+
 TEST(verify, a_packed_result_has_only_the_compared_rows_and_errors_name_the_whole_ones) {
   const std::vector<double> expected{0.25, 0.5}, absolute{1.0, 1.0};
   const std::vector<float> packed{0.25f, 0.75f}, whole{9, 9, 9, 0.25f, 9, 9, 9, 0.5f};

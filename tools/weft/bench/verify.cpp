@@ -50,6 +50,8 @@ double sum_factor(std::int64_t terms) {
   return (terms > 1 ? std::ceil(std::log2(static_cast<double>(terms))) : 0.0) + 4;
 }
 
+double storage_factor(Dtype storage, double roundings) { return roundings * rounding_of(storage).relative / eps32; }
+
 double error_bound(Dtype storage, double factor, std::int64_t terms, double expected, double absolute) {
   // The reference adds in order, in f64: its own error matters only where the result is f64 too.
   const double oracle = std::sqrt(static_cast<double>(terms)) * eps64 * absolute;
@@ -83,11 +85,15 @@ void Comparison::row(std::int64_t i, std::int64_t at, double factor, std::int64_
   });
 }
 
-Verification Reference::compare(const Context& context, ConstTensorView result) const {
+Verification Reference::compare(const Context& context, ConstTensorView result,
+                                const std::function<double(std::int64_t terms)>& on_the_way) const {
   const std::int64_t rows = values.shape().rows, row_size = values.shape().row_size();
   const Expected expected{values.span<double>(), absolute ? absolute.span<double>() : values.span<double>(), row_size};
+  const auto allowed = [&](std::int64_t i) {
+    return factor(i) + (on_the_way ? storage_factor(result.dtype, on_the_way(terms(i))) : 0.0);
+  };
   const auto against = [&](const void* data, bool packed) {
-    return Comparison(expected, data, result.dtype, how, packed).run(origin, factor, terms);
+    return Comparison(expected, data, result.dtype, how, packed).run(origin, allowed, terms);
   };
   if (result.device.kind == DeviceKind::cpu) return against(result.data, false);
 

@@ -15,6 +15,8 @@ namespace weft::tool {
 
 /// c for a sum of so many terms.
 double sum_factor(std::int64_t terms);
+/// So many roundings of a whole sum to the storage type, as a part of c.
+double storage_factor(Dtype storage, double roundings);
 /// The largest difference allowed. `absolute` is the sum of the absolute values of the terms.
 double error_bound(Dtype storage, double factor, std::int64_t terms, double expected, double absolute);
 
@@ -67,7 +69,9 @@ struct Reference {
   std::string how;
 
   /// A result on any device, contiguous and complete; of one on a GPU no more is fetched than is looked at.
-  Verification compare(const Context& context, ConstTensorView result) const;
+  /// `on_the_way`, if given: how often a sum of so many terms may be rounded to the result's type before it is done.
+  Verification compare(const Context& context, ConstTensorView result,
+                       const std::function<double(std::int64_t terms)>& on_the_way = {}) const;
 };
 
 /// Of the bytes, order and all: whether a later run gave the very same result.
