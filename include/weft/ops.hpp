@@ -9,6 +9,7 @@
 // plan (flush=atomic, on request only, is the exception).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -105,6 +106,10 @@ struct AttentionInputs {
   ConstTensorView bias = {};   // optional, added to the score: [E, H, 1]
   float slope = 0.2f;          // of leaky_relu
   float scale = 1.0f;          // dot only
+  /// Weights are dropped with this probability, in [0, 1), after the softmax, and the others grow by 1 / (1 - dropout).
+  /// Which ones follows from `seed`, edge id and head alone: the backward must be given both as they were.
+  float dropout = 0.0f;
+  std::uint64_t seed = 0;
 };
 
 struct AttentionResult {
@@ -115,7 +120,7 @@ struct AttentionResult {
 AttentionResult attention(Context& context, const Graph& graph, const AttentionInputs& inputs);
 void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs, TensorView out,
                TensorView row_max, TensorView row_sum);
-/// The attention weights [E, H, 1] themselves, for those who want to look.
+/// The attention weights [E, H, 1] themselves, before dropout, for those who want to look.
 Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
                          const AttentionResult& result);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/dropout.hpp"
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
 #include "weft/plan.hpp"
@@ -76,6 +77,7 @@ struct AttentionArgs {
   Operand attn;                  // row_stride 0
   Operand bias;                  // by edge id
   float slope = 0.2f, scale = 1.0f;
+  Dropout dropout;  // of weights, after the softmax
   Result out, row_max, row_sum;
 };
 

@@ -34,6 +34,8 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
     WEFT_CHECK(in.bias.dtype == dtype || in.bias.dtype == accumulator(dtype), invalid_argument,
                "bias has dtype {}: expected {} or {}", name(in.bias.dtype), name(dtype), name(accumulator(dtype)));
   }
+  WEFT_CHECK(in.dropout >= 0 && in.dropout < 1, invalid_argument,
+             "dropout is {}: expected a probability in [0, 1); 0 drops nothing", in.dropout);
   shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
   return shape;
 }
@@ -53,6 +55,7 @@ AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const Att
   args.bias = operand(in.bias, Features{shape.value.heads, 1, 3});
   args.slope = in.slope;
   args.scale = in.scale;
+  args.dropout = {in.dropout, in.seed};
   return args;
 }
 
@@ -70,6 +73,8 @@ void check_results(const Context& context, const Graph& graph, const AttentionSh
 void check_has_kernel(const AttentionArgs& args) {
   WEFT_CHECK(args.score == Score::gat, unsupported,
              "attention with score {} has no CUDA kernel yet: use gat, or the cpu device", name(args.score));
+  WEFT_CHECK(!args.dropout.given(), unsupported,
+             "attention with dropout {} has no CUDA kernel yet: use dropout 0, or the cpu device", args.dropout.rate);
 }
 
 Result readable(ConstTensorView tensor) { return {const_cast<void*>(tensor.data), tensor.dtype, tensor.ld}; }

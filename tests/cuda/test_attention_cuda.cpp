@@ -248,10 +248,13 @@ TEST_P(cuda_attention, weights_and_gradients_are_those_of_the_cpu_in_float64) {
   }
 }
 
-TEST_P(cuda_attention, says_which_scores_have_no_kernel) {
+TEST_P(cuda_attention, says_what_has_no_kernel) {
   Context context = Context::cuda();
   const Graph there = battery::power_law_graph().to(gpu);
   Gat gat(battery::power_law_graph(), GetParam(), 1, 8, false, 920);
+  gat.there.dropout = 0.5f;
+  expect_refused([&] { attention(context, there, gat.there); }, "dropout", ErrorCode::unsupported);
+  gat.there.dropout = 0;
   gat.there.score = Score::dot;
   expect_refused([&] { attention(context, there, gat.there); }, "dot", ErrorCode::unsupported);
 }

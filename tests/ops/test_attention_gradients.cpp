@@ -36,7 +36,8 @@ TEST(edge_softmax_backward, agrees_with_differences_in_rows_that_are_cut) {
 struct Inputs {
   Tensor value, src, dst, attn, bias;
   Score score;
-  float slope = 0.2f, scale = 1.0f;
+  float slope = 0.2f, scale = 1.0f, dropout = 0.0f;
+  std::uint64_t seed = 0;
 
   Inputs(const Graph& graph, Score kind, std::int64_t heads, std::int64_t width, std::int64_t depth, bool biased)
       : score(kind) {
@@ -58,6 +59,8 @@ struct Inputs {
     inputs.bias = bias;
     inputs.slope = slope;
     inputs.scale = scale;
+    inputs.dropout = dropout;
+    inputs.seed = seed;
     return inputs;
   }
 };
@@ -110,11 +113,27 @@ TEST(attention_backward, agrees_with_differences_for_other_slopes_and_scales) {
   check(graph, inputs, "dot scale -1.5");
 }
 
+TEST(attention_backward, agrees_with_differences_where_weights_are_dropped) {
+  const Graph graph = tangled_graph();
+  for (const Score score : score_kinds) {
+    for (const float dropout : {0.1f, 0.6f}) {
+      for (const bool biased : {false, true}) {
+        Inputs inputs(graph, score, 5, 3, 4, biased);
+        inputs.dropout = dropout;
+        inputs.seed = 94;
+        check(graph, inputs, fmt::format("{}{} dropout {}", name(score), biased ? " biased" : "", dropout));
+      }
+    }
+  }
+}
+
 TEST(attention_backward, agrees_with_differences_in_rows_that_are_cut) {
   const Graph graph = skewed_graph(4, 5000, 92);
   for (const Score score : score_kinds) {
     Inputs inputs(graph, score, 2, 3, 2, true);
     check(graph, inputs, fmt::format("{} long rows", name(score)), 331);
+    inputs.dropout = 0.3f;
+    check(graph, inputs, fmt::format("{} long rows, dropout 0.3", name(score)), 331);
   }
 }
 

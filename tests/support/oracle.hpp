@@ -157,6 +157,7 @@ inline AttentionArgs attention_args(const Graph& graph, const AttentionInputs& i
   args.attn = shared_row(inputs.attn);
   args.bias = operand(inputs.bias);
   args.slope = inputs.slope;
+  args.dropout = {inputs.dropout, inputs.seed};
   args.scale = inputs.scale;
   return args;
 }

@@ -26,6 +26,10 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
     return static_cast<const Acc*>(r.data)[row * r.row_stride + h];
   };
 
+  const auto kept = [&](EdgeId k, std::int64_t h) -> Acc {
+    return forward.dropout.given() ? forward.dropout.factor(g.edge_id(k), h) : 1.0f;
+  };
+
   // alpha to the score buffer, grad . value[u] to the weight buffer, and the sum of their products to sum[h]:
   // taken over the edges, not from the rounded output, which for half storage would be a bias in every edge.
   const auto products = [&](const Run& run, int thread, Acc* sum) HWY_ATTR {
@@ -39,7 +43,7 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
       if (!gradients) continue;
       const Storage* grad = out_grad + run.row * args.out_grad.row_stride + h * args.out_grad.head_stride;
       for (std::int64_t k = 0; k < n; ++k)
-        product[k] = dot<Acc>(grad, scorer.value(g.cols[run.begin + k], h), forward.width);
+        product[k] = kept(run.begin + k, h) * dot<Acc>(grad, scorer.value(g.cols[run.begin + k], h), forward.width);
       sum[h] = dot<Acc>(alpha, product, n);
     }
   };
@@ -50,7 +54,7 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
       const Acc* product = scratch.weight(thread) + h * piece_edges;
       for (EdgeId k = run.begin; k < run.end; ++k) {
         const EdgeId id = g.edge_id(k);
-        put(args.alpha, id, h, alpha[k - run.begin]);
+        put(args.alpha, id, h, alpha[k - run.begin] * (gradients ? kept(k, h) : Acc{1}));
         if (!gradients) continue;
         Acc gradient = alpha[k - run.begin] * (product[k - run.begin] - sum[h]);
         if (args.bias_grad.data != nullptr) put(args.bias_grad, id, h, gradient);

@@ -42,6 +42,10 @@ double weight(double score, double row_max, double row_sum) {
   return row_sum == 0 ? 0 : std::exp(score - row_max) / row_sum;
 }
 
+double kept(const AttentionArgs& args, EdgeId k, std::int64_t head) {
+  return args.dropout.given() ? args.dropout.factor(args.graph.edge_id(k), head) : 1.0;
+}
+
 }  // namespace
 
 // Rows without edges, and rows whose scores are all -inf, have row_max = -inf, row_sum = 0 and out = 0.
@@ -70,8 +74,8 @@ void attention_forward(const AttentionArgs& args, double* absolute) {
         Sum sum;
         double absolute_sum = 0;
         for (EdgeId k = begin; k < end && !masked; ++k) {
-          const double term =
-              weights[static_cast<std::size_t>(k - begin)] * load(args.value, args.graph.cols[k], head, feature);
+          const double term = weights[static_cast<std::size_t>(k - begin)] * kept(args, k, head) *
+                              load(args.value, args.graph.cols[k], head, feature);
           sum.add(term);
           absolute_sum += std::fabs(term);
         }
@@ -96,13 +100,13 @@ void attention_edges(const AttentionEdgeArgs& args) {
       for (EdgeId k = forward.graph.offsets[row]; k < forward.graph.offsets[row + 1]; ++k) {
         const EdgeId edge = forward.graph.edge_id(k);
         const double alpha = weight(score_of(forward, row, k, head), row_max, row_sum);
-        store(args.alpha, edge, head, alpha);
+        store(args.alpha, edge, head, gradients ? alpha * kept(forward, k, head) : alpha);
         if (!gradients) continue;
 
         Sum grad_dot_value;
         for (std::int64_t f = 0; f < forward.width; ++f)
           grad_dot_value.add(load(args.out_grad, row, head, f) * load(forward.value, forward.graph.cols[k], head, f));
-        const double of_score = alpha * (grad_dot_value.value() - grad_dot_out.value());
+        const double of_score = alpha * (kept(forward, k, head) * grad_dot_value.value() - grad_dot_out.value());
         if (args.bias_grad.data != nullptr) store(args.bias_grad, edge, head, of_score);
         if (args.score_grad.data != nullptr) {
           const bool gat = forward.score == Score::gat;

@@ -1,0 +1,28 @@
+// Which edges attention drops: decided by seed, edge id and head alone, so that the backward finds the same ones, and
+// any schedule, device and number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "core/philox.hpp"
+#include "weft/types.hpp"
+
+namespace weft {
+
+struct Dropout {
+  float rate = 0;  // in [0, 1)
+  std::uint64_t seed = 0;
+
+  WEFT_ANYWHERE constexpr bool given() const { return rate > 0; }
+  /// What an edge's weight is multiplied by: 0, or what keeps the mean the same.
+  WEFT_ANYWHERE constexpr float factor(EdgeId edge, std::int64_t head) const {
+    const auto id = static_cast<std::uint64_t>(edge);
+    const FourWords words = philox({{static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32),
+                                     static_cast<std::uint32_t>(head / 4), 0}},
+                                   seed);
+    const auto below = static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0);
+    return words.at[head % 4] < below ? 0.0f : 1 / (1 - rate);
+  }
+};
+
+}  // namespace weft
