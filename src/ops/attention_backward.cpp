@@ -57,22 +57,30 @@ EdgeGradients edge_gradients(Context& context, const Graph& graph, const Attenti
   return g;
 }
 
-Tensor weighted_sum(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView weights) {
-  return spmm(context, graph, x, weights);
+/// Sums over each row of `graph`, of `x` times an edge's value or of that alone, with heads and width of `as`.
+Tensor row_sums(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge, const Shape& as) {
+  SpmmOptions options;
+  if (!x.given) options.op = SpmmOp::copy_e;
+  const Dtype dtype = x.given ? x.dtype : edge.dtype;
+  const Features features = Features::of(as);
+  const Plan plan = make_plan(context, graph, {OpKind::spmm, dtype, features.heads, features.width, Reduce::sum, true});
+  context.reserve(plan.workspace_bytes);
+  Tensor sums = Tensor::empty(features.with_rows(graph.num_rows()), dtype, "a gradient of attention", context.device(),
+                              context.stream());
+  spmm(context, plan, graph, x, edge, sums, options);
+  return sums;
 }
 
-Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, Dtype dtype) {
-  SpmmOptions options;
-  options.op = SpmmOp::copy_e;
-  Tensor sum = spmm(context, graph, {}, edge, options);
+Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, const Shape& as, Dtype dtype) {
+  Tensor sum = row_sums(context, graph, {}, edge, as);
   if (sum.dtype() == dtype) return sum;
-  return reduce_to(context, sum, Features::of(sum.shape()), dtype);  // rounds, as nothing is missing
+  return reduce_to(context, sum, Features::of(as), dtype);  // rounds, as nothing is missing
 }
 
 /// sum of edge * f(col[u] + row[v]) over each row of `graph`; see LeakyArgs.
 Tensor leaky_sum(Context& context, const Graph& graph, ConstTensorView row, ConstTensorView col, ConstTensorView attn,
                  ConstTensorView edge, float slope, bool derivative) {
-  const Features features = Features::of(col.shape);
+  const Features features = Features::of(row.shape);
   const Plan plan =
       make_plan(context, graph, {OpKind::spmm, col.dtype, features.heads, features.width, Reduce::sum, true});
   context.reserve(plan.workspace_bytes);
@@ -113,17 +121,17 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
   EdgeGradients edges = edge_gradients(context, graph, in, shape, given, out_grad);
 
   AttentionGradients g;
-  g.value = weighted_sum(context, reversed, out_grad, edges.alpha);
+  g.value = row_sums(context, reversed, out_grad, edges.alpha, in.value.shape);
   edges.alpha = {};
   switch (in.score) {
     case Score::gat:
-      g.src = edge_sum(context, reversed, edges.score, dtype);
-      g.dst = edge_sum(context, graph, edges.score, dtype);
+      g.src = edge_sum(context, reversed, edges.score, in.src.shape, dtype);
+      g.dst = edge_sum(context, graph, edges.score, in.dst.shape, dtype);
       break;
     case Score::dot:
       scale_in_place(context, edges.score, in.scale);
-      g.src = weighted_sum(context, reversed, in.dst, edges.score);
-      g.dst = weighted_sum(context, graph, in.src, edges.score);
+      g.src = row_sums(context, reversed, in.dst, edges.score, in.src.shape);
+      g.dst = row_sums(context, graph, in.src, edges.score, in.dst.shape);
       break;
     case Score::gatv2:
       g.src = leaky_sum(context, reversed, in.src, in.dst, in.attn, edges.score, in.slope, true);

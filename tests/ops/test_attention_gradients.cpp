@@ -137,6 +137,22 @@ TEST(attention_backward, agrees_with_differences_in_rows_that_are_cut) {
   }
 }
 
+TEST(attention_backward, gives_gradients_of_the_shapes_of_their_inputs) {
+  const Graph graph = tangled_graph();
+  Context context = Context::cpu(1);
+  for (const Score score : score_kinds) {
+    Inputs inputs(graph, score, 1, 3, 4, false);
+    const std::int64_t depth = score == Score::gat ? 1 : 4;
+    inputs.value = random_tensor(Shape(graph.num_cols(), 3), Dtype::f64, 95);
+    inputs.dst = random_tensor(Shape(graph.num_rows(), depth), Dtype::f64, 96);
+    const AttentionResult result = attention(context, graph, inputs.views());
+    const AttentionGradients gradients = attention_backward(context, graph, inputs.views(), result, result.out);
+    EXPECT_EQ(to_string(gradients.value.shape()), to_string(inputs.value.shape())) << name(score);
+    EXPECT_EQ(to_string(gradients.src.shape()), to_string(inputs.src.shape())) << name(score);
+    EXPECT_EQ(to_string(gradients.dst.shape()), to_string(inputs.dst.shape())) << name(score);
+  }
+}
+
 TEST(attention_backward, keeps_the_storage_type) {
   const Graph graph = tangled_graph();
   Context context = Context::cpu(1);
