@@ -125,6 +125,14 @@ TEST(bench_command, peers_are_verified_and_timed_in_the_same_run) {
   }
 }
 
+TEST(bench_command, attention_is_also_measured_by_the_spmm_of_as_many_features) {
+  const auto attention = bench({"attention", small, "--width", "8", "--heads", "2"})["results"][0];
+  EXPECT_GT(attention["spmm_us"].get<double>(), 0);
+  EXPECT_DOUBLE_EQ(attention["spmm_ratio"].get<double>(),
+                   attention["median_us"].get<double>() / attention["spmm_us"].get<double>());
+  EXPECT_FALSE(bench({"spmm", small, "--width", "8"})["results"][0].contains("spmm_us"));
+}
+
 TEST(bench_command, a_peer_without_the_operator_is_left_out) {
   const auto json = bench({"attention", small, "--width", "8", "--peers"});
   for (const auto& peer : json["results"][0]["peers"]) {

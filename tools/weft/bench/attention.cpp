@@ -78,6 +78,14 @@ class AttentionWorkload final : public Workload {
   }
 
   Tensor& result() override { return out_; }
+  Workload* yardstick() override {
+    if (spmm_) return spmm_.get();
+    Setup sum;
+    sum.desc = {OpKind::spmm, setup_.desc.dtype, 1, setup_.desc.heads * setup_.desc.width, Reduce::sum, true};
+    sum.seed = setup_.seed;
+    spmm_ = make_spmm_workload(context_, graph_, sum);
+    return spmm_.get();
+  }
   std::int64_t features_an_edge() const override { return setup_.desc.heads * (setup_.desc.width + score_width_); }
   // The weighted sum, the scores (an addition, a product and leaky_relu counted as one, or a product and
   // an addition) and the softmax's four.
@@ -106,6 +114,7 @@ class AttentionWorkload final : public Workload {
   AttentionInputs inputs_;
   Input value_, src_, dst_, attn_;
   Tensor out_, row_max_, row_sum_;
+  std::unique_ptr<Workload> spmm_;
 };
 
 }  // namespace

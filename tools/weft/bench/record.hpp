@@ -38,6 +38,7 @@ struct Record {
   bool bits_promised = true;  // as every plan does but one with flush=atomic
   int repeat = 0;
   double median_us = 0, min_us = 0, p90_us = 0, gflops = 0, gathered_gb_s = 0, floor_us = 0, floor_ratio = 0;
+  double spmm_us = 0, spmm_ratio = 0;  // attention: the SpMM of as many features, timed in turns with it
   std::vector<PeerRecord> peers;
 
   bool right() const { return verified.right && (repeatable || !bits_promised); }

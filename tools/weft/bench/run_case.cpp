@@ -107,6 +107,8 @@ Record measure_against(const Reference& reference, Context& context, const Graph
   std::vector<Contestant> contestants;
   contestants.push_back({[&] { workload.run(); }, {}});
   contestants.push_back({[&] { floor->run(); }, {}});
+  Workload* const yardstick = workload.yardstick();
+  if (yardstick != nullptr) contestants.push_back({[&] { yardstick->run(); }, {}});
   std::vector<Entered> entered;
   if (options.peers) entered = enter_peers(context, workload, reference, record);
   for (Entered& e : entered) {
@@ -132,6 +134,10 @@ Record measure_against(const Reference& reference, Context& context, const Graph
   record.p90_us = quantile_of(times, 0.9);
   record.floor_us = median_of(contestants[1].microseconds);
   record.floor_ratio = record.floor_us > 0 ? record.median_us / record.floor_us : 0;
+  if (yardstick != nullptr) {
+    record.spmm_us = median_of(contestants[2].microseconds);
+    record.spmm_ratio = record.spmm_us > 0 ? record.median_us / record.spmm_us : 0;
+  }
   if (record.median_us > 0) {
     record.gflops = workload.flops() / record.median_us * 1e-3;
     record.gathered_gb_s = workload.floor().gathered_bytes() / record.median_us * 1e-3;

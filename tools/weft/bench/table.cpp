@@ -12,7 +12,9 @@ ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options
   for (Column column : {Column{"median us", 10}, {"min us", 10}, {"GFLOP/s", 8}, {"GB/s", 7}})
     columns.push_back(std::move(column));
   if (!host) columns.push_back({"floor us", 9});
-  for (Column column : {Column{"x floor", 7}, {"plan us", 8}, {"verified", 8}}) columns.push_back(std::move(column));
+  columns.push_back({"x floor", 7});
+  if (options.kind == OpKind::attention) columns.push_back({"x spmm", 7});
+  for (Column column : {Column{"plan us", 8}, {"verified", 8}}) columns.push_back(std::move(column));
   if (options.peers && host)
     for (const PeerLibrary& library : peer_libraries(options.device, options.kind)) {
       columns.push_back({library.name + " us", 10});
@@ -39,11 +41,13 @@ void ResultTable::add(const Record& r) {
     for (const double value : {r.gflops, r.gathered_gb_s}) cells.push_back(or_dash(value, 2));
     if (!host) cells.push_back(or_dash(r.floor_us, 1));
     cells.push_back(or_dash(r.floor_ratio, 2));
+    if (options_.kind == OpKind::attention) cells.push_back(or_dash(r.spmm_ratio, 2));
     cells.push_back(or_dash(r.plan_us, 1));
     cells.push_back("yes");
   } else {
     cells.insert(cells.end(), {"WRONG", "-", "-", "-", "-", "-", "WRONG"});
     if (!host) cells.insert(cells.end() - 1, "-");
+    if (options_.kind == OpKind::attention) cells.insert(cells.end() - 1, "-");
   }
   if (options_.peers && host) add_host_peers(r, cells);
   if (options_.peers && !host) add_best_peer(r, cells);

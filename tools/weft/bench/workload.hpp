@@ -47,6 +47,9 @@ class Workload {
   virtual std::int64_t features_an_edge() const = 0;
   virtual double flops() const = 0;
   virtual FloorJob floor() const = 0;
+  /// What this one is measured by besides the floor: attention by the SpMM of as many features. Null where there is
+  /// nothing; made when it is first asked for.
+  virtual Workload* yardstick() { return nullptr; }
   /// What a peer would be given; none where no peer has the operator.
   virtual std::optional<PeerProblem> for_peers() const { return std::nullopt; }
 
