@@ -68,7 +68,7 @@ __device__ __forceinline__ bool usable(Acc total) {
 ///   S::held == 0: each lane computes what it needs, however heads lie
 template <class Storage, class S, class Chunk>
 struct HeadWeights {
-  static_assert(S::held <= 1 || S::loads % S::held == 0, "which register holds a weight must be known");
+  static_assert(S::loads % (S::held > 1 ? S::held : 1) == 0, "which register holds a weight must be known");
   using Acc = AccumulatorOf<Storage>;
   static constexpr int steps = S::held == 1 ? 1 : S::steps, each = S::held > 1 ? S::held : S::each;
   GatScores<Storage> scores;

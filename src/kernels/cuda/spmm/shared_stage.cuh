@@ -29,16 +29,18 @@ struct StagedShape : S {
 template <int Count>
 __device__ __forceinline__ void add_atomically(float* to, const float (&value)[Count]) {
 #if __CUDA_ARCH__ >= 900
-  if constexpr (Count == 4) {
-    atomicAdd(reinterpret_cast<float4*>(to), make_float4(value[0], value[1], value[2], value[3]));
-    return;
-  } else if constexpr (Count == 2) {
-    atomicAdd(reinterpret_cast<float2*>(to), make_float2(value[0], value[1]));
-    return;
-  }
+  constexpr int most = 4;
+#else
+  constexpr int most = 1;
 #endif
+  if constexpr (most >= 4 && Count == 4) {
+    atomicAdd(reinterpret_cast<float4*>(to), make_float4(value[0], value[1], value[2], value[3]));
+  } else if constexpr (most >= 2 && Count == 2) {
+    atomicAdd(reinterpret_cast<float2*>(to), make_float2(value[0], value[1]));
+  } else {
 #pragma unroll
-  for (int i = 0; i < Count; ++i) atomicAdd(to + i, value[i]);
+    for (int i = 0; i < Count; ++i) atomicAdd(to + i, value[i]);
+  }
 }
 template <int Count, class Half>
 __device__ __forceinline__ void add_atomically(Half* to, const float (&value)[Count]) {
