@@ -42,6 +42,7 @@ double weight(double score, double row_max, double row_sum) {
   return row_sum == 0 ? 0 : std::exp(score - row_max) / row_sum;
 }
 
+/// What dropout makes of a weight.
 double kept(const AttentionArgs& args, EdgeId k, std::int64_t head) {
   return args.dropout.given() ? args.dropout.factor(args.graph.edge_id(k), head) : 1.0;
 }
@@ -66,7 +67,10 @@ void attention_forward(const AttentionArgs& args, double* absolute) {
       if (!masked)
         for (const double score : weights) exponentials.add(std::exp(score - row_max));
       const double row_sum = exponentials.value();
-      for (double& score : weights) score = weight(score, row_max, row_sum);
+      for (EdgeId k = begin; k < end; ++k) {
+        double& of_edge = weights[static_cast<std::size_t>(k - begin)];
+        of_edge = weight(of_edge, row_max, row_sum) * kept(args, k, head);
+      }
       store(args.row_max, row, head, row_max);
       store(args.row_sum, row, head, row_sum);
 
@@ -74,8 +78,8 @@ void attention_forward(const AttentionArgs& args, double* absolute) {
         Sum sum;
         double absolute_sum = 0;
         for (EdgeId k = begin; k < end && !masked; ++k) {
-          const double term = weights[static_cast<std::size_t>(k - begin)] * kept(args, k, head) *
-                              load(args.value, args.graph.cols[k], head, feature);
+          const double term =
+              weights[static_cast<std::size_t>(k - begin)] * load(args.value, args.graph.cols[k], head, feature);
           sum.add(term);
           absolute_sum += std::fabs(term);
         }
