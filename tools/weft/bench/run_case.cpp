@@ -108,6 +108,7 @@ Record measure_against(const Reference& reference, Context& context, const Graph
   contestants.push_back({[&] { workload.run(); }, {}});
   contestants.push_back({[&] { floor->run(); }, {}});
   Workload* const yardstick = workload.yardstick();
+  const std::size_t by_yardstick = contestants.size();
   if (yardstick != nullptr) contestants.push_back({[&] { yardstick->run(); }, {}});
   std::vector<Entered> entered;
   if (options.peers) entered = enter_peers(context, workload, reference, record);
@@ -135,7 +136,7 @@ Record measure_against(const Reference& reference, Context& context, const Graph
   record.floor_us = median_of(contestants[1].microseconds);
   record.floor_ratio = record.floor_us > 0 ? record.median_us / record.floor_us : 0;
   if (yardstick != nullptr) {
-    record.spmm_us = median_of(contestants[2].microseconds);
+    record.spmm_us = median_of(contestants[by_yardstick].microseconds);
     record.spmm_ratio = record.spmm_us > 0 ? record.median_us / record.spmm_us : 0;
   }
   if (record.median_us > 0) {
