@@ -62,6 +62,12 @@ __device__ __forceinline__ bool usable(Acc total) {
   return total > Acc(0x1p-70);
 }
 
+/// What an edge's features are multiplied by in each step, and what is added up beside them.
+template <class Acc, int Steps>
+struct HeadMessage {
+  Acc weight[Steps], total[Steps];
+};
+
 /// The weights of a chunk of edges for the heads of a lane's steps.
 ///   S::held == 1: all features are of one head, and each lane has the weights of its own edges
 ///   S::held > 1:  lanes of a head share the chunk out, `held` neighbours each
@@ -70,6 +76,7 @@ template <class Storage, class S, class Chunk>
 struct HeadWeights {
   static_assert(S::loads % (S::held > 1 ? S::held : 1) == 0, "which register holds a weight must be known");
   using Acc = AccumulatorOf<Storage>;
+  using Message = HeadMessage<Acc, S::steps>;
   static constexpr int steps = S::held == 1 ? 1 : S::steps, each = S::held > 1 ? S::held : S::each;
   GatScores<Storage> scores;
   int lane;  // of the group
@@ -77,13 +84,20 @@ struct HeadWeights {
   Acc typical[steps];  // what a typical source has for them
   Storage src[steps][each], dst[steps][each];
   Acc held[steps][each];
+  Acc by_lane[S::held == 0 ? S::loads : 1][steps];
 
+  template <class Lane>
+  __device__ __forceinline__ HeadWeights(const SpmmKernelArgs<Storage>& args, const Lane& here, int of_group)
+      : scores{args.attended, args.split}, lane(of_group) {
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+      heads[s] = S::held != 1 && here.has(s) ? here.head(s) : 0;
+      typical[s] = scores.typical(heads[s]);
+    }
+  }
   __device__ __forceinline__ Acc weight(Storage of_source, Storage of_destination, EdgeId k, int s) const {
     const Acc from = widened(of_source), to = widened(of_destination);
     return scores.weight(scores.score(from, to, k, heads[s]), scores.reference(typical[s], to));
-  }
-  __device__ __forceinline__ Acc weight(std::uint32_t col, std::uint32_t row, EdgeId k, int s) const {
-    return weight(scores.source(col, heads[s]), scores.destination(row, heads[s]), k, s);
   }
   /// Which edge of a chunk is this lane's i-th.
   __device__ __forceinline__ int edge(int i) const {
@@ -109,9 +123,13 @@ struct HeadWeights {
       }
     }
   }
-  /// Computes them, the chunk being the one at `at` of the share.
-  __device__ __forceinline__ void fill(const EdgeShare& share, int at) {
+  /// Before batch j of the chunk at `at` of the share is added up, by the whole warp: col(u) and row(u) are its edges',
+  /// x its rows of X, which may still be on their way; `usual`: all edges of a group are of one row.
+  template <class X, class ColOf, class RowOf>
+  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool, const X&, const ColOf& col,
+                                              const RowOf& row) {
     if constexpr (S::held > 0) {
+      if (j != 0) return;
 #pragma unroll
       for (int i = 0; i < each; ++i) {
         const int q = edge(i);
@@ -120,15 +138,35 @@ struct HeadWeights {
         for (int s = 0; s < steps; ++s)
           held[s][i] = there ? weight(src[s][i], dst[s][i], share.begin + at + q, s) : Acc(0);
       }
+    } else {
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u) {
+        const std::uint32_t c = col(u), r = row(u);
+        const bool there = at + j + u < share.length;
+#pragma unroll
+        for (int s = 0; s < steps; ++s)
+          by_lane[u][s] =
+              there ? weight(scores.source(c, heads[s]), scores.destination(r, heads[s]), share.begin + at + j + u, s)
+                    : Acc(0);
+      }
     }
   }
   /// That of edge j + u of the chunk, u being known when this is compiled; by the whole warp.
-  __device__ __forceinline__ Acc of(int j, int u, int s) const {
-    if constexpr (S::held == 1) {
-      return __shfl_sync(~0u, held[0][Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
-    } else {
-      return __shfl_sync(~0u, held[s][u % each], (j + u) / each, scores.args.head_lanes);
+  __device__ __forceinline__ Message message(int j, int u) const {
+    Message m;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      if constexpr (S::held == 0) {
+        m.weight[s] = by_lane[u][s];
+      } else if constexpr (S::held == 1) {
+        m.weight[s] =
+            s > 0 ? m.weight[0] : __shfl_sync(~0u, held[0][Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
+      } else {
+        m.weight[s] = __shfl_sync(~0u, held[s][u % each], (j + u) / each, scores.args.head_lanes);
+      }
+      m.total[s] = m.weight[s];
     }
+    return m;
   }
 };
 

@@ -11,9 +11,15 @@
 #include "kernels/cuda/spmm/cut_rows.cuh"
 #include "kernels/cuda/spmm/edge_value.cuh"
 #include "kernels/cuda/spmm/fold_pairs.cuh"
-#include "kernels/cuda/spmm/head_weights.cuh"
+#include "kernels/cuda/spmm/head_returns.cuh"
 
 namespace weft::cuda {
+
+/// For messages that are the same for all heads.
+struct NoHeads {
+  template <class... Anything>
+  __device__ __forceinline__ explicit NoHeads(const Anything&...) {}
+};
 
 template <class Acc>
 struct Operands {
@@ -46,7 +52,8 @@ __device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count],
 /// Blocks a multiprocessor. Attention holds more: at three blocks packs of eight halves, or weights of several heads,
 /// spill (4 heads of 16 features in f16 took 5940 us on products, and 4850 with two blocks).
 template <class Storage, class S, Message Sent>
-inline constexpr int blocks_of = Sent == Message::attended && (S::count >= 8 || S::held > 1)
+inline constexpr int blocks_of = Sent == Message::returned ||
+                                         (Sent == Message::attended && (S::count >= 8 || S::held > 1))
                                      ? 2
                                      : resident_blocks<Storage, S>;
 
@@ -60,11 +67,11 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
   constexpr int loads = S::loads;
   constexpr bool averaged = Sent == Message::averaged, plain = Sent == Message::source || averaged,
                  edgewise = Sent == Message::edgewise, scaled = Sent == Message::scaled,
-                 attended = Sent == Message::attended;
+                 by_heads = Sent == Message::attended || Sent == Message::returned;
   // Rows that are written as they are reduced, or as means: always, or where the call is of that kind.
-  constexpr bool always_light = plain || attended || Sent == Message::weighted;
+  constexpr bool always_light = plain || by_heads || Sent == Message::weighted;
   constexpr bool sometimes_light = scaled && Kind == Reduction::extremum && sizeof(Storage) <= 4;
-  constexpr int totals = attended ? S::steps : 0;
+  constexpr int totals = by_heads ? S::steps : 0;
   __shared__ HeadSlots<Acc, S::groups * S::tile, S::groups, Kind, block_threads * totals> heads;
 
   const EdgeSplit& split = args.split;
@@ -79,7 +86,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
 #pragma unroll
   for (int s = 0; s < S::steps; ++s) {
     const int f = here.has(s) ? here.at(s) : 0;
-    if constexpr (attended) {
+    if constexpr (by_heads) {
       const int head = f / args.width;
       x_lane[s] = args.x + head * args.x_head + (f - head * args.width);
     } else if constexpr (edgewise) {
@@ -93,14 +100,9 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
   const bool both_vectors =
       edgewise && args.x != nullptr && args.x_vector && args.edge.data != nullptr && args.edge_vector;
   const Values edge_values{args};
-  HeadWeights<Storage, S, Chunk> weights{{args.attended, split}, lane, {}, {}, {}, {}, {}};
-  if constexpr (attended) {
-#pragma unroll
-    for (int s = 0; s < weights.steps; ++s) {
-      weights.heads[s] = S::held != 1 && here.has(s) ? here.head(s) : 0;
-      weights.typical[s] = weights.scores.typical(weights.heads[s]);
-    }
-  }
+  using Heads = std::conditional_t<Sent == Message::returned, HeadReturns<Storage, S, Chunk>,
+                                   std::conditional_t<by_heads, HeadWeights<Storage, S, Chunk>, NoHeads>>;
+  Heads by_head(args, here, lane);
 
   using State = typename Lane<Storage, S, Sent, Kind>::State;
   State state;
@@ -127,7 +129,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       rows[i] = next.row[i];
       values[i] = edge_values.value(next.value[i]);
     }
-    if constexpr (attended) weights.load(cols, rows);
+    if constexpr (by_heads) by_head.load(cols, rows);
     const unsigned ends = next.ends(share, first, lane, shift);
     if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, edge_values);
     const auto from_lane = [&](const auto& held, int q) __attribute__((always_inline)) {
@@ -190,50 +192,33 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
               widened(x[u][n / S::vector].values[n % S::vector]),
               args.edge_vector ? widened(e[u][n / S::vector].values[n % S::vector]) : e_one[u][n / S::vector]};
         });
-      if constexpr (attended)
-        if (j == 0) weights.fill(share, first);
-      // What an edge's features are multiplied by; in attention each step has its own.
-      struct Weight {
-        Acc of[totals > 0 ? totals : 1];
-      };
-      Weight by_lane[attended && S::held == 0 ? loads : 1];
-      if constexpr (attended && S::held == 0) {
-#pragma unroll
-        for (int u = 0; u < loads; ++u) {
-          const auto col = static_cast<std::uint32_t>(from_lane(cols, j + u)),
-                     row = static_cast<std::uint32_t>(max(from_lane(rows, j + u), 0));
-          const bool there = first + j + u < share.length;
-#pragma unroll
-          for (int s = 0; s < totals; ++s)
-            by_lane[u].of[s] = there ? weights.weight(col, row, share.begin + first + j + u, s) : Acc(0);
-        }
-      }
+      const unsigned row_ends = ends >> j & ((1u << loads) - 1);
+      // The warp takes one path. The usual one: no row of any of its groups ends here, and no edge is missing.
+      const bool whole = first + j + loads <= share.length || share.length == 0;  // without edges nothing is missing
+      const bool usual = __all_sync(~0u, whole && row_ends == 0);
+      if constexpr (by_heads)
+        by_head.begin_batch(
+            share, first, j, usual, x, [&](int u) { return static_cast<std::uint32_t>(from_lane(cols, j + u)); },
+            [&](int u) { return static_cast<std::uint32_t>(max(from_lane(rows, j + u), 0)); });
       // By the whole warp. Eight edges' values would take eight registers: each is shuffled when it is its turn.
-      constexpr bool at_once = S::steps > 1 && !plain && !attended;
+      constexpr bool at_once = S::steps > 1 && !plain && !by_heads;
       Acc at_hand[loads] = {};
       if constexpr (at_once) {
 #pragma unroll
         for (int u = 0; u < loads; ++u) at_hand[u] = from_lane(values, j + u);
       }
-      const auto weight = [&](int u) __attribute__((always_inline))->Weight {
-        Weight w;
-        if constexpr (plain) {
-          w.of[0] = 1;
-        } else if constexpr (!attended) {
-          w.of[0] = at_once ? at_hand[u] : from_lane(values, j + u);
-        } else if constexpr (S::held == 0) {
-          w = by_lane[u];
+      const auto weight = [&](int u) __attribute__((always_inline)) {
+        if constexpr (by_heads) {
+          return by_head.message(j, u);
         } else {
-#pragma unroll
-          for (int s = 0; s < totals; ++s) w.of[s] = s > 0 && S::held == 1 ? w.of[0] : weights.of(j, u, s);
+          return HeadMessage<Acc, 1>{{plain ? Acc(1) : at_once ? at_hand[u] : from_lane(values, j + u)}, {}};
         }
-        return w;
       };
-      /// take(i, message) for each feature of the u-th edge, and in attention for the sums of weights.
-      const auto send = [&](int u, const Weight& w, const auto& take) __attribute__((always_inline)) {
+      /// take(i, message) for each feature of the u-th edge, and for what is added up beside them.
+      const auto send = [&](int u, const auto& w, const auto& take) __attribute__((always_inline)) {
 #pragma unroll
         for (int n = 0; n < S::count; ++n) {
-          const Acc factor = w.of[attended ? n / S::vector : 0];
+          const Acc factor = w.weight[by_heads ? n / S::vector : 0];
           if constexpr (edgewise) {
             take(n, factor * combined[u][n]);
           } else {
@@ -242,17 +227,14 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
           }
         }
 #pragma unroll
-        for (int s = 0; s < totals; ++s) take(S::count + s, w.of[s]);
+        for (int s = 0; s < totals; ++s) take(S::count + s, w.total[s]);
       };
       const int place = origin + first + j;
-      const unsigned row_ends = ends >> j & ((1u << loads) - 1);
-      // The warp takes one path. The usual one: no row of any of its groups ends here, and no edge is missing.
-      const bool whole = first + j + loads <= share.length || share.length == 0;  // without edges nothing is missing
-      if (__all_sync(~0u, whole && row_ends == 0)) {
+      if (usual) {
         if (one_by_one) state.settle();
         one_by_one = false;
         if constexpr (S::in_pairs) {
-          fold_pairs(state, x, [&](int u) { return weight(u).of[0]; });
+          fold_pairs(state, x, [&](int u) { return weight(u).weight[0]; });
         } else {
           state.template fold_batch<loads>(
               place, [&](int u, const auto& take) __attribute__((always_inline)) { send(u, weight(u), take); });
@@ -321,7 +303,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
           const NodeId row = from_lane(rows, j + u);
-          const Weight w = weight(u);
+          const auto w = weight(u);
           if (first + j + u >= share.length) continue;
           send(
               u, w, [&](int i, Acc message) __attribute__((always_inline)) { state.fold(i, message, place + u); });

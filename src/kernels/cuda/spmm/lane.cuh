@@ -12,8 +12,9 @@ namespace weft::cuda {
 template <class Storage, class S, Message Sent, Reduction Kind>
 struct Lane {
   using Acc = AccumulatorOf<Storage>;
-  static constexpr bool attended = Sent == Message::attended;
-  static constexpr int totals = attended ? S::steps : 0;  // sums of weights, after the features'
+  static constexpr bool attended = Sent == Message::attended, returned = Sent == Message::returned;
+  // After the features': sums of weights, or gradients of the row's part of its edges' scores.
+  static constexpr int totals = attended || returned ? S::steps : 0;
   using State = RowState<Kind, Acc, S::count + totals>;
   const SpmmKernelArgs<Storage>& args;
   EdgeId nominal;  // where the share's task would begin if no border stepped back: places of winners count from there
@@ -86,8 +87,8 @@ struct Lane {
           return place == State::nowhere ? __ldg(args.split.starts + row) : nominal + place;
         });
       }
-      if constexpr (attended) {
-        write_attended(s, row, value, state.value(S::count + s));
+      if constexpr (totals > 0) {
+        write_with_total(s, row, value, state.value(S::count + s));
       } else if constexpr (Sent == Message::averaged) {
         const Acc share = reciprocal(static_cast<Acc>(degree));
 #pragma unroll
@@ -116,21 +117,27 @@ struct Lane {
 #pragma unroll
         for (int i = 0; i < S::vector; ++i) value[i] *= share;
       }
-      if constexpr (attended) {
-        if (over && has(s)) write_attended(s, row, value, state.gathered(S::count + s));
+      if constexpr (totals > 0) {
+        if (over && has(s)) write_with_total(s, row, value, state.gathered(S::count + s));
         continue;
       }
       if (over && has(s)) write_plain<S::vector>(args.finish, row, at(s), value);
     }
   }
-  /// A step's features of a row, and the sum of weights they are divided by.
-  __device__ __forceinline__ void write_attended(int s, NodeId row, Acc (&value)[S::vector], Acc total) const {
-    const Acc share = reciprocal(total);
+  /// A step's features of a row, and attention's sum of weights, which they are divided by, or gradient.
+  __device__ __forceinline__ void write_with_total(int s, NodeId row, Acc (&value)[S::vector], Acc total) const {
+    if constexpr (attended) {
+      const Acc share = reciprocal(total);
 #pragma unroll
-    for (int i = 0; i < S::vector; ++i) value[i] *= share;
+      for (int i = 0; i < S::vector; ++i) value[i] *= share;
+    }
     write_plain<S::vector>(args.finish, row, at(s), value);
-    if (leading(s) >= 0)
+    if (leading(s) < 0) return;
+    if constexpr (attended) {
       args.attended.row_sum[row * args.attended.sum_pitch + leading(s)] = total / GatScores<Storage>::margin;
+    } else {
+      args.returned.src_grad[row * args.returned.src_grad_pitch + leading(s)] = static_cast<Storage>(total);
+    }
   }
   /// A row that was cut: only the graph knows its degree.
   __device__ __forceinline__ void write(const State& state, NodeId row) const {

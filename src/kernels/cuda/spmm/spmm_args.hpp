@@ -18,7 +18,8 @@ namespace weft::cuda {
 ///   scaled:   x[u] times what is given of one value an edge and one a source
 ///   edgewise: op(x[u], e), where e is one value an edge, a head or a feature, times one a source if given
 ///   attended: x[u] times an edge's share in the softmax of its row, see AttendedArgs
-enum class Message { source, averaged, weighted, scaled, edgewise, attended };
+///   returned: attention's gradients on their way back over the transpose, see ReturnedArgs
+enum class Message { source, averaged, weighted, scaled, edgewise, attended, returned };
 
 /// Sum also serves the mean; extremum serves max and, with messages negated, min; winner also says which edge it was.
 enum class Reduction { sum, extremum, winner };
@@ -72,6 +73,29 @@ struct AttendedArgs {
   int head_lanes = 1;  // that cover a head in one step, where lanes share weights (see HeadWeights)
 };
 
+/// What an edge's gradient needs of its destination and one head.
+template <class Acc>
+struct alignas(4 * sizeof(Acc) > 16 ? 16 : 4 * sizeof(Acc)) Returning {
+  Acc dst, reference;  // of the score
+  Acc share;           // 1 / the sum of weights
+  Acc mean;            // out_grad . out: the mean of the gradients of the row's weights
+};
+
+/// The graph is the transpose: rows are sources u, columns destinations v, and x holds v's out_grad. An edge sends its
+/// weight alpha times out_grad[v]; the gradient of its score (before leaky_relu), alpha * (out_grad[v] . value[u] -
+/// mean[v]) times leaky_relu's slope there, goes to score_grad and adds up to the source's.
+template <class Storage>
+struct ReturnedArgs {
+  using Acc = AccumulatorOf<Storage>;
+  const Returning<Acc>* destinations = nullptr;  // [columns, heads]
+  const Storage* value = nullptr;                // by row
+  std::uint32_t value_pitch_bytes = 0;
+  std::int64_t value_head = 0;
+  Storage* src_grad = nullptr;  // [rows, heads]
+  std::int64_t src_grad_pitch = 1;
+  Acc* score_grad = nullptr;  // [edges, heads], by edge id
+};
+
 template <class Storage>
 struct SpmmKernelArgs {
   using Acc = AccumulatorOf<Storage>;
@@ -92,7 +116,8 @@ struct SpmmKernelArgs {
   std::int64_t x_head = 0, edge_head = 0;
   bool x_vector = true, edge_vector = false;  // one value a feature, else one a head
 
-  AttendedArgs<Storage> attended;  // attended only; width and x_head count as well
+  AttendedArgs<Storage> attended;  // attended and returned; width and x_head count as well
+  ReturnedArgs<Storage> returned;
 };
 
 }  // namespace weft::cuda

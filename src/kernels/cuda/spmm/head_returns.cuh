@@ -1,0 +1,226 @@
+// What edges bring to the gradients of attention: their weights, and the gradients of their scores.
+#pragma once
+
+#include "kernels/cuda/primitives/pack.cuh"
+#include "kernels/cuda/primitives/reduce.cuh"
+#include "kernels/cuda/spmm/head_weights.cuh"
+
+namespace weft::cuda {
+
+/// For a chunk of edges and the heads of a lane's steps, shared out as HeadWeights are. The gradient of a score is
+/// `steep * dot - base`, dot being that of out_grad and value. Lanes that cover a head are a power of two.
+template <class Storage, class S, class Chunk>
+struct HeadReturns {
+  static_assert(S::held <= 1 || S::loads % S::held == 0, "which register holds an edge must be known");
+  using Acc = AccumulatorOf<Storage>;
+  using Message = HeadMessage<Acc, S::steps>;
+  using X = Pack<Storage, S::vector>;
+  static constexpr int steps = S::held == 1 ? 1 : S::steps, each = S::held > 1 ? S::held : S::each;
+  // With one head, lanes that are at least as many as edges of a batch own a dot product each.
+  static constexpr bool owned = S::held == 1 && S::lanes >= S::loads;
+  struct Edge {
+    Acc alpha, steep, base;
+  };
+  const AttendedArgs<Storage>& scores;
+  const ReturnedArgs<Storage>& args;
+  const EdgeSplit& split;
+  int lane;  // of the group
+  int heads[steps];
+  const Storage* value_lane[S::steps];
+  Storage src[steps][each];
+  Returning<Acc> to[steps][each];
+  Edge held[steps][each];
+  Edge by_lane[S::held == 0 ? S::loads : 1][steps];
+  Acc grad[S::loads][owned ? 1 : S::steps];  // of the batch's scores; owned: only [0], of the edge that is this lane's
+
+  template <class Lane>
+  __device__ __forceinline__ HeadReturns(const SpmmKernelArgs<Storage>& all, const Lane& here, int of_group)
+      : scores(all.attended), args(all.returned), split(all.split), lane(of_group) {
+#pragma unroll
+    for (int s = 0; s < steps; ++s) heads[s] = S::held != 1 && here.has(s) ? here.head(s) : 0;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      const int f = here.has(s) ? here.at(s) : 0, head = f / all.width;
+      value_lane[s] = args.value + head * args.value_head + (f - head * all.width);
+    }
+    has_features = 0;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) has_features |= static_cast<unsigned>(here.has(s)) << s;
+  }
+  unsigned has_features;  // bit s: this lane has some in step s
+
+  __device__ __forceinline__ Edge edge_of(Storage from, const Returning<Acc>& destination) const {
+    const Acc z = widened(from) + destination.dst;
+    const bool rises = z > 0;
+    const Acc alpha = exponential((rises ? z : z * scores.slope) - destination.reference) * destination.share;
+    const Acc steep = rises ? alpha : alpha * scores.slope;
+    return {alpha, steep, steep * destination.mean};
+  }
+  __device__ __forceinline__ Storage source(std::uint32_t row, int s) const {
+    return __ldg(row_at(scores.src + heads[s] * scores.src_head, row, scores.src_pitch_bytes));
+  }
+  __device__ __forceinline__ Returning<Acc> destination(std::uint32_t col, int s) const {
+    const auto pack = Pack<Acc, 4>::load(
+        reinterpret_cast<const Acc*>(args.destinations + std::int64_t{col} * scores.heads + heads[s]));
+    return {pack.values[0], pack.values[1], pack.values[2], pack.values[3]};
+  }
+  __device__ __forceinline__ int edge(int i) const {
+    return S::held > 1 ? lane % scores.head_lanes * S::held + i : i * S::lanes + lane;
+  }
+  __device__ __forceinline__ void load(const NodeId (&cols)[S::each], const NodeId (&rows)[S::each]) {
+    if constexpr (S::held > 0) {
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        auto col = static_cast<std::uint32_t>(cols[S::held == 1 ? i : 0]);
+        auto row = static_cast<std::uint32_t>(max(rows[S::held == 1 ? i : 0], 0));
+        if constexpr (S::held > 1) {
+          col = __shfl_sync(~0u, col, edge(i), S::lanes);
+          row = __shfl_sync(~0u, row, edge(i), S::lanes);
+        }
+#pragma unroll
+        for (int s = 0; s < steps; ++s) {
+          src[s][i] = source(row, s);
+          to[s][i] = destination(col, s);
+        }
+      }
+    }
+  }
+  template <class Rows, class ColOf, class RowOf>
+  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool usual, const Rows& x,
+                                              const ColOf& col, const RowOf& row) {
+    // Dot products first: the rows of values are on their way beside those of X.
+    Acc dot[S::steps][S::loads];
+    const auto products = [&](int u, const X(&value)[S::steps]) __attribute__((always_inline)) {
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s) {
+        Acc sum = 0;
+#pragma unroll
+        for (int i = 0; i < S::vector; ++i) sum += widened(x[u][s].values[i]) * widened(value[s].values[i]);
+        dot[s][u] = has_features >> s & 1u ? sum : Acc(0);
+      }
+    };
+    const auto values_of = [&](std::uint32_t r, X(&value)[S::steps]) __attribute__((always_inline)) {
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s) value[s] = X::load(row_at(value_lane[s], r, args.value_pitch_bytes));
+    };
+    if (usual) {
+      X value[S::steps];
+      values_of(row(0), value);
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u) products(u, value);
+    } else {
+      X value[S::loads][S::steps];
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u) values_of(row(u), value[u]);
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u) products(u, value[u]);
+    }
+    fill(share, at, j, col, row);
+    const auto there = [&](int u) { return at + j + u < share.length; };
+    if constexpr (S::held == 1) {
+#pragma unroll
+      for (int s = 1; s < S::steps; ++s)
+#pragma unroll
+        for (int u = 0; u < S::loads; ++u) dot[0][u] += dot[s][u];
+    }
+    if constexpr (owned) {
+      sum_over_lanes<S::lanes>(dot[0], lane);
+      const int u = owned_sum<S::lanes, S::loads>(lane);
+      const Acc steep = __shfl_sync(~0u, held[0][0].steep, j + u, S::lanes),
+                base = __shfl_sync(~0u, held[0][0].base, j + u, S::lanes);
+      grad[0][0] = steep * dot[0][0] - base;
+      if (lane % (S::lanes / S::loads) == 0 && there(u)) keep(share.begin + at + j + u, 0, grad[0][0]);
+    } else {
+      const int head_lanes = S::held == 1 ? S::lanes : scores.head_lanes;
+#pragma unroll
+      for (int s = 0; s < steps; ++s) sum_over_head(dot[s], head_lanes);
+      // A head may lie in several steps.
+      if constexpr (steps > 1) {
+        Acc parts[S::steps][S::loads];
+#pragma unroll
+        for (int s = 0; s < steps; ++s)
+#pragma unroll
+          for (int u = 0; u < S::loads; ++u) parts[s][u] = dot[s][u];
+#pragma unroll
+        for (int s = 0; s < steps; ++s)
+#pragma unroll
+          for (int t = 0; t < steps; ++t)
+            if (t != s && (has_features >> t & 1u) != 0 && heads[t] == heads[s]) {
+#pragma unroll
+              for (int u = 0; u < S::loads; ++u) dot[s][u] += parts[t][u];
+            }
+      }
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u)
+#pragma unroll
+        for (int s = 0; s < S::steps; ++s) {
+          if (s >= steps) {
+            grad[u][s] = grad[u][0];
+            continue;
+          }
+          grad[u][s] = of(&Edge::steep, j, u, s) * dot[s][u] - of(&Edge::base, j, u, s);
+          const bool first_step = s == 0 || heads[s] != heads[s - 1];
+          if (there(u) && first_step && (has_features >> s & 1u) != 0 && lane % head_lanes == u % head_lanes)
+            keep(share.begin + at + j + u, heads[s], grad[u][s]);
+        }
+    }
+  }
+  __device__ __forceinline__ Message message(int j, int u) const {
+    Message m;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      const bool again = s > 0 && S::held == 1;
+      m.weight[s] = again ? m.weight[0] : of(&Edge::alpha, j, u, S::held == 1 ? 0 : s);
+      if constexpr (owned) {
+        m.total[s] = again ? m.total[0] : __shfl_sync(~0u, grad[0][0], u * (S::lanes / S::loads), S::lanes);
+      } else {
+        m.total[s] = grad[u][s];
+      }
+    }
+    return m;
+  }
+
+ private:
+  template <class ColOf, class RowOf>
+  __device__ __forceinline__ void fill(const EdgeShare& share, int at, int j, const ColOf& col, const RowOf& row) {
+    if constexpr (S::held > 0) {
+      if (j != 0) return;
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        const bool there = edge(i) < Chunk::size && at + edge(i) < share.length;
+#pragma unroll
+        for (int s = 0; s < steps; ++s)
+          held[s][i] = there ? edge_of(src[s][i], to[s][i]) : Edge{Acc(0), Acc(0), Acc(0)};
+      }
+    } else {
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u)
+#pragma unroll
+        for (int s = 0; s < steps; ++s)
+          by_lane[u][s] = at + j + u < share.length ? edge_of(source(row(u), s), destination(col(u), s))
+                                                    : Edge{Acc(0), Acc(0), Acc(0)};
+    }
+  }
+  /// A member of edge j + u of the chunk, u being known when this is compiled; by the whole warp.
+  __device__ __forceinline__ Acc of(Acc Edge::*member, int j, int u, int s) const {
+    if constexpr (S::held == 0) {
+      return by_lane[u][s].*member;
+    } else if constexpr (S::held == 1) {
+      return __shfl_sync(~0u, held[0][Chunk::place_of(j + u)].*member, Chunk::lane_of(j + u), S::lanes);
+    } else {
+      return __shfl_sync(~0u, held[s][u % each].*member, (j + u) / each, scores.head_lanes);
+    }
+  }
+  __device__ __forceinline__ void keep(EdgeId k, int head, Acc gradient) const {
+    args.score_grad[split.id_of(k) * scores.heads + head] = gradient;
+  }
+  /// Over the lanes of a head, in each of them.
+  static __device__ __forceinline__ void sum_over_head(Acc (&dot)[S::loads], int head_lanes) {
+    for (int step = head_lanes / 2; step > 0; step /= 2) {
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u) dot[u] += __shfl_xor_sync(~0u, dot[u], step);
+    }
+  }
+};
+
+}  // namespace weft::cuda
