@@ -92,6 +92,16 @@ struct AttentionEdgeArgs {
   Result bias_grad;   // may be absent
 };
 
+/// Attention's gradients in one visit of the edges of the transpose.
+struct AttentionReturnArgs {
+  AttentionArgs forward;  // out, row_max, row_sum are read here
+  GraphView reversed;
+  Operand out_grad;             // by row
+  Result destinations;          // scratch, four accumulators a row and head
+  Result value_grad, src_grad;  // by column
+  Result score_grad;            // accumulators, by edge id: of what gat's leaky_relu is applied to
+};
+
 /// out[v] = sum over u -> v of edge * f(col[u] + row[v]), a head at a time: f is leaky_relu itself, or
 /// attn times its derivative. GATv2's gradients.
 struct LeakyArgs {
@@ -127,6 +137,10 @@ void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream);
 void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+/// Whether the gradients of these arguments have a kernel that visits each edge once. (gat without a bias, whose heads
+/// lie evenly in the lanes of the plan's groups.)
+bool attention_returns(const AttentionReturnArgs& args, const Plan& plan);
+void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 /// gat's weights alone, from the statistics.
 void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream);
 /// score_grad, the gradient of the scores, goes to bias_grad, if that is there, and becomes that of what gat's

@@ -17,6 +17,10 @@ void softmax_backward(const SoftmaxArgs&, const Plan& plan, Arena, CUstream_st*)
 void attention_forward(const AttentionArgs&, const Plan& plan, Arena, CUstream_st*) {
   require_cuda(plan.device.index, "attention");
 }
+bool attention_returns(const AttentionReturnArgs&, const Plan&) { return false; }
+void attention_return(const AttentionReturnArgs&, const Plan& plan, Arena, CUstream_st*) {
+  require_cuda(plan.device.index, "attention_backward");
+}
 void attention_weights(const AttentionEdgeArgs&, Device device, CUstream_st*) {
   require_cuda(device.index, "attention_weights");
 }

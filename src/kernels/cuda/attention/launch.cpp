@@ -55,7 +55,7 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
   while (args.width % most != 0) most /= 2;
   const GatherShape shape = gather_shape(args.features, sizeof(Storage), most);
   if (args.split.tasks > 0) launch_attended(args, shape, stream);
-  if (plan.finish_pass) launch_finish<Storage, Reduction::sum, true>(args, shape, stream);
+  if (plan.finish_pass) launch_finish<Storage, Reduction::sum, FinishKind::attended>(args, shape, stream);
 }
 
 }  // namespace

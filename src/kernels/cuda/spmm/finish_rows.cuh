@@ -132,9 +132,24 @@ __device__ __forceinline__ void finish_attended(const SpmmKernelArgs<Storage>& a
   if (left.parts == 0) attended.row_max[left.row * attended.max_pitch + head] = -Acc(INFINITY);
 }
 
+/// `Count` features of a row of attention's gradients that tasks left.
+template <int Count, class Storage, class Acc = AccumulatorOf<Storage>>
+__device__ __forceinline__ void finish_returned(const SpmmKernelArgs<Storage>& args, const LeftRow& left, int feature) {
+  const int head = feature / args.width;
+  Acc value[Count] = {}, total[1] = {};
+  EdgeId unused[Count];
+  if (left.parts > 0) {
+    unite_parts<Reduction::sum, 1>(args, left, args.features + head, total, reinterpret_cast<EdgeId(&)[1]>(unused));
+    unite_parts<Reduction::sum, Count>(args, left, feature, value, unused);
+  }
+  write_plain<Count>(args.finish, left.row, feature, value);
+  if (head * args.width == feature)
+    args.returned.src_grad[left.row * args.returned.src_grad_pitch + head] = static_cast<Storage>(total[0]);
+}
+
 /// A block looks through its rows, lists those the tasks left, and its groups of `Lanes` threads then take them one by
 /// one; which group takes which changes nothing.
-template <class Storage, int Count, int Lanes, Reduction Kind, bool Attended>
+template <class Storage, int Count, int Lanes, Reduction Kind, FinishKind Finish>
 __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernelArgs<Storage> args, int rows_a_block) {
   using Acc = AccumulatorOf<Storage>;
   __shared__ int listed;
@@ -164,10 +179,10 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
       whole |= 1u << n;
     }
   }
-  if constexpr (Attended) write_references(args, base, rows_a_block);
+  if constexpr (Finish == FinishKind::attended) write_references(args, base, rows_a_block);
   __syncthreads();
   wait_for_tasks();
-  if constexpr (Attended) {
+  if constexpr (Finish == FinishKind::attended) {
     for (int i = threadIdx.x; whole != 0; i += block_threads, whole >>= 1)
       if ((whole & 1u) != 0 && !all_usable(args, base + i))
         list[atomicAdd(&listed, 1)] = {0, static_cast<std::int32_t>(base + i), LeftRow::again};
@@ -176,8 +191,12 @@ __global__ void __launch_bounds__(block_threads, 4) finish_rows(const SpmmKernel
   for (int i = threadIdx.x / Lanes; i < listed; i += block_threads / Lanes) {
     const LeftRow left = list[i];
     for (int feature = threadIdx.x % Lanes * Count; feature < args.features; feature += Lanes * Count) {
-      if constexpr (Attended) {
+      if constexpr (Finish == FinishKind::attended) {
         finish_attended<Count>(args, left, feature);
+        continue;
+      }
+      if constexpr (Finish == FinishKind::returned) {
+        finish_returned<Count>(args, left, feature);
         continue;
       }
       Acc value[Count];

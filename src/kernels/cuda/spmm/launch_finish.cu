@@ -20,7 +20,7 @@ bool starts_early() {
   return cuda_device(device).compute_capability >= 90;
 }
 
-template <class Storage, Reduction Kind, bool Attended, int Vector, int Lanes>
+template <class Storage, Reduction Kind, FinishKind Finish, int Vector, int Lanes>
 void launch_lanes(const SpmmKernelArgs<Storage>& args, cudaStream_t stream) {
   // Blocks for every multiprocessor of a large GPU several times over, each with enough rows to be worth its start.
   constexpr std::int64_t blocks = 132 * 8;
@@ -37,26 +37,26 @@ void launch_lanes(const SpmmKernelArgs<Storage>& args, cudaStream_t stream) {
   config.attrs = &early;
   // Without tasks there is nothing of this call to wait for, and what came before must be over.
   config.numAttrs = args.split.tasks > 0 && starts_early() ? 1 : 0;
-  check_status(cudaLaunchKernelEx(&config, finish_rows<Storage, Vector, Lanes, Kind, Attended>, args, rows_a_block),
+  check_status(cudaLaunchKernelEx(&config, finish_rows<Storage, Vector, Lanes, Kind, Finish>, args, rows_a_block),
                "launching the last pass of spmm");
   check_launch("the last pass of spmm", args.split.graph.num_rows, args.split.graph.num_edges, args.features);
 }
 
-template <class Storage, Reduction Kind, bool Attended, int Vector>
+template <class Storage, Reduction Kind, FinishKind Finish, int Vector>
 void launch_vector(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, cudaStream_t stream) {
-  if (shape.lanes <= 4) return launch_lanes<Storage, Kind, Attended, Vector, 4>(args, stream);
-  if (shape.lanes <= 16) return launch_lanes<Storage, Kind, Attended, Vector, 16>(args, stream);
-  launch_lanes<Storage, Kind, Attended, Vector, 32>(args, stream);
+  if (shape.lanes <= 4) return launch_lanes<Storage, Kind, Finish, Vector, 4>(args, stream);
+  if (shape.lanes <= 16) return launch_lanes<Storage, Kind, Finish, Vector, 16>(args, stream);
+  launch_lanes<Storage, Kind, Finish, Vector, 32>(args, stream);
 }
 
 }  // namespace
 
-template <class Storage, Reduction Kind, bool Attended>
+template <class Storage, Reduction Kind, FinishKind Finish>
 void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream) {
   if constexpr (sizeof(Storage) <= 4)  // parts are accumulators: four of them are a load
-    if (shape.vector >= 4) return launch_vector<Storage, Kind, Attended, 4>(args, shape, stream);
-  if (shape.vector == 2) return launch_vector<Storage, Kind, Attended, 2>(args, shape, stream);
-  launch_vector<Storage, Kind, Attended, 1>(args, shape, stream);
+    if (shape.vector >= 4) return launch_vector<Storage, Kind, Finish, 4>(args, shape, stream);
+  if (shape.vector == 2) return launch_vector<Storage, Kind, Finish, 2>(args, shape, stream);
+  launch_vector<Storage, Kind, Finish, 1>(args, shape, stream);
 }
 
 #define WEFT_FINISH(STORAGE, ...) \
@@ -64,18 +64,22 @@ void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape
 WEFT_FINISH(float, Reduction::sum)
 WEFT_FINISH(float, Reduction::extremum)
 WEFT_FINISH(float, Reduction::winner)
-WEFT_FINISH(float, Reduction::sum, true)
+WEFT_FINISH(float, Reduction::sum, FinishKind::attended)
+WEFT_FINISH(float, Reduction::sum, FinishKind::returned)
 WEFT_FINISH(double, Reduction::sum)
 WEFT_FINISH(double, Reduction::winner)
-WEFT_FINISH(double, Reduction::sum, true)
+WEFT_FINISH(double, Reduction::sum, FinishKind::attended)
+WEFT_FINISH(double, Reduction::sum, FinishKind::returned)
 WEFT_FINISH(__half, Reduction::sum)
 WEFT_FINISH(__half, Reduction::extremum)
 WEFT_FINISH(__half, Reduction::winner)
-WEFT_FINISH(__half, Reduction::sum, true)
+WEFT_FINISH(__half, Reduction::sum, FinishKind::attended)
+WEFT_FINISH(__half, Reduction::sum, FinishKind::returned)
 WEFT_FINISH(__nv_bfloat16, Reduction::sum)
 WEFT_FINISH(__nv_bfloat16, Reduction::extremum)
 WEFT_FINISH(__nv_bfloat16, Reduction::winner)
-WEFT_FINISH(__nv_bfloat16, Reduction::sum, true)
+WEFT_FINISH(__nv_bfloat16, Reduction::sum, FinishKind::attended)
+WEFT_FINISH(__nv_bfloat16, Reduction::sum, FinishKind::returned)
 #undef WEFT_FINISH
 
 }  // namespace weft::cuda

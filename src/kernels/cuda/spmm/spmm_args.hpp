@@ -24,6 +24,10 @@ enum class Message { source, averaged, weighted, scaled, edgewise, attended, ret
 /// Sum also serves the mean; extremum serves max and, with messages negated, min; winner also says which edge it was.
 enum class Reduction { sum, extremum, winner };
 
+/// What the pass over left rows writes besides reduced rows: attention's statistics, or what its gradients add up to
+/// beside the features.
+enum class FinishKind { plain, attended, returned };
+
 /// What becomes of a row's result: mean, row scale, bias and ReLU in the accumulator, then the one rounding.
 template <class Storage>
 struct RowFinish {

@@ -28,12 +28,14 @@ template <class Storage, int Tile>
 void launch_staged(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, bool round_robin, bool atomic,
                    CUstream_st* stream);
 
-/// Attention's tasks. How lanes share the weights of edges follows from heads and shape.
+/// Attention's tasks, and those of its gradients. How lanes share the weights of edges follows from heads and shape.
 template <class Storage>
 void launch_attended(SpmmKernelArgs<Storage> args, const GatherShape& shape, CUstream_st* stream);
+template <class Storage>
+void launch_returned(SpmmKernelArgs<Storage> args, const GatherShape& shape, CUstream_st* stream);
 
-/// Puts the pass over what the tasks leave into the stream; `Attended` writes the statistics of rows, too.
-template <class Storage, Reduction Kind, bool Attended = false>
+/// Puts the pass over what the tasks leave into the stream.
+template <class Storage, Reduction Kind, FinishKind Finish = FinishKind::plain>
 void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);
 
 }  // namespace weft::cuda

@@ -7,7 +7,7 @@ set(storage_bfloat16 __nv_bfloat16)
 # TEMPLATE for every kind of ARGN, "storage:VALUE:...", VALUEs being those of the variables NAMES ("A:B:..."). Files are
 # called PREFIX_ and what the kind is made of.
 function(weft_instantiate TEMPLATE PREFIX NAMES)
-  string(REPLACE ":" ";" names "${NAMES}")
+  string(REPLACE ":" ";" names ${NAMES})
   foreach(kind ${ARGN})
     string(REPLACE ":" "_" suffix ${kind})
     string(REPLACE ":" ";" values ${kind})
@@ -40,5 +40,7 @@ weft_instantiate(narrow.cu.in spmm_narrow MESSAGE
 weft_instantiate(staged.cu.in spmm_staged TILE float:32 float:128 half:32 half:64 half:128 bfloat16:128)
 # Batches of halves in pairs, as HalfGNN adds them up.
 weft_instantiate(pairs.cu.in spmm_pairs MESSAGE half:source half:weighted bfloat16:source bfloat16:weighted)
-# Attention: sums with weights computed on the way.
-weft_instantiate(attended.cu.in spmm_attended "" float half bfloat16 double)
+# Attention: sums with weights computed on the way, and its gradients.
+foreach(storage float half bfloat16 double)
+  weft_instantiate(attended.cu.in spmm WAY ${storage}:attended ${storage}:returned)
+endforeach()

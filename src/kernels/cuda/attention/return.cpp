@@ -1,0 +1,102 @@
+// From the arguments of attention's backward to launches.
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "core/cuda/check.hpp"
+#include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/attention/returning.hpp"
+#include "kernels/cuda/pitch.hpp"
+#include "kernels/cuda/schedule/plan_split.hpp"
+#include "kernels/cuda/spmm/spmm_launch.hpp"
+#include "plan/cuda/scratch.hpp"
+
+namespace weft::cuda {
+namespace {
+
+/// Packs do not reach across heads, and every array they move must allow them.
+template <class Storage>
+GatherShape shape_of(const AttentionReturnArgs& given, const Plan& plan) {
+  const AttentionArgs& forward = given.forward;
+  int most = plan.vector;
+  const auto also = [&](const void* data, std::int64_t pitch, std::int64_t head) {
+    most = std::min(most, aligned_elements(static_cast<const Storage*>(data), pitch));
+    if (forward.heads > 1) most = std::min(most, aligned_elements(static_cast<const Storage*>(data), head));
+  };
+  also(given.out_grad.data, given.out_grad.row_stride, given.out_grad.head_stride);
+  also(forward.value.data, forward.value.row_stride, forward.value.head_stride);
+  also(given.value_grad.data, given.value_grad.row_stride, forward.width);
+  while (forward.width % most != 0) most /= 2;
+  return gather_shape(forward.heads * forward.width, sizeof(Storage), most);
+}
+
+template <class Storage>
+void run(const AttentionReturnArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
+  using Acc = AccumulatorOf<Storage>;
+  const AttentionArgs& forward = given.forward;
+  auto* const destinations = static_cast<Returning<Acc>*>(given.destinations.data);
+  find_returning<Storage>(forward, given.out_grad, destinations, stream);
+  SpmmKernelArgs<Storage> args;
+  args.split = edge_split_of(plan, given.reversed);
+  const auto staged = StagedRows<Acc>::take(arena, plan);
+  args.staging.values = staged.values.data();
+  args.staging.pitch = staged_pitch(plan.desc);
+  args.width = static_cast<int>(forward.width);
+  args.features = static_cast<int>(forward.heads * forward.width);
+  args.x = static_cast<const Storage*>(given.out_grad.data);
+  args.x_pitch_bytes = pitch_bytes<Storage>("out_grad", given.out_grad.row_stride);
+  args.x_head = given.out_grad.head_stride;
+  args.finish.out = static_cast<Storage*>(given.value_grad.data);
+  args.finish.pitch_bytes = pitch_bytes<Storage>("the gradient of value", given.value_grad.row_stride);
+  args.finish.as_it_is = args.finish.light = true;
+  args.attended.heads = static_cast<int>(forward.heads);
+  args.attended.src = static_cast<const Storage*>(forward.src.data);
+  args.attended.src_pitch_bytes = pitch_bytes<Storage>("src", forward.src.row_stride);
+  args.attended.src_head = forward.src.head_stride;
+  args.attended.slope = static_cast<Acc>(forward.slope);
+  args.returned.destinations = destinations;
+  args.returned.value = static_cast<const Storage*>(forward.value.data);
+  args.returned.value_pitch_bytes = pitch_bytes<Storage>("value", forward.value.row_stride);
+  args.returned.value_head = forward.value.head_stride;
+  args.returned.src_grad = static_cast<Storage*>(given.src_grad.data);
+  args.returned.src_grad_pitch = given.src_grad.row_stride;
+  args.returned.score_grad = static_cast<Acc*>(given.score_grad.data);
+  const GatherShape shape = shape_of<Storage>(given, plan);
+  if (args.split.tasks > 0) launch_returned(args, shape, stream);
+  if (plan.finish_pass) launch_finish<Storage, Reduction::sum, FinishKind::returned>(args, shape, stream);
+}
+
+template <class F>
+void with_storage(Dtype dtype, const F& f) {
+  switch (dtype) {
+    case Dtype::f16: return f(__half{});
+    case Dtype::bf16: return f(__nv_bfloat16{});
+    case Dtype::f64: return f(double{});
+    default: f(float{});
+  }
+}
+
+}  // namespace
+
+bool attention_returns(const AttentionReturnArgs& args, const Plan& plan) {
+  const AttentionArgs& forward = args.forward;
+  const std::int64_t features = forward.heads * forward.width;
+  if (forward.score != Score::gat || forward.bias.given() || features == 0 || features >= std::int64_t{1} << 22)
+    return false;
+  bool evenly = false;
+  with_storage(plan.desc.dtype, [&](auto tag) {
+    const GatherShape shape = shape_of<decltype(tag)>(args, plan);
+    const std::int64_t of_head = forward.width / shape.vector, lanes = shape.lanes;
+    const bool one_tile = features <= lanes * shape.steps * shape.vector;
+    evenly = forward.heads == 1 ? one_tile
+             : of_head <= lanes ? (of_head & (of_head - 1)) == 0
+                                : one_tile && of_head % lanes == 0;
+  });
+  return evenly;
+}
+
+void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+  const OnDevice on(plan.device.index);
+  with_storage(plan.desc.dtype, [&](auto tag) { run<decltype(tag)>(args, plan, arena, stream); });
+}
+
+}  // namespace weft::cuda
