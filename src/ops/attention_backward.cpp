@@ -84,7 +84,7 @@ Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, cons
 std::optional<AttentionGradients> at_once_on_cuda(Context& context, const Graph& graph, const Graph& reversed,
                                                   const AttentionInputs& in, const AttentionShape& shape,
                                                   const AttentionResult& given, ConstTensorView out_grad) {
-  if (context.device().kind != DeviceKind::cuda) return std::nullopt;
+  if (context.device().kind != DeviceKind::cuda || in.score != Score::gat || in.bias.given) return std::nullopt;
   const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
   const auto empty = [&](const Shape& of, Dtype type, const char* what) {
     return Tensor::empty(of, type, what, context.device(), context.stream());

@@ -95,6 +95,7 @@ bool attention_returns(const AttentionReturnArgs& args, const Plan& plan) {
 }
 
 void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+  if (args.reversed.num_rows == 0) return;
   const OnDevice on(plan.device.index);
   with_storage(plan.desc.dtype, [&](auto tag) { run<decltype(tag)>(args, plan, arena, stream); });
 }

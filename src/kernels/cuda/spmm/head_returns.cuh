@@ -160,7 +160,9 @@ struct HeadReturns {
           }
           grad[u][s] = of(&Edge::steep, j, u, s) * dot[s][u] - of(&Edge::base, j, u, s);
           const bool first_step = s == 0 || heads[s] != heads[s - 1];
-          if (there(u) && first_step && (has_features >> s & 1u) != 0 && lane % head_lanes == u % head_lanes)
+          // Lanes of a head have features all or none, but with one head those past the last write as well.
+          const bool writes = S::held == 1 || (has_features >> s & 1u) != 0;
+          if (there(u) && first_step && writes && lane % head_lanes == u % head_lanes)
             keep(share.begin + at + j + u, heads[s], grad[u][s]);
         }
     }
@@ -194,11 +196,13 @@ struct HeadReturns {
       }
     } else {
 #pragma unroll
-      for (int u = 0; u < S::loads; ++u)
+      for (int u = 0; u < S::loads; ++u) {
+        const std::uint32_t c = col(u), r = row(u);  // by the whole warp
+        const bool there = at + j + u < share.length;
 #pragma unroll
         for (int s = 0; s < steps; ++s)
-          by_lane[u][s] = at + j + u < share.length ? edge_of(source(row(u), s), destination(col(u), s))
-                                                    : Edge{Acc(0), Acc(0), Acc(0)};
+          by_lane[u][s] = there ? edge_of(source(r, s), destination(c, s)) : Edge{Acc(0), Acc(0), Acc(0)};
+      }
     }
   }
   /// A member of edge j + u of the chunk, u being known when this is compiled; by the whole warp.

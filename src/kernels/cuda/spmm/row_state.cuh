@@ -11,8 +11,8 @@ namespace weft::cuda {
 template <Reduction Kind, class Acc, int Count>
 struct RowState;
 
-/// Few additions follow one another, which keeps the error under the logarithm of the degree: a batch is summed by
-/// itself, up to eight batches add up in `near`, and that settles into `far`. The edges of a batch in which rows end
+/// Few additions follow one another, which keeps the error under the logarithm of the degree: a batch (or a half of it)
+/// is summed by itself, up to eight batches add up in `near`, and that settles into `far`. Edges among which rows end
 /// are added up one by one, and `near` settles before and after.
 template <class Acc, int Count>
 struct RowState<Reduction::sum, Acc, Count> {
