@@ -14,14 +14,18 @@ struct Dropout {
   std::uint64_t seed = 0;
 
   WEFT_ANYWHERE constexpr bool given() const { return rate > 0; }
-  /// What an edge's weight is multiplied by: 0, or what keeps the mean the same.
-  WEFT_ANYWHERE constexpr float factor(EdgeId edge, std::int64_t head) const {
+  WEFT_ANYWHERE constexpr bool drops(EdgeId edge, std::int64_t head) const {
     const auto id = static_cast<std::uint64_t>(edge);
     const FourWords words = philox({{static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32),
                                      static_cast<std::uint32_t>(head / 4), 0}},
                                    seed);
-    const auto below = static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0);
-    return words.at[head % 4] < below ? 0.0f : 1 / (1 - rate);
+    return words.at[head % 4] < static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0);
+  }
+  /// What weights that are kept are multiplied by, so that the mean stays the same.
+  WEFT_ANYWHERE constexpr float scale() const { return 1 / (1 - rate); }
+  /// What an edge's weight is multiplied by: that, or 0.
+  WEFT_ANYWHERE constexpr float factor(EdgeId edge, std::int64_t head) const {
+    return drops(edge, head) ? 0.0f : scale();
   }
 };
 

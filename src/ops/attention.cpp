@@ -73,8 +73,6 @@ void check_results(const Context& context, const Graph& graph, const AttentionSh
 void check_has_kernel(const AttentionArgs& args) {
   WEFT_CHECK(args.score == Score::gat, unsupported,
              "attention with score {} has no CUDA kernel yet: use gat, or the cpu device", name(args.score));
-  WEFT_CHECK(!args.dropout.given(), unsupported,
-             "attention with dropout {} has no CUDA kernel yet: use dropout 0, or the cpu device", args.dropout.rate);
 }
 
 Result readable(ConstTensorView tensor) { return {const_cast<void*>(tensor.data), tensor.dtype, tensor.ld}; }

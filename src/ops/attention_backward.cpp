@@ -23,7 +23,10 @@ void on_cuda(Context& context, const Graph& graph, const AttentionInputs& inputs
       context, graph, {OpKind::sddmm, inputs.value.dtype, heads.heads, inputs.value.shape.width, Reduce::sum, false});
   context.reserve(plan.workspace_bytes);
   sddmm(context, plan, graph, spelled(inputs.value), spelled(out_grad), g.score);
+  const bool drops = args.forward.dropout.given();
+  if (drops) cuda::attention_drop(args.forward, result(g.score), context.device(), context.stream());
   g.score = edge_softmax_backward(context, graph, g.alpha, g.score);
+  if (drops) cuda::attention_drop(args.forward, result(g.alpha), context.device(), context.stream());
   AttentionEdgeArgs through = args;
   through.score_grad = result(g.score);
   cuda::attention_through_leaky(through, context.device(), context.stream());

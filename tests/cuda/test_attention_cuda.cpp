@@ -105,6 +105,28 @@ TEST_P(cuda_attention, of_gat_agrees_with_the_reference_on_every_graph_head_coun
   }
 }
 
+TEST_P(cuda_attention, drops_the_edges_that_the_reference_drops) {
+  Context context = Context::cuda();
+  std::uint64_t seed = 1000;
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph there = battery.graph.to(gpu);
+    for (const auto& [heads, width] : {std::pair<std::int64_t, std::int64_t>{1, 64}, {4, 16}, {5, 7}, {8, 8}}) {
+      Gat gat(battery.graph, GetParam(), heads, width, heads == 5, seed += 10);
+      for (AttentionInputs* inputs : {&gat.here, &gat.there}) {
+        inputs->dropout = 0.4f;
+        inputs->seed = seed << 33;
+      }
+      const AttentionExpected expected = expected_attention(battery.graph, gat.here, Gat::largest_score);
+      for (const char* policy : policies) {
+        const std::string where =
+            fmt::format("{} heads {} width {} policy '{}' seed {}", battery.name, heads, width, policy, seed);
+        expect_within_bound(attention_on_gpu(context, there, gat, policy).out, expected.out, where);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_P(cuda_attention, masked_edges_and_rows_without_any_other_send_nothing) {
   Context context = Context::cuda();
   const Graph graph = Graph::from_csr(4, 3, std::vector<EdgeId>{0, 3, 5, 5, 6}, std::vector<NodeId>{0, 1, 2, 0, 1, 2});
@@ -233,7 +255,7 @@ TEST_P(cuda_attention, weights_and_gradients_are_those_of_the_cpu_in_float64) {
                                        {1, 1032},
                                        {3, 32}}) {
       const Graph graph = battery::power_law_graph(), there = graph.to(gpu);
-      const Gat gat(graph, GetParam(), heads, width, biased, 930);
+      Gat gat(graph, GetParam(), heads, width, biased, 930);
       const Tensor grad = random_tensor(Shape(graph.num_rows(), heads, width), GetParam(), 940);
       Gat exact(graph, Dtype::f64, heads, width, false, 930);
       exact.value = gat.value.to(Dtype::f64);
@@ -241,6 +263,10 @@ TEST_P(cuda_attention, weights_and_gradients_are_those_of_the_cpu_in_float64) {
       exact.dst = gat.dst.to(Dtype::f64);
       if (biased) exact.bias = gat.bias.to(Dtype::f64);
       exact.move();
+      for (AttentionInputs* inputs : {&gat.there, &exact.here}) {
+        inputs->dropout = width % 8 == 0 ? 0.25f : 0.0f;
+        inputs->seed = 950;
+      }
       const AttentionResult wanted = attention(cpu, graph, exact.here);
       const AttentionGradients by_cpu = attention_backward(cpu, graph, exact.here, wanted, grad.to(Dtype::f64));
       const AttentionResult result = attention(context, there, gat.there);
@@ -268,9 +294,6 @@ TEST_P(cuda_attention, says_what_has_no_kernel) {
   Context context = Context::cuda();
   const Graph there = battery::power_law_graph().to(gpu);
   Gat gat(battery::power_law_graph(), GetParam(), 1, 8, false, 920);
-  gat.there.dropout = 0.5f;
-  expect_refused([&] { attention(context, there, gat.there); }, "dropout", ErrorCode::unsupported);
-  gat.there.dropout = 0;
   gat.there.score = Score::dot;
   expect_refused([&] { attention(context, there, gat.there); }, "dot", ErrorCode::unsupported);
 }

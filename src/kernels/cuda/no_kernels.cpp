@@ -24,6 +24,9 @@ void attention_return(const AttentionReturnArgs&, const Plan& plan, Arena, CUstr
 void attention_weights(const AttentionEdgeArgs&, Device device, CUstream_st*) {
   require_cuda(device.index, "attention_weights");
 }
+void attention_drop(const AttentionArgs&, const Result&, Device device, CUstream_st*) {
+  require_cuda(device.index, "attention_backward");
+}
 void attention_through_leaky(const AttentionEdgeArgs&, Device device, CUstream_st*) {
   require_cuda(device.index, "attention_backward");
 }

@@ -61,6 +61,18 @@ struct ThroughLeaky {
   }
 };
 
+template <class Acc>
+struct DropEdges {
+  Result values;
+  Dropout dropout;
+  std::int64_t heads;
+  __device__ void operator()(std::int64_t id) const {
+    for (std::int64_t h = 0; h < heads; ++h)
+      store_as(values.dtype, values.data, id * values.row_stride + h,
+               load<Acc>(values, id, h) * static_cast<Acc>(dropout.factor(id, h)));
+  }
+};
+
 template <class F>
 void with_accumulator(const AttentionArgs& args, F&& f) {
   if (args.value.dtype == Dtype::f64) {
@@ -77,6 +89,13 @@ void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st
   with_accumulator(args.forward, [&](auto acc) {
     each(args.forward.graph.num_edges, stream, "writing attention weights",
          WriteWeights<decltype(acc)>{args, args.forward.bias.given()});
+  });
+}
+
+void attention_drop(const AttentionArgs& args, const Result& values, Device device, CUstream_st* stream) {
+  const OnDevice on(device.index);
+  with_accumulator(args, [&](auto acc) {
+    each(args.graph.num_edges, stream, "dropping edges", DropEdges<decltype(acc)>{values, args.dropout, args.heads});
   });
 }
 

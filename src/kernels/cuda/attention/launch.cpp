@@ -43,6 +43,8 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
     attended.bias_head = given.bias.head_stride;
   }
   attended.slope = static_cast<Acc>(given.slope);
+  attended.dropout = given.dropout;
+  attended.kept = static_cast<Acc>(given.dropout.scale());
   attended.row_max = static_cast<Acc*>(given.row_max.data);
   attended.max_pitch = given.row_max.row_stride;
   attended.row_sum = static_cast<Acc*>(given.row_sum.data);

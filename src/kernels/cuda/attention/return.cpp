@@ -53,6 +53,8 @@ void run(const AttentionReturnArgs& given, const Plan& plan, Arena arena, CUstre
   args.attended.src_pitch_bytes = pitch_bytes<Storage>("src", forward.src.row_stride);
   args.attended.src_head = forward.src.head_stride;
   args.attended.slope = static_cast<Acc>(forward.slope);
+  args.attended.dropout = forward.dropout;
+  args.attended.kept = static_cast<Acc>(forward.dropout.scale());
   args.returned.destinations = destinations;
   args.returned.value = static_cast<const Storage*>(forward.value.data);
   args.returned.value_pitch_bytes = pitch_bytes<Storage>("value", forward.value.row_stride);

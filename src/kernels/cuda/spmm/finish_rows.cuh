@@ -125,7 +125,7 @@ __device__ __forceinline__ void finish_attended(const SpmmKernelArgs<Storage>& a
   }
   if (left.parts != 0 && !usable(total[0])) return redo_row<Count>(args, left.row, feature);
 #pragma unroll
-  for (int i = 0; i < Count; ++i) value[i] = left.parts > 0 ? value[i] / total[0] : Acc(0);
+  for (int i = 0; i < Count; ++i) value[i] = left.parts > 0 ? value[i] / total[0] * attended.kept : Acc(0);
   write_plain<Count>(args.finish, left.row, feature, value);
   if (!leads) return;
   row_sum = total[0] / GatScores<Storage>::margin;

@@ -49,12 +49,15 @@ struct HeadReturns {
   }
   unsigned has_features;  // bit s: this lane has some in step s
 
-  __device__ __forceinline__ Edge edge_of(Storage from, const Returning<Acc>& destination) const {
+  /// Of the k-th edge in the order of the work.
+  __device__ __forceinline__ Edge edge_of(Storage from, const Returning<Acc>& destination, EdgeId k, int s) const {
     const Acc z = widened(from) + destination.dst;
     const bool rises = z > 0;
     const Acc alpha = exponential((rises ? z : z * scores.slope) - destination.reference) * destination.share;
-    const Acc steep = rises ? alpha : alpha * scores.slope;
-    return {alpha, steep, steep * destination.mean};
+    const Acc slope = rises ? Acc(1) : scores.slope;
+    const bool dropped = scores.dropout.given() && is_dropped(scores.dropout, split.id_of(k), heads[s]);
+    const Acc kept = dropped ? Acc(0) : scores.kept;
+    return {alpha * kept, alpha * kept * slope, alpha * slope * destination.mean};
   }
   __device__ __forceinline__ Storage source(std::uint32_t row, int s) const {
     return __ldg(row_at(scores.src + heads[s] * scores.src_head, row, scores.src_pitch_bytes));
@@ -192,7 +195,8 @@ struct HeadReturns {
         const bool there = edge(i) < Chunk::size && at + edge(i) < share.length;
 #pragma unroll
         for (int s = 0; s < steps; ++s)
-          held[s][i] = there ? edge_of(src[s][i], to[s][i]) : Edge{Acc(0), Acc(0), Acc(0)};
+          held[s][i] =
+              there ? edge_of(src[s][i], to[s][i], share.begin + at + edge(i), s) : Edge{Acc(0), Acc(0), Acc(0)};
       }
     } else {
 #pragma unroll
@@ -201,7 +205,8 @@ struct HeadReturns {
         const bool there = at + j + u < share.length;
 #pragma unroll
         for (int s = 0; s < steps; ++s)
-          by_lane[u][s] = there ? edge_of(source(r, s), destination(c, s)) : Edge{Acc(0), Acc(0), Acc(0)};
+          by_lane[u][s] = there ? edge_of(source(r, s), destination(c, s), share.begin + at + j + u, s)
+                                : Edge{Acc(0), Acc(0), Acc(0)};
       }
     }
   }

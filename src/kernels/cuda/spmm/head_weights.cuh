@@ -14,6 +14,9 @@
 
 namespace weft::cuda {
 
+/// A call, as what it takes of registers is then taken only where edges are dropped.
+static __device__ __noinline__ bool is_dropped(Dropout dropout, EdgeId id, int head) { return dropout.drops(id, head); }
+
 /// The scores of a graph's edges.
 template <class Storage>
 struct GatScores {
@@ -95,9 +98,12 @@ struct HeadWeights {
       typical[s] = scores.typical(heads[s]);
     }
   }
+  /// One that is dropped counts in the sum of weights alone: it is negative.
   __device__ __forceinline__ Acc weight(Storage of_source, Storage of_destination, EdgeId k, int s) const {
     const Acc from = widened(of_source), to = widened(of_destination);
-    return scores.weight(scores.score(from, to, k, heads[s]), scores.reference(typical[s], to));
+    const Acc w = scores.weight(scores.score(from, to, k, heads[s]), scores.reference(typical[s], to));
+    const Dropout& dropout = scores.args.dropout;
+    return dropout.given() && is_dropped(dropout, scores.split.id_of(k), heads[s]) ? -w : w;
   }
   /// Which edge of a chunk is this lane's i-th.
   __device__ __forceinline__ int edge(int i) const {
@@ -156,15 +162,17 @@ struct HeadWeights {
     Message m;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
+      Acc w = 0;
       if constexpr (S::held == 0) {
-        m.weight[s] = by_lane[u][s];
+        w = by_lane[u][s];
       } else if constexpr (S::held == 1) {
-        m.weight[s] =
-            s > 0 ? m.weight[0] : __shfl_sync(~0u, held[0][Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
+        if (s == 0) w = __shfl_sync(~0u, held[0][Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
       } else {
-        m.weight[s] = __shfl_sync(~0u, held[s][u % each], (j + u) / each, scores.args.head_lanes);
+        w = __shfl_sync(~0u, held[s][u % each], (j + u) / each, scores.args.head_lanes);
       }
-      m.total[s] = m.weight[s];
+      const bool again = s > 0 && S::held == 1;
+      m.weight[s] = again ? m.weight[0] : w > 0 ? w : Acc(0);
+      m.total[s] = again ? m.total[0] : fabs(w);  // NaN where a weight was
     }
     return m;
   }

@@ -127,7 +127,7 @@ struct Lane {
   /// A step's features of a row, and attention's sum of weights, which they are divided by, or gradient.
   __device__ __forceinline__ void write_with_total(int s, NodeId row, Acc (&value)[S::vector], Acc total) const {
     if constexpr (attended) {
-      const Acc share = reciprocal(total);
+      const Acc share = reciprocal(total) * args.attended.kept;
 #pragma unroll
       for (int i = 0; i < S::vector; ++i) value[i] *= share;
     }

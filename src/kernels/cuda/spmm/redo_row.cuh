@@ -32,10 +32,12 @@ __device__ __forceinline__ void redo_row(const SpmmKernelArgs<Storage>& args, st
         Pack<Storage, Count>::load(row_at(x, static_cast<std::uint32_t>(__ldg(g.cols + k)), args.x_pitch_bytes));
     const Acc w = exponential(score_of(k) - top);
     total_rest += w;
+    const bool dropped = attended.dropout.given() && attended.dropout.drops(args.split.id_of(k), head);
+    const Acc kept = dropped ? Acc(0) : w * attended.kept;
     if (!settle(total, total_rest)) drop_rest(total_rest);
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      rest[i] += w * widened(values.values[i]);
+      rest[i] += kept * widened(values.values[i]);
       if (!settle(sum[i], rest[i])) drop_rest(rest[i]);
     }
   }

@@ -6,6 +6,7 @@
 #include "core/accumulator.hpp"
 #include "kernels/cuda/half.hpp"
 #include "kernels/cuda/schedule/edge_split.hpp"
+#include "kernels/dropout.hpp"
 #include "weft/types.hpp"
 
 namespace weft::cuda {
@@ -73,6 +74,8 @@ struct AttendedArgs {
   Acc* row_max = nullptr;  // the statistics' heads stand side by side
   Acc* row_sum = nullptr;
   std::int64_t max_pitch = 1, sum_pitch = 1;
+  Dropout dropout;
+  Acc kept = 1;  // what weights that are not dropped are multiplied by
   int heads = 1;
   int head_lanes = 1;  // that cover a head in one step, where lanes share weights (see HeadWeights)
 };
