@@ -11,7 +11,7 @@ namespace weft::cuda {
 /// `steep * dot - base`, dot being that of out_grad and value. Lanes that cover a head are a power of two.
 template <class Storage, class S, class Chunk>
 struct HeadReturns {
-  static_assert(S::held <= 1 || S::loads % S::held == 0, "which register holds an edge must be known");
+  static_assert(S::loads % (S::held > 1 ? S::held : 1) == 0, "which register holds an edge must be known");
   using Acc = AccumulatorOf<Storage>;
   using Message = HeadMessage<Acc, S::steps>;
   using X = Pack<Storage, S::vector>;
