@@ -241,48 +241,34 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
         }
         return;
       }
+      const bool ending = row_ends != 0;
+      one_by_one = true;
       // Rows end, or edges are missing. Where rows are written as they are, or as means, no group waits for another's,
       // but `with_borders` where the row ends that began before the share.
       if constexpr (always_light || sometimes_light) {
         if (always_light || args.finish.light) {
           const auto over_ends = [&]<bool with_borders, bool means>() __attribute__((always_inline)) {
-            // A half of the batch in which no row ends is added up as a whole: where rows are of some ten to a hundred
-            // edges that is most halves, and less than half of the work.
-            constexpr int part = !with_borders && loads == 8 ? 4 : loads;
+            if (__all_sync(~0u, ending)) {
+              state.gather();
+            } else {
+              state.gather(ending);
+            }
 #pragma unroll
-            for (int p = 0; p < loads; p += part) {
-              const unsigned part_ends = row_ends >> p & ((1u << part) - 1);
-              if (part < loads && __all_sync(~0u, part_ends == 0)) {
-                if (one_by_one) state.settle();
-                one_by_one = false;
-                state.template fold_batch<part>(
-                    place + p, [&](int u, const auto& take)
-                                   __attribute__((always_inline)) { send(p + u, weight(p + u), take); });
-                continue;
-              }
-              one_by_one = true;
-              if (__all_sync(~0u, part_ends != 0)) {
-                state.gather();
-              } else {
-                state.gather(part_ends != 0);
-              }
-#pragma unroll
-              for (int u = p; u < p + part; ++u) {
-                const bool over = row_ends >> u & 1u;
-                const NodeId row = from_lane(rows, j + u);
-                const bool there = !with_borders || first + j + u < share.length;
-                send(
-                    u, weight(u), [&](int i, Acc message) __attribute__((always_inline)) {
-                      state.fold_if(there, i, message);
-                    });
-                if constexpr (with_borders)
-                  if (over && head_open) cut.save_head(state.settled());
-                const bool written = over && !(with_borders && head_open);
-                here.write_gathered(state, row, written, means ? first + j + u + 1 - begun : 0);
-                if constexpr (means) begun = over ? first + j + u + 1 : begun;
-                if constexpr (with_borders) head_open = head_open && !over;
-                state.clear_gathered(over);
-              }
+            for (int u = 0; u < loads; ++u) {
+              const bool over = row_ends >> u & 1u;
+              const NodeId row = from_lane(rows, j + u);
+              const bool there = !with_borders || first + j + u < share.length;
+              send(
+                  u, weight(u), [&](int i, Acc message) __attribute__((always_inline)) {
+                    state.fold_if(there, i, message);
+                  });
+              if constexpr (with_borders)
+                if (over && head_open) cut.save_head(state.settled());
+              const bool written = over && !(with_borders && head_open);
+              here.write_gathered(state, row, written, means ? first + j + u + 1 - begun : 0);
+              if constexpr (means) begun = over ? first + j + u + 1 : begun;
+              if constexpr (with_borders) head_open = head_open && !over;
+              state.clear_gathered(over);
             }
           };
           // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
@@ -299,7 +285,6 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       }
       if constexpr (!always_light) {
         state.settle();
-        one_by_one = true;
 #pragma unroll
         for (int u = 0; u < loads; ++u) {
           const NodeId row = from_lane(rows, j + u);
