@@ -73,6 +73,9 @@ TEST(shape_choice, loads_eight_halves_only_of_what_is_added_up) {
     EXPECT_EQ(load_of({OpKind::sddmm, dtype, 1, 16}), 4);
     EXPECT_EQ(load_of({OpKind::sddmm, dtype, 8, 16}), 4) << "a group covers a head";
     EXPECT_EQ(load_of({OpKind::spmm, dtype, 8, 16}), 8) << "a group covers all heads";
+    EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 32}), 4) << "four lanes of eight have too many sums each";
+    EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 32}, "", false, 10'000'000), 8) << "rows are short";
+    EXPECT_EQ(load_of({OpKind::sddmm, dtype, 1, 32}), 8) << "nothing is added up";
     EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, Reduce::max}, "vector=8"), 4) << "there is no such kernel";
     EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}), 8);
     EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}, "", false, 2'300'000), 4) << "rows are not that long";

@@ -143,6 +143,11 @@ constexpr int halves_a_load(std::int64_t features, double mean_degree, std::int6
   return halves;
 }
 
+/// Whether sums of halves go by fours all the same: four lanes of eights hold more sums than registers where rows are
+/// long (32 features took 1313 us by eights and 1041 by fours on reddit, 2428 and 2102 on products, but 52 and 55 on
+/// arxiv).
+constexpr bool sums_by_fours(std::int64_t features, double mean_degree) { return features <= 32 && mean_degree >= 32; }
+
 /// The same of extremes and of values for every feature of an edge, which take more registers.
 inline constexpr int most_halves_a_load_otherwise = 4;
 /// Attention as well, unless rows are long: f16 at 64 features took 160 us by eights and 130 by fours on arxiv, and
