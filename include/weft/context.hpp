@@ -87,6 +87,7 @@ MemoryStats memory_stats();  // on the host
 MemoryStats memory_stats(Device device);
 /// Starts a new peak at what is live now.
 void reset_memory_peak();
+void reset_memory_peak(Device device);
 
 /// Whether this build has CUDA code, and which GPUs it can see.
 struct CudaDevice {

@@ -73,6 +73,10 @@ MemoryStats memory_stats(Device device) {
   return device.kind == DeviceKind::cpu ? memory_stats() : cuda::memory_stats(device.index);
 }
 
+void reset_memory_peak(Device device) {
+  device.kind == DeviceKind::cpu ? reset_memory_peak() : cuda::reset_memory_peak(device.index);
+}
+
 void synchronise(Device device, CUstream_st* stream) {
   if (device.kind == DeviceKind::cuda) cuda::synchronise(device.index, stream);
 }

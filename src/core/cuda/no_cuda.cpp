@@ -27,6 +27,7 @@ void copy(int index, void*, const void*, std::size_t, CUstream_st*) { refuse(ind
 void zero(int index, void*, std::size_t, CUstream_st*) { refuse(index); }
 void synchronise(int index, CUstream_st*) { refuse(index); }
 MemoryStats memory_stats(int) { return {}; }
+void reset_memory_peak(int) {}
 
 }  // namespace cuda
 }  // namespace weft

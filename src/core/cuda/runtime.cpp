@@ -101,4 +101,10 @@ MemoryStats memory_stats(int index) {
   return pool.stats;
 }
 
+void reset_memory_peak(int index) {
+  Pool& pool = pool_of(index);
+  const std::lock_guard guard(pool.lock);
+  pool.stats.peak_bytes = pool.stats.live_bytes;
+}
+
 }  // namespace weft::cuda

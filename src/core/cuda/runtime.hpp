@@ -14,5 +14,6 @@ void copy(int index, void* to, const void* from, std::size_t bytes, CUstream_st*
 void zero(int index, void* memory, std::size_t bytes, CUstream_st* stream);
 void synchronise(int index, CUstream_st* stream);
 MemoryStats memory_stats(int index);
+void reset_memory_peak(int index);
 
 }  // namespace weft::cuda
