@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "battery/sweep.hpp"
+#include "support/attention_case.hpp"
 
 namespace weft::test {
 namespace {
@@ -54,32 +55,10 @@ TEST_P(softmax_battery, stays_exact_enough_for_scores_far_apart) {
 INSTANTIATE_TEST_SUITE_P(storage, softmax_battery, ::testing::ValuesIn(floating_dtypes),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
-struct Inputs {
-  Tensor value, src, dst, attn, bias;
-  AttentionInputs views;
-  double largest_score = 0;  // bound on the sum of |term| of one score
-
-  Inputs(const Graph& graph, Score score, Dtype dtype, std::int64_t heads, std::int64_t width, std::int64_t score_width,
-         bool biased, std::uint64_t seed) {
-    const std::int64_t depth = score == Score::gat ? 1 : score_width;
-    value = random_tensor(Shape(graph.num_cols(), heads, width), dtype, seed + 1);
-    src = random_tensor(Shape(graph.num_cols(), heads, depth), dtype, seed + 2);
-    dst = random_tensor(Shape(graph.num_rows(), heads, depth), dtype, seed + 3);
-    views.score = score;
-    if (score == Score::gatv2) attn = random_tensor(Shape(1, heads, depth), dtype, seed + 4, -1, 1);
-    if (biased) bias = random_tensor(Shape(graph.num_edges(), heads, 1), dtype, seed + 5);
-    if (score == Score::dot) views.scale = 1 / std::sqrt(static_cast<float>(depth));
-    largest_score = biased ? 2 : 0;
-    largest_score += score == Score::gat     ? 4
-                     : score == Score::gatv2 ? 4 * static_cast<double>(depth)
-                                             : 4 * std::sqrt(static_cast<double>(depth));
-    views.value = value;
-    views.src = src;
-    views.dst = dst;
-    views.attn = attn;
-    views.bias = bias;
-  }
-};
+AttentionCase inputs_of(const Graph& graph, Score score, Dtype dtype, std::int64_t heads, std::int64_t width,
+                        std::int64_t depth, bool biased, std::uint64_t seed) {
+  return {graph, score, dtype, heads, width, depth, biased ? std::optional(dtype) : std::nullopt, seed};
+}
 
 class attention_battery : public ::testing::TestWithParam<Dtype> {};
 
@@ -98,8 +77,8 @@ TEST_P(attention_battery, agrees_with_the_reference_on_every_graph_score_width_a
             if (!sweep.next((graph.num_edges() + graph.num_rows()) * width * heads * 2)) continue;
             Way& way = way_for(ways, sweep.seed());
             const std::int64_t depth = battery_widths[sweep.seed() % 14];
-            const Inputs inputs(graph, score, dtype, heads, width, depth, biased, sweep.seed());
-            const AttentionExpected expected = expected_attention(graph, inputs.views, inputs.largest_score);
+            const AttentionCase inputs = inputs_of(graph, score, dtype, heads, width, depth, biased, sweep.seed());
+            const AttentionExpected expected = expected_attention(graph, inputs.views(), inputs.largest_score);
             const std::string context =
                 fmt::format("{} {} {} heads {} width {} score width {}{} {} seed={}", battery.name, name(dtype),
                             name(score), heads, width, depth, biased ? " biased" : "", way.name, sweep.seed());
@@ -109,7 +88,7 @@ TEST_P(attention_battery, agrees_with_the_reference_on_every_graph_score_width_a
             Tensor out = constant(expected.out.shape, dtype, std::nan(""));
             Tensor row_max = constant(by_head, statistics, std::nan(""));
             Tensor row_sum = constant(by_head, statistics, std::nan(""));
-            attention(way.context, plan, graph, inputs.views, out, row_max, row_sum);
+            attention(way.context, plan, graph, inputs.views(), out, row_max, row_sum);
             expect_within_bound(out, expected.out, context);
             const double tolerance =
                 (dtype == Dtype::f64 ? 0x1p-52 : 0x1p-23) * 2 * (error_factor(graph.num_edges()) + expected.out.more);
@@ -131,18 +110,18 @@ TEST_P(attention_battery, short_form_and_weights_agree_with_the_reference) {
   for (const BatteryGraph& battery : battery_graphs()) {
     const Graph& graph = battery.graph;
     for (const Score score : score_kinds) {
-      const Inputs inputs(graph, score, dtype, 2, 6, 5, true, 41);
-      const AttentionExpected expected = expected_attention(graph, inputs.views, inputs.largest_score);
-      const AttentionResult result = attention(context, graph, inputs.views);
+      const AttentionCase inputs = inputs_of(graph, score, dtype, 2, 6, 5, true, 41);
+      const AttentionExpected expected = expected_attention(graph, inputs.views(), inputs.largest_score);
+      const AttentionResult result = attention(context, graph, inputs.views());
       const std::string text = fmt::format("{} {} {}", battery.name, name(dtype), name(score));
       EXPECT_EQ(result.out.dtype(), dtype) << text;
       expect_within_bound(result.out, expected.out, text);
 
-      const Tensor weights = attention_weights(context, graph, inputs.views, result);
+      const Tensor weights = attention_weights(context, graph, inputs.views(), result);
       Expected alpha;
       alpha.shape = Shape(graph.num_edges(), 2, 1);
       AttentionEdgeArgs args;
-      args.forward = attention_args(graph, inputs.views);
+      args.forward = attention_args(graph, inputs.views());
       std::vector<double> row_max = expected.row_max, row_sum = expected.row_sum;
       args.forward.row_max = {row_max.data(), Dtype::f64, 2};
       args.forward.row_sum = {row_sum.data(), Dtype::f64, 2};

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/attention_case.hpp"
 #include "support/gradients.hpp"
 #include "support/small_graphs.hpp"
 #include "weft/ops.hpp"
@@ -33,37 +34,12 @@ TEST(edge_softmax_backward, agrees_with_differences_in_rows_that_are_cut) {
   expect_gradient(scores, gradient, loss, "long rows", 61);
 }
 
-struct Inputs {
-  Tensor value, src, dst, attn, bias;
-  Score score;
-  float slope = 0.2f, scale = 1.0f, dropout = 0.0f;
-  std::uint64_t seed = 0;
+using Inputs = AttentionCase;
 
-  Inputs(const Graph& graph, Score kind, std::int64_t heads, std::int64_t width, std::int64_t depth, bool biased)
-      : score(kind) {
-    if (kind == Score::gat) depth = 1;
-    value = random_tensor(Shape(graph.num_cols(), heads, width), Dtype::f64, 86);
-    src = random_tensor(Shape(graph.num_cols(), heads, depth), Dtype::f64, 87);
-    dst = random_tensor(Shape(graph.num_rows(), heads, depth), Dtype::f64, 88);
-    if (kind == Score::gatv2) attn = random_tensor(Shape(1, heads, depth), Dtype::f64, 89);
-    if (biased) bias = random_tensor(Shape(graph.num_edges(), heads, 1), Dtype::f64, 90);
-    if (kind == Score::dot) scale = 0.5f;
-  }
-  AttentionInputs views() const {
-    AttentionInputs inputs;
-    inputs.score = score;
-    inputs.value = value;
-    inputs.src = src;
-    inputs.dst = dst;
-    inputs.attn = attn;
-    inputs.bias = bias;
-    inputs.slope = slope;
-    inputs.scale = scale;
-    inputs.dropout = dropout;
-    inputs.seed = seed;
-    return inputs;
-  }
-};
+Inputs inputs_of(const Graph& graph, Score kind, std::int64_t heads, std::int64_t width, std::int64_t depth,
+                 bool biased) {
+  return {graph, kind, Dtype::f64, heads, width, depth, biased ? std::optional(Dtype::f64) : std::nullopt, 85};
+}
 
 void check(const Graph& graph, Inputs& inputs, const std::string& text, std::size_t step = 1) {
   Context context = Context::cpu(2);
@@ -88,7 +64,7 @@ TEST(attention_backward, agrees_with_differences_for_every_score_with_and_withou
         for (const std::int64_t width : {1, 3, 8}) {
           for (const std::int64_t depth : {1, 5}) {
             if (score == Score::gat && depth > 1) continue;
-            Inputs inputs(graph, score, heads, width, depth, biased);
+            Inputs inputs = inputs_of(graph, score, heads, width, depth, biased);
             check(graph, inputs,
                   fmt::format("{}{} heads {} width {} score width {}", name(score), biased ? " biased" : "", heads,
                               width, depth));
@@ -103,12 +79,12 @@ TEST(attention_backward, agrees_with_differences_for_other_slopes_and_scales) {
   const Graph graph = tangled_graph();
   for (const float slope : {0.0f, 0.01f, 1.0f, -0.5f}) {
     for (const Score score : {Score::gat, Score::gatv2}) {
-      Inputs inputs(graph, score, 2, 3, 4, false);
+      Inputs inputs = inputs_of(graph, score, 2, 3, 4, false);
       inputs.slope = slope;
       check(graph, inputs, fmt::format("{} slope {}", name(score), slope));
     }
   }
-  Inputs inputs(graph, Score::dot, 2, 3, 4, false);
+  Inputs inputs = inputs_of(graph, Score::dot, 2, 3, 4, false);
   inputs.scale = -1.5f;
   check(graph, inputs, "dot scale -1.5");
 }
@@ -118,7 +94,7 @@ TEST(attention_backward, agrees_with_differences_where_weights_are_dropped) {
   for (const Score score : score_kinds) {
     for (const float dropout : {0.1f, 0.6f}) {
       for (const bool biased : {false, true}) {
-        Inputs inputs(graph, score, 5, 3, 4, biased);
+        Inputs inputs = inputs_of(graph, score, 5, 3, 4, biased);
         inputs.dropout = dropout;
         inputs.seed = 94;
         check(graph, inputs, fmt::format("{}{} dropout {}", name(score), biased ? " biased" : "", dropout));
@@ -130,7 +106,7 @@ TEST(attention_backward, agrees_with_differences_where_weights_are_dropped) {
 TEST(attention_backward, agrees_with_differences_in_rows_that_are_cut) {
   const Graph graph = skewed_graph(4, 5000, 92);
   for (const Score score : score_kinds) {
-    Inputs inputs(graph, score, 2, 3, 2, true);
+    Inputs inputs = inputs_of(graph, score, 2, 3, 2, true);
     check(graph, inputs, fmt::format("{} long rows", name(score)), 331);
     inputs.dropout = 0.3f;
     check(graph, inputs, fmt::format("{} long rows, dropout 0.3", name(score)), 331);
@@ -141,7 +117,7 @@ TEST(attention_backward, gives_gradients_of_the_shapes_of_their_inputs) {
   const Graph graph = tangled_graph();
   Context context = Context::cpu(1);
   for (const Score score : score_kinds) {
-    Inputs inputs(graph, score, 1, 3, 4, false);
+    Inputs inputs = inputs_of(graph, score, 1, 3, 4, false);
     const std::int64_t depth = score == Score::gat ? 1 : 4;
     inputs.value = random_tensor(Shape(graph.num_cols(), 3), Dtype::f64, 95);
     inputs.dst = random_tensor(Shape(graph.num_rows(), depth), Dtype::f64, 96);
@@ -157,7 +133,7 @@ TEST(attention_backward, keeps_the_storage_type) {
   const Graph graph = tangled_graph();
   Context context = Context::cpu(1);
   for (const Dtype dtype : floating_dtypes) {
-    Inputs inputs(graph, Score::gatv2, 2, 3, 4, true);
+    Inputs inputs = inputs_of(graph, Score::gatv2, 2, 3, 4, true);
     for (Tensor* tensor : {&inputs.value, &inputs.src, &inputs.dst, &inputs.attn, &inputs.bias})
       *tensor = tensor->to(dtype);
     const AttentionResult result = attention(context, graph, inputs.views());
