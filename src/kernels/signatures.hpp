@@ -141,13 +141,14 @@ void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena,
 /// lie evenly in the lanes of the plan's groups.)
 bool attention_returns(const AttentionReturnArgs& args, const Plan& plan);
 void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
-/// gat's weights alone, from the statistics.
+/// The weights alone, from the statistics.
 void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream);
 /// Multiplies values, [edges, heads], by what dropout makes of them.
 void attention_drop(const AttentionArgs& args, const Result& values, Device device, CUstream_st* stream);
-/// score_grad, the gradient of the scores, goes to bias_grad, if that is there, and becomes that of what gat's
+/// score_grad, the gradient of the scores, goes to bias_grad, if that is there, and in gat becomes that of what
 /// leaky_relu is applied to.
 void attention_through_leaky(const AttentionEdgeArgs& args, Device device, CUstream_st* stream);
+void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
 
 }  // namespace cuda
 

@@ -70,11 +70,6 @@ void check_results(const Context& context, const Graph& graph, const AttentionSh
   check_dtype(row_sum, "row_sum", accumulator(shape.desc.dtype), "the type scores are accumulated in");
 }
 
-void check_has_kernel(const AttentionArgs& args) {
-  WEFT_CHECK(args.score == Score::gat, unsupported,
-             "attention with score {} has no CUDA kernel yet: use gat, or the cpu device", name(args.score));
-}
-
 Result readable(ConstTensorView tensor) { return {const_cast<void*>(tensor.data), tensor.dtype, tensor.ld}; }
 
 void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& in, TensorView out,
@@ -89,7 +84,6 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
   args.row_max = result(row_max);
   args.row_sum = result(row_sum);
   if (context.device().kind == DeviceKind::cuda) {
-    check_has_kernel(args);
     cuda::attention_forward(args, plan, context.arena(), context.stream());
   } else {
     cpu::attention_forward(args, plan, context.arena());
@@ -127,7 +121,6 @@ Tensor attention_weights(Context& context, const Graph& graph, const AttentionIn
   args.forward.row_sum = readable(given.row_sum.view());
   args.alpha = result(alpha);
   if (context.device().kind == DeviceKind::cuda) {
-    check_has_kernel(args.forward);
     cuda::attention_weights(args, context.device(), context.stream());
     return alpha;
   }

@@ -16,7 +16,6 @@ struct EdgeGradients {
 /// On a GPU: weights, products of gradients and values, and the softmax's own backward, [E, H] each.
 void on_cuda(Context& context, const Graph& graph, const AttentionInputs& inputs, ConstTensorView out_grad,
              const AttentionEdgeArgs& args, EdgeGradients& g) {
-  check_has_kernel(args.forward);
   cuda::attention_weights(args, context.device(), context.stream());
   const Features heads = Features::of(g.alpha.shape());
   const Plan plan = make_plan(
@@ -125,7 +124,7 @@ Tensor leaky_sum(Context& context, const Graph& graph, ConstTensorView row, Cons
       make_plan(context, graph, {OpKind::spmm, col.dtype, features.heads, features.width, Reduce::sum, true});
   context.reserve(plan.workspace_bytes);
   Tensor out = Tensor::empty(features.with_rows(graph.num_rows()), derivative ? col.dtype : accumulator(col.dtype),
-                             "a gradient of gatv2");
+                             "a gradient of gatv2", context.device(), context.stream());
   LeakyArgs args;
   args.graph = graph.view();
   args.heads = features.heads;
@@ -138,14 +137,20 @@ Tensor leaky_sum(Context& context, const Graph& graph, ConstTensorView row, Cons
   args.slope = slope;
   args.derivative = derivative;
   args.out = result(out);
-  cpu::leaky_sum(args, plan, context.arena());
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::leaky_sum(args, plan, context.arena(), context.stream());
+  } else {
+    cpu::leaky_sum(args, plan, context.arena());
+  }
   return out;
 }
 
 /// The sum over all rows, [1, heads, width]: one segment, so it is summed like any long row.
 Tensor sum_over_rows(Context& context, const Tensor& x, Dtype dtype) {
   const EdgeId offsets[2] = {0, x.shape().rows};
-  return segment_reduce(context, offsets, x, Reduce::sum).to(dtype);
+  Tensor sum = segment_reduce(context, offsets, x, Reduce::sum);
+  if (sum.dtype() == dtype) return sum;
+  return reduce_to(context, sum, Features::of(sum.shape()), dtype);  // rounds, as nothing is missing
 }
 
 }  // namespace

@@ -15,8 +15,6 @@ AttentionArgs arguments(const Graph& graph, const AttentionInputs& inputs, const
 /// out, row_max and row_sum as the forward writes them and the backward reads them.
 void check_results(const Context& context, const Graph& graph, const AttentionShape& shape, ConstTensorView out,
                    ConstTensorView row_max, ConstTensorView row_sum);
-/// An Error where the score has no kernel on a GPU.
-void check_has_kernel(const AttentionArgs& args);
 /// A tensor a kernel reads through a Result, as it does with what the forward kept.
 Result readable(ConstTensorView tensor);
 

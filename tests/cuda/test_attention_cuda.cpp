@@ -4,7 +4,7 @@
 
 #include "battery/sweep.hpp"
 #include "cuda/gpu.hpp"
-#include "support/errors.hpp"
+#include "support/score_noise.hpp"
 #include "weft/generate.hpp"
 
 namespace weft::test {
@@ -230,33 +230,6 @@ TEST_P(cuda_attention, a_hub_of_many_gives_the_mean_of_what_all_send_alike) {
   for (std::size_t f = 0; f < 32; ++f) EXPECT_NEAR(out[f], 3, 1e-2) << f;
 }
 
-/// What gradients of scores may be off by since `out` was rounded to its storage type: a row's mean gradient of weights
-/// comes from it, and each edge has a share of that error as large as its weight. One value a row and head for dst, one
-/// an edge and head for bias, and one a source and head for src.
-struct ScoreNoise {
-  std::vector<double> dst, bias, src;
-
-  ScoreNoise(const Graph& graph, Dtype dtype, const Tensor& out, const Tensor& out_grad, const Tensor& weights)
-      : dst(static_cast<std::size_t>(graph.num_rows() * out.shape().heads)),
-        bias(static_cast<std::size_t>(graph.num_edges() * out.shape().heads)),
-        src(static_cast<std::size_t>(graph.num_cols() * out.shape().heads)) {
-    const double unit = dtype == Dtype::f16 ? 0x1p-11 : dtype == Dtype::bf16 ? 0x1p-9 : 0;
-    const auto heads = static_cast<std::size_t>(out.shape().heads), width = static_cast<std::size_t>(out.shape().width);
-    const std::vector<double> o = doubles(out), g = doubles(out_grad), w = doubles(weights);
-    for (std::size_t i = 0; i < dst.size() * width; ++i) dst[i / width] += unit * std::fabs(o[i] * g[i]);
-    for (std::size_t v = 0; v < static_cast<std::size_t>(graph.num_rows()); ++v)
-      for (EdgeId k = graph.offsets()[v]; k < graph.offsets()[v + 1]; ++k) {
-        const auto id =
-            static_cast<std::size_t>(graph.has_edge_ids() ? graph.edge_ids()[static_cast<std::size_t>(k)] : k);
-        const auto u = static_cast<std::size_t>(graph.cols()[static_cast<std::size_t>(k)]);
-        for (std::size_t h = 0; h < heads; ++h) {
-          bias[id * heads + h] = w[id * heads + h] * dst[v * heads + h];
-          src[u * heads + h] += bias[id * heads + h];
-        }
-      }
-  }
-};
-
 TEST_P(cuda_attention, weights_and_gradients_are_those_of_the_cpu_in_float64) {
   Context context = Context::cuda(), cpu = Context::cpu();
   const double tolerance = GetParam() == Dtype::f64   ? 1e-9
@@ -319,14 +292,6 @@ TEST_P(cuda_attention, weights_and_gradients_are_those_of_the_cpu_in_float64) {
       if (HasFailure()) return;
     }
   }
-}
-
-TEST_P(cuda_attention, says_what_has_no_kernel) {
-  Context context = Context::cuda();
-  const Graph there = battery::power_law_graph().to(gpu);
-  Gat gat(battery::power_law_graph(), GetParam(), 1, 8, false, 920);
-  gat.there.score = Score::dot;
-  expect_refused([&] { attention(context, there, gat.there); }, "dot", ErrorCode::unsupported);
 }
 
 }  // namespace

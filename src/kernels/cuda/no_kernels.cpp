@@ -30,6 +30,9 @@ void attention_drop(const AttentionArgs&, const Result&, Device device, CUstream
 void attention_through_leaky(const AttentionEdgeArgs&, Device device, CUstream_st*) {
   require_cuda(device.index, "attention_backward");
 }
+void leaky_sum(const LeakyArgs&, const Plan& plan, Arena, CUstream_st*) {
+  require_cuda(plan.device.index, "attention_backward");
+}
 
 void combine(const CombineArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }
 void reduce_to(const ReduceToArgs&, Device device, CUstream_st*) { require_cuda(device.index, "a backward pass"); }

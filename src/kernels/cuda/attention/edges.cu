@@ -1,5 +1,5 @@
-// The edge part of attention's backward, one thread an edge: weights from the rows' statistics, and what leaky_relu
-// does to gradients. Storage types are looked at when the kernel runs.
+// The edge part of attention's backward, one thread an edge (a warp, where scores come from vectors): weights from the
+// rows' statistics, and what leaky_relu does to gradients. Storage types are looked at when the kernel runs.
 #include "core/cuda/each.cuh"
 #include "core/cuda/storage.cuh"
 #include "kernels/cuda/primitives/softmax_part.cuh"
@@ -44,6 +44,34 @@ struct WriteWeights {
   }
 };
 
+/// The same for scores from vectors, a warp an edge.
+template <class Acc>
+__global__ void __launch_bounds__(each_threads) write_vector_weights(const AttentionEdgeArgs args, bool biased) {
+  const AttentionArgs& forward = args.forward;
+  const int lane = threadIdx.x % 32;
+  for (std::int64_t k = first_item() / 32; k < forward.graph.num_edges; k += item_stride() / 32) {
+    const std::int64_t row = forward.graph.rows[k], col = forward.graph.cols[k], id = id_of(forward.graph, k);
+    for (std::int64_t h = 0; h < forward.heads; ++h) {
+      const auto at = [&](const Operand& o, std::int64_t r, std::int64_t f) {
+        return load_as<Acc>(o.dtype, o.data, r * o.row_stride + h * o.head_stride + f * o.feature_stride);
+      };
+      Acc sum = 0;
+      for (std::int64_t f = lane; f < forward.score_width; f += 32) {
+        const Acc src = at(forward.src, col, f), dst = at(forward.dst, row, f), z = src + dst;
+        sum += forward.score == Score::dot ? src * dst
+                                           : at(forward.attn, 0, f) * (z > 0 ? z : z * static_cast<Acc>(forward.slope));
+      }
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+      if (lane != 0) continue;
+      Acc score = forward.score == Score::dot ? sum * static_cast<Acc>(forward.scale) : sum;
+      if (biased) score += load<Acc>(forward.bias, id, h);
+      const SoftmaxPart<Acc> part{load<Acc>(forward.row_max, row, h), load<Acc>(forward.row_sum, row, h)};
+      store_as(args.alpha.dtype, args.alpha.data, id * args.alpha.row_stride + h, part.weight(score));
+    }
+  }
+}
+
 template <class Acc>
 struct ThroughLeaky {
   AttentionEdgeArgs args;
@@ -54,7 +82,7 @@ struct ThroughLeaky {
       const Acc gradient = load<Acc>(args.score_grad, id, h);
       if (args.bias_grad.data != nullptr)
         store_as(args.bias_grad.dtype, args.bias_grad.data, id * args.bias_grad.row_stride + h, gradient);
-      if (sum_of<Acc>(forward, k, h) > 0) continue;
+      if (forward.score != Score::gat || sum_of<Acc>(forward, k, h) > 0) continue;
       store_as(args.score_grad.dtype, args.score_grad.data, id * args.score_grad.row_stride + h,
                gradient * static_cast<Acc>(forward.slope));
     }
@@ -86,9 +114,14 @@ void with_accumulator(const AttentionArgs& args, F&& f) {
 
 void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream) {
   const OnDevice on(device.index);
+  const std::int64_t edges = args.forward.graph.num_edges;
+  if (edges == 0) return;
   with_accumulator(args.forward, [&](auto acc) {
-    each(args.forward.graph.num_edges, stream, "writing attention weights",
-         WriteWeights<decltype(acc)>{args, args.forward.bias.given()});
+    constexpr const char* doing = "writing attention weights";
+    const bool biased = args.forward.bias.given();
+    if (args.forward.score == Score::gat) return each(edges, stream, doing, WriteWeights<decltype(acc)>{args, biased});
+    write_vector_weights<decltype(acc)><<<blocks_for(edges * 32), each_threads, 0, stream>>>(args, biased);
+    check_status(cudaGetLastError(), doing);
   });
 }
 

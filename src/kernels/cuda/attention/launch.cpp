@@ -4,6 +4,7 @@
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/attention/even_heads.hpp"
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/schedule/plan_split.hpp"
 #include "kernels/cuda/spmm/spmm_launch.hpp"
@@ -12,6 +13,34 @@
 
 namespace weft::cuda {
 namespace {
+
+/// `most` elements a load is what value and out allow.
+template <class Storage>
+void launch_by_vectors(const AttentionArgs& given, const SpmmKernelArgs<Storage>& args, const Plan& plan, int most,
+                       CUstream_st* stream) {
+  const AttendedArgs<Storage>& attended = args.attended;
+  const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
+    most = std::min(most, aligned_elements(data, pitch));
+    if (given.heads > 1) most = std::min(most, aligned_elements(data, head));
+  };
+  also(attended.src, given.src.row_stride, attended.src_head);
+  also(attended.dst, given.dst.row_stride, attended.dst_head);
+  if (attended.attn != nullptr) also(attended.attn, 0, attended.attn_head);
+  const auto shape_of = [&](int vector) { return gather_shape(args.features, sizeof(Storage), vector); };
+  constexpr int widest = few_shapes_vector<Storage>;
+  GatherShape shape = shape_of(most >= widest ? widest : 1);
+  // Lanes that hold a head's features of value share its scores out where these come from as many.
+  const auto shares = [&] {
+    return given.score_width == given.width && heads_lie_evenly(given.heads, given.width, shape);
+  };
+  bool shared = shares();
+  if (!shared) {
+    shape = shape_of(1);
+    shared = shares();
+  }
+  if (args.split.tasks > 0) launch_scored(args, shape, shared, stream);
+  if (plan.finish_pass) launch_finish<Storage, Reduction::sum, FinishKind::attended>(args, shape, stream);
+}
 
 template <class Storage>
 void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
@@ -43,6 +72,14 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
     attended.bias_head = given.bias.head_stride;
   }
   attended.slope = static_cast<Acc>(given.slope);
+  attended.score = given.score;
+  attended.score_width = static_cast<int>(given.score_width);
+  attended.attn = static_cast<const Storage*>(given.attn.data);
+  attended.attn_head = given.attn.head_stride;
+  attended.scale = static_cast<Acc>(given.scale);
+  // As far as exp(20) above the reference, and exp(41) where the reference is one of the row's own scores.
+  attended.margin = static_cast<Acc>(given.score == Score::gat ? 0x1p-30 : 0x1p-60);
+  attended.per_margin = 1 / attended.margin;
   attended.dropout = given.dropout;
   attended.kept = static_cast<Acc>(given.dropout.scale());
   attended.row_max = static_cast<Acc*>(given.row_max.data);
@@ -55,6 +92,7 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
   most = std::min(most, aligned_elements(args.x, given.value.row_stride));
   if (given.heads > 1) most = std::min(most, aligned_elements(args.x, args.x_head));
   while (args.width % most != 0) most /= 2;
+  if (given.score != Score::gat) return launch_by_vectors(given, args, plan, most, stream);
   const GatherShape shape = gather_shape(args.features, sizeof(Storage), most);
   if (args.split.tasks > 0) launch_attended(args, shape, stream);
   if (plan.finish_pass) launch_finish<Storage, Reduction::sum, FinishKind::attended>(args, shape, stream);

@@ -4,6 +4,7 @@
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/attention/even_heads.hpp"
 #include "kernels/cuda/attention/returning.hpp"
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/schedule/plan_split.hpp"
@@ -86,12 +87,7 @@ bool attention_returns(const AttentionReturnArgs& args, const Plan& plan) {
     return false;
   bool evenly = false;
   with_storage(plan.desc.dtype, [&](auto tag) {
-    const GatherShape shape = shape_of<decltype(tag)>(args, plan);
-    const std::int64_t of_head = forward.width / shape.vector, lanes = shape.lanes;
-    const bool one_tile = features <= lanes * shape.steps * shape.vector;
-    evenly = forward.heads == 1 ? one_tile
-             : of_head <= lanes ? (of_head & (of_head - 1)) == 0
-                                : one_tile && of_head % lanes == 0;
+    evenly = heads_lie_evenly(forward.heads, forward.width, shape_of<decltype(tag)>(args, plan));
   });
   return evenly;
 }

@@ -93,7 +93,8 @@ __device__ __forceinline__ void write_references(const SpmmKernelArgs<Storage>& 
   const AttendedArgs<Storage>& attended = args.attended;
   const GraphView& g = args.split.graph;
   const GatScores<Storage> scores{attended, args.split};
-  if (g.num_edges == 0) return;  // there may be no source
+  // There may be no source, and scores from vectors have their reference from the tasks.
+  if (g.num_edges == 0 || attended.score != Score::gat) return;
   for (int h = 0; h < attended.heads; ++h) {
     const Acc typical = scores.typical(h);
     for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads)
@@ -106,7 +107,7 @@ template <class Storage>
 __device__ __forceinline__ bool all_usable(const SpmmKernelArgs<Storage>& args, std::int64_t row) {
   bool all = true;
   for (int h = 0; h < args.attended.heads; ++h)
-    all = all && usable(__ldcg(args.attended.row_sum + row * args.attended.sum_pitch + h) * GatScores<Storage>::margin);
+    all = all && usable(__ldcg(args.attended.row_sum + row * args.attended.sum_pitch + h) * args.attended.margin);
   return all;
 }
 
@@ -128,7 +129,7 @@ __device__ __forceinline__ void finish_attended(const SpmmKernelArgs<Storage>& a
   for (int i = 0; i < Count; ++i) value[i] = left.parts > 0 ? value[i] / total[0] * attended.kept : Acc(0);
   write_plain<Count>(args.finish, left.row, feature, value);
   if (!leads) return;
-  row_sum = total[0] / GatScores<Storage>::margin;
+  row_sum = total[0] * attended.per_margin;
   if (left.parts == 0) attended.row_max[left.row * attended.max_pitch + head] = -Acc(INFINITY);
 }
 

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/primitives/reduce.cuh"
+#include "kernels/cuda/spmm/head_sums.cuh"
 #include "kernels/cuda/spmm/head_weights.cuh"
 
 namespace weft::cuda {
@@ -136,23 +137,8 @@ struct HeadReturns {
     } else {
       const int head_lanes = S::held == 1 ? S::lanes : scores.head_lanes;
 #pragma unroll
-      for (int s = 0; s < steps; ++s) sum_over_head(dot[s], head_lanes);
-      // A head may lie in several steps.
-      if constexpr (steps > 1) {
-        Acc parts[S::steps][S::loads];
-#pragma unroll
-        for (int s = 0; s < steps; ++s)
-#pragma unroll
-          for (int u = 0; u < S::loads; ++u) parts[s][u] = dot[s][u];
-#pragma unroll
-        for (int s = 0; s < steps; ++s)
-#pragma unroll
-          for (int t = 0; t < steps; ++t)
-            if (t != s && (has_features >> t & 1u) != 0 && heads[t] == heads[s]) {
-#pragma unroll
-              for (int u = 0; u < S::loads; ++u) dot[s][u] += parts[t][u];
-            }
-      }
+      for (int s = 0; s < steps; ++s) sum_over_head_lanes(dot[s], head_lanes);
+      if constexpr (steps > 1) sum_over_head_steps(dot, heads, has_features);
 #pragma unroll
       for (int u = 0; u < S::loads; ++u)
 #pragma unroll
@@ -222,13 +208,6 @@ struct HeadReturns {
   }
   __device__ __forceinline__ void keep(EdgeId k, int head, Acc gradient) const {
     args.score_grad[split.id_of(k) * scores.heads + head] = gradient;
-  }
-  /// Over the lanes of a head, in each of them.
-  static __device__ __forceinline__ void sum_over_head(Acc (&dot)[S::loads], int head_lanes) {
-    for (int step = head_lanes / 2; step > 0; step /= 2) {
-#pragma unroll
-      for (int u = 0; u < S::loads; ++u) dot[u] += __shfl_xor_sync(~0u, dot[u], step);
-    }
   }
 };
 

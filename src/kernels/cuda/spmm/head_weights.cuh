@@ -21,8 +21,6 @@ static __device__ __noinline__ bool is_dropped(Dropout dropout, EdgeId id, int h
 template <class Storage>
 struct GatScores {
   using Acc = AccumulatorOf<Storage>;
-  /// What weights are multiplied by, so that they stay under 1 where a score is up to 20 larger than the reference.
-  static constexpr Acc margin = Acc(0x1p-30);
   const AttendedArgs<Storage>& args;
   const EdgeSplit& split;
 
@@ -54,7 +52,7 @@ struct GatScores {
   __device__ __forceinline__ Acc reference(Acc typical_source, Acc dst) const { return leaky(typical_source + dst); }
   /// 0 for a masked edge; NaN where the score is too large for the reference.
   __device__ __forceinline__ Acc weight(Acc score, Acc reference) const {
-    const Acc w = exponential(score - reference) * margin;
+    const Acc w = exponential(score - reference) * args.margin;
     return w <= 1 ? w : Acc(NAN);
   }
 };
@@ -69,6 +67,12 @@ __device__ __forceinline__ bool usable(Acc total) {
 template <class Acc, int Steps>
 struct HeadMessage {
   Acc weight[Steps], total[Steps];
+
+  /// Of a weight of attention. One that is dropped is negative and counts in the sum alone; NaN spoils the sum alone.
+  __device__ __forceinline__ void set(int step, Acc w) {
+    weight[step] = w > 0 ? w : Acc(0);
+    total[step] = fabs(w);
+  }
 };
 
 /// The weights of a chunk of edges for the heads of a lane's steps.
@@ -170,9 +174,12 @@ struct HeadWeights {
       } else {
         w = __shfl_sync(~0u, held[s][u % each], (j + u) / each, scores.args.head_lanes);
       }
-      const bool again = s > 0 && S::held == 1;
-      m.weight[s] = again ? m.weight[0] : w > 0 ? w : Acc(0);
-      m.total[s] = again ? m.total[0] : fabs(w);  // NaN where a weight was
+      if (s > 0 && S::held == 1) {
+        m.weight[s] = m.weight[0];
+        m.total[s] = m.total[0];
+      } else {
+        m.set(s, w);
+      }
     }
     return m;
   }

@@ -11,7 +11,9 @@
 #include "kernels/cuda/spmm/cut_rows.cuh"
 #include "kernels/cuda/spmm/edge_value.cuh"
 #include "kernels/cuda/spmm/fold_pairs.cuh"
+#include "kernels/cuda/spmm/head_leans.cuh"
 #include "kernels/cuda/spmm/head_returns.cuh"
+#include "kernels/cuda/spmm/head_scores.cuh"
 
 namespace weft::cuda {
 
@@ -19,6 +21,28 @@ namespace weft::cuda {
 struct NoHeads {
   template <class... Anything>
   __device__ __forceinline__ explicit NoHeads(const Anything&...) {}
+};
+
+/// What provides for the heads of a message.
+template <Message Sent, class Storage, class S, class Chunk>
+struct HeadsOf {
+  using type = NoHeads;
+};
+template <class Storage, class S, class Chunk>
+struct HeadsOf<Message::attended, Storage, S, Chunk> {
+  using type = HeadWeights<Storage, S, Chunk>;
+};
+template <class Storage, class S, class Chunk>
+struct HeadsOf<Message::scored, Storage, S, Chunk> {
+  using type = HeadScores<Storage, S, Chunk>;
+};
+template <class Storage, class S, class Chunk>
+struct HeadsOf<Message::returned, Storage, S, Chunk> {
+  using type = HeadReturns<Storage, S, Chunk>;
+};
+template <class Storage, class S, class Chunk>
+struct HeadsOf<Message::leaned, Storage, S, Chunk> {
+  using type = HeadLeans<Storage, S, Chunk>;
 };
 
 template <class Acc>
@@ -52,7 +76,7 @@ __device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count],
 /// Blocks a multiprocessor. Attention holds more: at three blocks packs of eight halves, or weights of several heads,
 /// spill (4 heads of 16 features in f16 took 5940 us on products, and 4850 with two blocks).
 template <class Storage, class S, Message Sent>
-inline constexpr int blocks_of = Sent == Message::returned ||
+inline constexpr int blocks_of = (by_head<Sent> && Sent != Message::attended) ||
                                          (Sent == Message::attended && (S::count >= 8 || S::held > 1))
                                      ? 2
                                      : resident_blocks<Storage, S>;
@@ -66,12 +90,11 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
   using X = Pack<Storage, S::vector>;
   constexpr int loads = S::loads;
   constexpr bool averaged = Sent == Message::averaged, plain = Sent == Message::source || averaged,
-                 edgewise = Sent == Message::edgewise, scaled = Sent == Message::scaled,
-                 by_heads = Sent == Message::attended || Sent == Message::returned;
+                 edgewise = Sent == Message::edgewise, scaled = Sent == Message::scaled, by_heads = by_head<Sent>;
   // Rows that are written as they are reduced, or as means: always, or where the call is of that kind.
   constexpr bool always_light = plain || by_heads || Sent == Message::weighted;
   constexpr bool sometimes_light = scaled && Kind == Reduction::extremum && sizeof(Storage) <= 4;
-  constexpr int totals = by_heads ? S::steps : 0;
+  constexpr int totals = Lane<Storage, S, Sent, Kind>::totals;
   __shared__ HeadSlots<Acc, S::groups * S::tile, S::groups, Kind, block_threads * totals> heads;
 
   const EdgeSplit& split = args.split;
@@ -100,9 +123,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
   const bool both_vectors =
       edgewise && args.x != nullptr && args.x_vector && args.edge.data != nullptr && args.edge_vector;
   const Values edge_values{args};
-  using Heads = std::conditional_t<Sent == Message::returned, HeadReturns<Storage, S, Chunk>,
-                                   std::conditional_t<by_heads, HeadWeights<Storage, S, Chunk>, NoHeads>>;
-  Heads by_head(args, here, lane);
+  typename HeadsOf<Sent, Storage, S, Chunk>::type of_heads(args, here, lane);
 
   using State = typename Lane<Storage, S, Sent, Kind>::State;
   State state;
@@ -119,6 +140,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
   next.start(split, share, lane);
   next.load(split, share, 0, lane, edge_values);
   cut.begin(share);  // what it keeps is waited for: the edges are on their way
+  if constexpr (Sent == Message::scored) of_heads.begin_share(share);
   // Every group of a warp makes the same steps, so that shuffles meet.
   for (int first = 0; first < share.most; first += Chunk::size) {
     NodeId cols[S::each], rows[S::each];
@@ -129,7 +151,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       rows[i] = next.row[i];
       values[i] = edge_values.value(next.value[i]);
     }
-    if constexpr (by_heads) by_head.load(cols, rows);
+    if constexpr (by_heads) of_heads.load(cols, rows);
     const unsigned ends = next.ends(share, first, lane, shift);
     if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, edge_values);
     const auto from_lane = [&](const auto& held, int q) __attribute__((always_inline)) {
@@ -197,7 +219,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       const bool whole = first + j + loads <= share.length || share.length == 0;  // without edges nothing is missing
       const bool usual = __all_sync(~0u, whole && row_ends == 0);
       if constexpr (by_heads)
-        by_head.begin_batch(
+        of_heads.begin_batch(
             share, first, j, usual, x, [&](int u) { return static_cast<std::uint32_t>(from_lane(cols, j + u)); },
             [&](int u) { return static_cast<std::uint32_t>(max(from_lane(rows, j + u), 0)); });
       // By the whole warp. Eight edges' values would take eight registers: each is shuffled when it is its turn.
@@ -209,7 +231,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       }
       const auto weight = [&](int u) __attribute__((always_inline)) {
         if constexpr (by_heads) {
-          return by_head.message(j, u);
+          return of_heads.message(j, u);
         } else {
           return HeadMessage<Acc, 1>{{plain ? Acc(1) : at_once ? at_hand[u] : from_lane(values, j + u)}, {}};
         }
@@ -222,7 +244,8 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
           if constexpr (edgewise) {
             take(n, factor * combined[u][n]);
           } else {
-            const Acc value = widened(x[u][n / S::vector].values[n % S::vector]);
+            Acc value = widened(x[u][n / S::vector].values[n % S::vector]);
+            if constexpr (Sent == Message::leaned) value = of_heads.feature(u, n, value);
             take(n, plain ? value : factor * value);
           }
         }

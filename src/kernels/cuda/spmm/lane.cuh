@@ -12,7 +12,7 @@ namespace weft::cuda {
 template <class Storage, class S, Message Sent, Reduction Kind>
 struct Lane {
   using Acc = AccumulatorOf<Storage>;
-  static constexpr bool attended = Sent == Message::attended, returned = Sent == Message::returned;
+  static constexpr bool attended = attends<Sent>, returned = Sent == Message::returned;
   // After the features': sums of weights, or gradients of the row's part of its edges' scores.
   static constexpr int totals = attended || returned ? S::steps : 0;
   using State = RowState<Kind, Acc, S::count + totals>;
@@ -134,7 +134,7 @@ struct Lane {
     write_plain<S::vector>(args.finish, row, at(s), value);
     if (leading(s) < 0) return;
     if constexpr (attended) {
-      args.attended.row_sum[row * args.attended.sum_pitch + leading(s)] = total / GatScores<Storage>::margin;
+      args.attended.row_sum[row * args.attended.sum_pitch + leading(s)] = total * args.attended.per_margin;
     } else {
       args.returned.src_grad[row * args.returned.src_grad_pitch + leading(s)] = static_cast<Storage>(total);
     }

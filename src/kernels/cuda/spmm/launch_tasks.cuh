@@ -10,8 +10,10 @@ namespace weft::cuda {
 
 /// Rows in flight. An edge's own row takes as many registers again, and doubles take twice as many.
 template <class Storage, Message Sent, int Vector, int Lanes, int Steps>
-inline constexpr int loads_of = sizeof(Storage) > 4 || Sent == Message::edgewise ? 4 / Steps
-                                                                                 : rows_in_flight(Vector, Lanes, Steps);
+inline constexpr int loads_of = sizeof(Storage) > 4 || Sent == Message::edgewise || Sent == Message::scored
+                                        || Sent == Message::leaned
+                                    ? 4 / Steps
+                                    : rows_in_flight(Vector, Lanes, Steps);
 
 template <class Storage, Message Sent, Reduction Kind, class S>
 void launch_shape(const SpmmKernelArgs<Storage>& args, CUstream_st* stream) {

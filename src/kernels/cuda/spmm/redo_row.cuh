@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/primitives/store_pack.cuh"
-#include "kernels/cuda/spmm/head_weights.cuh"
+#include "kernels/cuda/spmm/head_scores.cuh"
 
 namespace weft::cuda {
 
@@ -13,13 +13,17 @@ __device__ __forceinline__ void redo_row(const SpmmKernelArgs<Storage>& args, st
   using Acc = AccumulatorOf<Storage>;
   const AttendedArgs<Storage>& attended = args.attended;
   const GraphView& g = args.split.graph;
-  const GatScores<Storage> scores{attended, args.split};
+  const GatScores<Storage> of_sums{attended, args.split};
+  const VectorScores<Storage> of_vectors{attended, args.split};
   const int head = feature / args.width;
   const Storage* const x = args.x + head * args.x_head + (feature - head * args.width);
-  const Acc dst = widened(scores.destination(static_cast<std::uint32_t>(row), head));
+  const auto to = static_cast<std::uint32_t>(row);
+  const Acc dst = attended.score == Score::gat ? widened(of_sums.destination(to, head)) : Acc(0);
   const EdgeId begin = __ldg(args.split.starts + row), degree = __ldg(g.offsets + row + 1) - __ldg(g.offsets + row);
   const auto score_of = [&](EdgeId k) {
-    return scores.score(widened(scores.source(static_cast<std::uint32_t>(__ldg(g.cols + k)), head)), dst, k, head);
+    const auto from = static_cast<std::uint32_t>(__ldg(g.cols + k));
+    if (attended.score == Score::gat) return of_sums.score(widened(of_sums.source(from, head)), dst, k, head);
+    return of_vectors.score(of_vectors.sum_of(from, to, head), k, head);
   };
   Acc top = -Acc(INFINITY);
 #pragma unroll 8

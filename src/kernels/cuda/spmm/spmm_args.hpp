@@ -19,8 +19,17 @@ namespace weft::cuda {
 ///   scaled:   x[u] times what is given of one value an edge and one a source
 ///   edgewise: op(x[u], e), where e is one value an edge, a head or a feature, times one a source if given
 ///   attended: x[u] times an edge's share in the softmax of its row, see AttendedArgs
+///   scored:   the same where scores come from vectors
 ///   returned: attention's gradients on their way back over the transpose, see ReturnedArgs
-enum class Message { source, averaged, weighted, scaled, edgewise, attended, returned };
+///   leaned:   one value an edge and head times leaky_relu of a sum, or its derivative, see LeanedArgs
+enum class Message { source, averaged, weighted, scaled, edgewise, attended, scored, returned, leaned };
+
+/// Whether rows are weighted means whose weights add up beside them.
+template <Message Sent>
+inline constexpr bool attends = Sent == Message::attended || Sent == Message::scored;
+/// Whether each head has what a provider (head_weights.cuh and others) computes for its edges.
+template <Message Sent>
+inline constexpr bool by_head = attends<Sent> || Sent == Message::returned || Sent == Message::leaned;
 
 /// Sum also serves the mean; extremum serves max and, with messages negated, min; winner also says which edge it was.
 enum class Reduction { sum, extremum, winner };
@@ -59,8 +68,8 @@ struct Staging {
   std::int64_t pitch = 0;
 };
 
-/// Scores of edges, one a head: leaky_relu(src[u] + dst[v]) + bias[e]. The statistics of a row are the score its
-/// exponentials are relative to and their sum.
+/// Scores of edges, one a head: leaky_relu(src[u] + dst[v]) + bias[e], or where src and dst are vectors what
+/// VectorScores says. The statistics of a row are the score its exponentials are relative to and their sum.
 template <class Storage>
 struct AttendedArgs {
   using Acc = AccumulatorOf<Storage>;
@@ -71,6 +80,13 @@ struct AttendedArgs {
   MaybeWide<Storage> bias;  // by edge id
   std::int64_t bias_pitch = 1, bias_head = 1;
   Acc slope = 0;
+  Score score = Score::gat;
+  const Storage* attn = nullptr;  // gatv2
+  std::int64_t attn_head = 1;
+  int score_width = 1;  // of the vectors
+  Acc scale = 1;        // dot
+  /// What weights are multiplied by, so that they stay under 1 where a score is so much larger than the reference.
+  Acc margin = 1, per_margin = 1;
   Acc* row_max = nullptr;  // the statistics' heads stand side by side
   Acc* row_sum = nullptr;
   std::int64_t max_pitch = 1, sum_pitch = 1;
@@ -103,6 +119,18 @@ struct ReturnedArgs {
   Acc* score_grad = nullptr;  // [edges, heads], by edge id
 };
 
+/// x and `row` are the two ends of an edge, whose value is by edge id and head. Without attn, leaky_relu of their sum
+/// is sent, else attn times its derivative.
+template <class Storage>
+struct LeanedArgs {
+  const Storage* row = nullptr;
+  std::uint32_t row_pitch_bytes = 0;
+  std::int64_t row_head = 0;
+  const Storage* attn = nullptr;
+  std::int64_t attn_head = 0;
+  AccumulatorOf<Storage> slope = 0;
+};
+
 template <class Storage>
 struct SpmmKernelArgs {
   using Acc = AccumulatorOf<Storage>;
@@ -123,8 +151,9 @@ struct SpmmKernelArgs {
   std::int64_t x_head = 0, edge_head = 0;
   bool x_vector = true, edge_vector = false;  // one value a feature, else one a head
 
-  AttendedArgs<Storage> attended;  // attended and returned; width and x_head count as well
+  AttendedArgs<Storage> attended;  // attended, scored and returned; width and x_head count as well
   ReturnedArgs<Storage> returned;
+  LeanedArgs<Storage> leaned;
 };
 
 }  // namespace weft::cuda

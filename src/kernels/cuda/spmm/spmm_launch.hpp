@@ -34,6 +34,16 @@ void launch_attended(SpmmKernelArgs<Storage> args, const GatherShape& shape, CUs
 template <class Storage>
 void launch_returned(SpmmKernelArgs<Storage> args, const GatherShape& shape, CUstream_st* stream);
 
+/// Attention's tasks where scores come from vectors; `shared`: lanes that cover a head, a power of two, or all lanes
+/// where there is one, share its scores out. GATv2's gradients.
+template <class Storage>
+void launch_scored(SpmmKernelArgs<Storage> args, const GatherShape& shape, bool shared, CUstream_st* stream);
+template <class Storage>
+void launch_leaned(SpmmKernelArgs<Storage> args, const GatherShape& shape, CUstream_st* stream);
+/// Elements a load of these, or one.
+template <class Storage>
+inline constexpr int few_shapes_vector = sizeof(Storage) > 4 ? 2 : 4;
+
 /// Puts the pass over what the tasks leave into the stream.
 template <class Storage, Reduction Kind, FinishKind Finish = FinishKind::plain>
 void launch_finish(const SpmmKernelArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream);

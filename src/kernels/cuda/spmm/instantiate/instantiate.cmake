@@ -42,5 +42,6 @@ weft_instantiate(staged.cu.in spmm_staged TILE float:32 float:128 half:32 half:6
 weft_instantiate(pairs.cu.in spmm_pairs MESSAGE half:source half:weighted bfloat16:source bfloat16:weighted)
 # Attention: sums with weights computed on the way, and its gradients.
 foreach(storage float half bfloat16 double)
-  weft_instantiate(attended.cu.in spmm WAY ${storage}:attended ${storage}:returned)
+  weft_instantiate(attended.cu.in spmm WAY ${storage}:attended ${storage}:returned ${storage}:leaned)
+  weft_instantiate(scored.cu.in spmm WAY ${storage}:scored)
 endforeach()

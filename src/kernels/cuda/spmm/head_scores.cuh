@@ -1,0 +1,190 @@
+// What edges weigh in attention whose scores come from vectors: dot products, or GATv2's sums over leaky_relu.
+//
+// Weights are relative to the score of the row's first edge, which costs nothing where the row begins; a share that
+// begins within a row computes it again, in the same way and so to the same bits. As that edge is one of the row's, its
+// sum is never too small, and only scores 40 above it are too large (see head_weights.cuh for what happens then).
+#pragma once
+
+#include "kernels/cuda/primitives/pack.cuh"
+#include "kernels/cuda/spmm/head_sums.cuh"
+#include "kernels/cuda/spmm/head_weights.cuh"
+
+namespace weft::cuda {
+
+template <class Storage>
+struct VectorScores {
+  using Acc = AccumulatorOf<Storage>;
+  const AttendedArgs<Storage>& args;
+  const EdgeSplit& split;
+
+  __device__ __forceinline__ bool is_dot() const { return args.score == Score::dot; }
+  /// Of one feature, added to the sum of others.
+  __device__ __forceinline__ Acc with_term(Acc sum, Acc src, Acc dst, Acc attn) const {
+    const Acc z = src + dst;
+    return is_dot() ? fma(src, dst, sum) : fma(attn, z > 0 ? z : z * args.slope, sum);
+  }
+  /// Of the k-th edge in the order of the work, from the sum over its features.
+  __device__ __forceinline__ Acc score(Acc sum, EdgeId k, int head) const {
+    const Acc score = is_dot() ? sum * args.scale : sum;
+    if (args.bias.data == nullptr) return score;
+    return score + args.bias[split.id_of(k) * args.bias_pitch + head * args.bias_head];
+  }
+  /// The sum over all features of a head, by one thread.
+  __device__ __forceinline__ Acc sum_of(std::uint32_t col, std::uint32_t row, int head) const {
+    const Storage* const src = row_at(args.src + head * args.src_head, col, args.src_pitch_bytes);
+    const Storage* const dst = row_at(args.dst + head * args.dst_head, row, args.dst_pitch_bytes);
+    const Storage* const attn = args.attn + head * args.attn_head;
+    Acc sum = 0;
+    for (int f = 0; f < args.score_width; ++f)
+      sum = with_term(sum, widened(__ldg(src + f)), widened(__ldg(dst + f)), is_dot() ? Acc(0) : widened(attn[f]));
+    return sum;
+  }
+};
+
+/// The weights of a batch of edges for the heads of a lane's steps.
+///   S::held == 1: all features are of one head, and lanes share the sums of its scores out
+///   S::held > 1:  the same for each head; the lanes that cover one are a power of two
+///   S::held == 0: each lane computes what it needs, however heads lie and whatever vectors they are compared over
+template <class Storage, class S, class Chunk>
+struct HeadScores {
+  using Acc = AccumulatorOf<Storage>;
+  using Message = HeadMessage<Acc, S::steps>;
+  using X = Pack<Storage, S::vector>;
+  static constexpr bool shared = S::held > 0;
+  VectorScores<Storage> scores;
+  int heads[S::steps];
+  bool leads[S::steps];   // this lane writes the statistics of the step's head
+  unsigned has_features;  // bit s: this lane has some in step s
+  const Storage* src_lane[S::steps];
+  const Storage* dst_lane[S::steps];
+  X attn[S::steps];
+  Acc reference[S::steps];  // of the row of the last edge
+  std::uint32_t last_row;
+  Acc weights[S::loads][S::steps];
+
+  template <class Lane>
+  __device__ __forceinline__ HeadScores(const SpmmKernelArgs<Storage>& all, const Lane& here, int)
+      : scores{all.attended, all.split}, has_features(0) {
+    const AttendedArgs<Storage>& args = all.attended;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      const int f = here.has(s) ? here.at(s) : 0, head = f / all.width, within = f - head * all.width;
+      heads[s] = head;
+      leads[s] = here.has(s) && within == 0;
+      has_features |= static_cast<unsigned>(here.has(s)) << s;
+      src_lane[s] = args.src + head * args.src_head + within;
+      dst_lane[s] = args.dst + head * args.dst_head + within;
+      attn[s] = X::all(Storage(0));
+      if (shared && !scores.is_dot()) attn[s] = X::load(args.attn + head * args.attn_head + within);
+    }
+  }
+
+  /// Before the share's first edge, by the whole warp.
+  __device__ __forceinline__ void begin_share(const EdgeShare& share) {
+    last_row = static_cast<std::uint32_t>(share.head);
+    const auto row = static_cast<std::uint32_t>(max(share.head, 0));
+    const EdgeId first = share.head >= 0 ? __ldg(scores.split.starts + row) : 0;
+    const auto col = static_cast<std::uint32_t>(__ldg(scores.split.graph.cols + first));
+    X key[1][S::steps], query[S::steps];
+    load(src_lane, col, scores.args.src_pitch_bytes, key[0]);
+    load(dst_lane, row, scores.args.dst_pitch_bytes, query);
+    Acc sum[S::steps][1];
+    add_up<1>(
+        sum, [&](int) { return col; }, [&](int) { return row; }, key, [&](int) -> const auto& { return query; });
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) reference[s] = reference_of(scores.score(sum[s][0], first, heads[s]));
+  }
+  __device__ __forceinline__ void load(const NodeId (&)[S::each], const NodeId (&)[S::each]) {}
+
+  template <class Rows, class ColOf, class RowOf>
+  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool usual, const Rows&,
+                                              const ColOf& col, const RowOf& row) {
+    X key[shared ? S::loads : 1][S::steps];
+    std::uint32_t cols[S::loads], rows[S::loads];
+#pragma unroll
+    for (int u = 0; u < S::loads; ++u) {
+      cols[u] = col(u);
+      rows[u] = row(u);
+      if constexpr (shared) load(src_lane, cols[u], scores.args.src_pitch_bytes, key[u]);
+    }
+    Acc sum[S::steps][S::loads];
+    const auto by_rows = [&](const auto& query) __attribute__((always_inline)) {
+      add_up<S::loads>(
+          sum, [&](int u) { return cols[u]; }, [&](int u) { return rows[u]; }, key, query);
+    };
+    if (usual || !shared) {
+      X query[S::steps];
+      if constexpr (shared) load(dst_lane, rows[0], scores.args.dst_pitch_bytes, query);
+      by_rows([&](int) -> const auto& { return query; });
+    } else {
+      X query[S::loads][S::steps];
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u) load(dst_lane, rows[u], scores.args.dst_pitch_bytes, query[u]);
+      by_rows([&](int u) -> const auto& { return query[u]; });
+    }
+#pragma unroll
+    for (int u = 0; u < S::loads; ++u) {
+      const bool there = at + j + u < share.length, begins = there && rows[u] != last_row;
+      const EdgeId k = share.begin + at + j + u;
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s) {
+        weights[u][s] = 0;
+        if (!there) continue;
+        const Acc score = scores.score(sum[s][u], k, heads[s]);
+        if (begins) {
+          reference[s] = reference_of(score);
+          if (leads[s]) scores.args.row_max[rows[u] * scores.args.max_pitch + heads[s]] = reference[s];
+        }
+        const Acc w = exponential(score - reference[s]) * scores.args.margin;
+        const Dropout& dropout = scores.args.dropout;
+        const bool dropped = dropout.given() && is_dropped(dropout, scores.split.id_of(k), heads[s]);
+        weights[u][s] = !(w <= 1) ? Acc(NAN) : dropped ? -w : w;
+      }
+      last_row = there ? rows[u] : last_row;
+    }
+  }
+  __device__ __forceinline__ Message message(int, int u) const {
+    Message m;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) m.set(s, weights[u][s]);
+    return m;
+  }
+
+ private:
+  /// A row whose first edge is masked has another's score to begin with: any finite one may do.
+  static __device__ __forceinline__ Acc reference_of(Acc score) { return fabs(score) < Acc(INFINITY) ? score : Acc(0); }
+  static __device__ __forceinline__ void load(const Storage* const (&lanes)[S::steps], std::uint32_t row,
+                                              std::uint32_t pitch_bytes, X (&to)[S::steps]) {
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s)
+      if constexpr (shared) to[s] = X::load(row_at(lanes[s], row, pitch_bytes));
+  }
+  /// The sums over the features of `Count` edges' heads, in all lanes that need them.
+  template <int Count, int Keys, class ColOf, class RowOf, class QueryOf>
+  __device__ __forceinline__ void add_up(Acc (&sum)[S::steps][Count], const ColOf& col, const RowOf& row,
+                                         const X (&key)[Keys][S::steps], const QueryOf& query) const {
+    if constexpr (!shared) {
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s)
+#pragma unroll 1
+        for (int u = 0; u < Count; ++u) sum[s][u] = scores.sum_of(col(u), row(u), heads[s]);
+    } else {
+#pragma unroll
+      for (int u = 0; u < Count; ++u)
+#pragma unroll
+        for (int s = 0; s < S::steps; ++s) {
+          Acc part = 0;
+#pragma unroll
+          for (int i = 0; i < S::vector; ++i)
+            part = scores.with_term(part, widened(key[u][s].values[i]), widened(query(u)[s].values[i]),
+                                    widened(attn[s].values[i]));
+          sum[s][u] = has_features >> s & 1u ? part : Acc(0);
+        }
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s) sum_over_head_lanes(sum[s], S::held == 1 ? S::lanes : scores.args.head_lanes);
+      sum_over_head_steps(sum, heads, has_features);
+    }
+  }
+};
+
+}  // namespace weft::cuda
