@@ -132,6 +132,29 @@ struct AttentionGradients {
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                       const AttentionResult& result, ConstTensorView out_grad);
 
+/// How the backward will run on one graph. `at_once`: by one visit of the edges, which GPUs have for gat without a bias
+/// whose heads lie evenly in the lanes of `gather`. All other arguments, and every CPU, take a composition of
+/// operators.
+struct AttentionBackwardPlan {
+  Plan gather;  // over the transpose of the graph
+  Plan sum;     // of score gradients over the graph, for that of dst; only where at_once
+  bool at_once = false;
+  std::size_t workspace_bytes = 0;  // exact
+};
+/// `inputs` are those of the run or others of their kind: shapes, strides and alignment count, values do not. The
+/// policy is for `gather` where the backward runs at once, and for nothing otherwise.
+AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
+                                              const Policy& policy = {});
+/// Shaped and typed like the inputs they belong to: attn for gatv2 only, bias where there is one.
+struct AttentionGradientViews {
+  TensorView value, src, dst, attn, bias;
+};
+/// At once, this allocates nothing, so that it can be captured in a CUDA graph. Otherwise it plans, reserves and
+/// allocates inside the call, as the form without a plan does.
+void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
+                        const AttentionInputs& inputs, const AttentionResult& result, ConstTensorView out_grad,
+                        const AttentionGradientViews& into);
+
 // ---- Segments --------------------------------------------------------------------------------
 
 /// Rows offsets[i] ... offsets[i + 1] - 1 of x reduced to row i. Under a context on a GPU the offsets are copied there.

@@ -1,9 +1,8 @@
 // Attention's backward from the row statistics of the forward: one pass over the edges recomputes the
 // weights and gives the gradients of the scores, [E, H] each; every other gradient is a row sum over the
 // graph or its transpose.
-#include <optional>
+#include "ops/attention_backward.hpp"
 
-#include "ops/attention_inputs.hpp"
 #include "ops/elementwise.hpp"
 
 namespace weft {
@@ -81,41 +80,6 @@ Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, cons
   return reduce_to(context, sum, Features::of(as), dtype);  // rounds, as nothing is missing
 }
 
-/// On a GPU, where the arguments have such a kernel: all gradients by one visit of the edges in the order of the
-/// sources. What is as large as the edges is one gradient of a score for each head.
-std::optional<AttentionGradients> at_once_on_cuda(Context& context, const Graph& graph, const Graph& reversed,
-                                                  const AttentionInputs& in, const AttentionShape& shape,
-                                                  const AttentionResult& given, ConstTensorView out_grad) {
-  if (context.device().kind != DeviceKind::cuda || in.score != Score::gat || in.bias.given) return std::nullopt;
-  const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
-  const auto empty = [&](const Shape& of, Dtype type, const char* what) {
-    return Tensor::empty(of, type, what, context.device(), context.stream());
-  };
-  AttentionGradients g;
-  g.value = empty(in.value.shape, dtype, "the gradient of value");
-  AttentionReturnArgs args;
-  args.forward = arguments(graph, in, shape);
-  args.forward.out = readable(given.out.view());
-  args.forward.row_max = readable(given.row_max.view());
-  args.forward.row_sum = readable(given.row_sum.view());
-  args.reversed = reversed.view();
-  args.out_grad = operand(out_grad, shape.value);
-  args.value_grad = result(g.value);
-  const Plan plan = make_plan(context, reversed, shape.desc);
-  if (!cuda::attention_returns(args, plan)) return std::nullopt;
-  context.reserve(plan.workspace_bytes);
-  g.src = empty(in.src.shape, dtype, "the gradient of src");
-  const Tensor destinations =
-      empty(Shape(graph.num_rows(), shape.value.heads, 4), acc, "what edges need of their destinations");
-  Tensor scores = empty(Shape(graph.num_edges(), shape.value.heads, 1), acc, "score gradients");
-  args.destinations = readable(destinations.view());
-  args.src_grad = result(g.src);
-  args.score_grad = result(scores);
-  cuda::attention_return(args, plan, context.arena(), context.stream());
-  g.dst = edge_sum(context, graph, scores, in.dst.shape, dtype);
-  return g;
-}
-
 /// sum of edge * f(col[u] + row[v]) over each row of `graph`; see LeakyArgs.
 Tensor leaky_sum(Context& context, const Graph& graph, ConstTensorView row, ConstTensorView col, ConstTensorView attn,
                  ConstTensorView edge, float slope, bool derivative) {
@@ -155,15 +119,11 @@ Tensor sum_over_rows(Context& context, const Tensor& x, Dtype dtype) {
 
 }  // namespace
 
-AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
-                                      const AttentionResult& given, ConstTensorView out_grad) {
-  const AttentionShape shape = resolve(context, graph, in);
-  check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
-  check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination node", shape.value);
-  check_dtype(out_grad, "out_grad", shape.desc.dtype, "as value has");
+AttentionGradients composed_attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
+                                               const AttentionShape& shape, const AttentionResult& given,
+                                               ConstTensorView out_grad) {
   const Dtype dtype = shape.desc.dtype;
   const Graph& reversed = graph.transpose();
-  if (auto g = at_once_on_cuda(context, graph, reversed, in, shape, given, out_grad)) return std::move(*g);
   EdgeGradients edges = edge_gradients(context, graph, in, shape, given, out_grad);
 
   AttentionGradients g;

@@ -1,5 +1,7 @@
 #include "ops/elementwise.hpp"
 
+#include <cstring>
+
 #include "core/parallel.hpp"
 #include "kernels/cuda/elementwise/elementwise.hpp"
 
@@ -96,19 +98,24 @@ Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale)
 
 Tensor reduce_to(const Context& context, ConstTensorView x, Features features, Dtype dtype) {
   Tensor out = Tensor::empty(features.with_rows(x.shape.rows), dtype, "a gradient", context.device(), context.stream());
-  const Features from = Features::of(x.shape);
+  reduce_to(context, x, out);
+  return out;
+}
+
+void reduce_to(const Context& context, ConstTensorView x, TensorView out) {
+  const Features features = Features::of(out.shape), from = Features::of(x.shape);
   if (on_cuda(context)) {
     const cuda::ReduceToArgs args{x.shape.rows,   from.heads,       from.width, features.heads,
                                   features.width, operand(x, from), result(out)};
     cuda::reduce_to(args, context.device(), context.stream());
-    return out;
+    return;
   }
   with_floating(x.dtype, "x", [&](auto in_tag) {
-    with_floating(dtype, "gradient", [&](auto out_tag) {
+    with_floating(out.dtype, "gradient", [&](auto out_tag) {
       using In = typename decltype(in_tag)::type;
       using Out = typename decltype(out_tag)::type;
       const In* in = x.as<In>();
-      Out* to = out.span<Out>().data();
+      Out* to = out.as<Out>();
       for_rows(context, x.shape, [&](std::int64_t r) {
         for (std::int64_t h = 0; h < features.heads; ++h)
           for (std::int64_t f = 0; f < features.width; ++f) {
@@ -118,12 +125,22 @@ Tensor reduce_to(const Context& context, ConstTensorView x, Features features, D
             for (std::int64_t i = head; i < head + heads; ++i)
               for (std::int64_t j = first; j < first + width; ++j)
                 sum += convert<double>(in[r * x.ld + i * from.width + j]);
-            to[(r * features.heads + h) * features.width + f] = convert<Out>(sum);
+            to[r * out.ld + h * features.width + f] = convert<Out>(sum);
           }
       });
     });
   });
-  return out;
+}
+
+void copy_into(const Context& context, ConstTensorView x, TensorView out) {
+  if (on_cuda(context)) return combine_on_cuda(context, x, {}, cuda::Combine::multiply, 1, out);
+  const auto element = static_cast<std::int64_t>(size_of(x.dtype));
+  const auto* from = static_cast<const std::byte*>(x.data);
+  auto* to = static_cast<std::byte*>(out.mutable_data());
+  const auto row = static_cast<std::size_t>(x.shape.row_size() * element);
+  if (row == 0) return;
+  for_rows(context, x.shape,
+           [&](std::int64_t r) { std::memcpy(to + r * out.ld * element, from + r * x.ld * element, row); });
 }
 
 ConstTensorView head_of(ConstTensorView x, std::int64_t head) {

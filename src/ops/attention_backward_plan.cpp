@@ -1,0 +1,223 @@
+// Attention's backward by a plan. Where the arguments have a kernel that visits each edge once, a run only carves its
+// scratch from the workspace; all others take the composition of attention_backward.cpp.
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "ops/attention_backward.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/finite.hpp"
+
+namespace weft {
+namespace {
+
+AttentionShape checked(const Context& context, const Graph& graph, const AttentionInputs& in,
+                       const AttentionResult& given, ConstTensorView out_grad) {
+  const AttentionShape shape = resolve(context, graph, in);
+  check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
+  check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination node", shape.value);
+  check_dtype(out_grad, "out_grad", shape.desc.dtype, "as value has");
+  return shape;
+}
+
+/// The gradient of dst: those of the scores, added up over each row in the type scores are accumulated in.
+OpDesc sum_desc(const AttentionShape& shape) {
+  return {OpKind::spmm, accumulator(shape.desc.dtype), shape.value.heads, 1, Reduce::sum, true};
+}
+
+/// A run's part of the workspace. Over an arena without memory this only counts.
+struct ReturnScratch {
+  std::span<std::byte> destinations;  // [rows, heads, 4]
+  std::span<std::byte> scores;        // [edges, heads]
+  std::span<std::byte> sums;          // [rows, heads], where dst's gradient is rounded from them
+  std::span<std::byte> staging;       // of one plan after the other
+
+  static ReturnScratch take(Arena& arena, const Graph& graph, const AttentionShape& shape,
+                            const AttentionBackwardPlan& plan) {
+    const Dtype acc = accumulator(shape.desc.dtype);
+    const auto bytes = [&](std::int64_t rows, std::int64_t each) {
+      return static_cast<std::size_t>(rows * shape.value.heads * each) * size_of(acc);
+    };
+    ReturnScratch s;
+    s.destinations = arena.take<std::byte>(bytes(graph.num_rows(), 4), "what edges need of their destinations");
+    s.scores = arena.take<std::byte>(bytes(graph.num_edges(), 1), "score gradients");
+    s.sums = arena.take<std::byte>(acc == shape.desc.dtype ? 0 : bytes(graph.num_rows(), 1), "sums of score gradients");
+    s.staging =
+        arena.take<std::byte>(std::max(plan.gather.workspace_bytes, plan.sum.workspace_bytes), "parts of cut rows");
+    return s;
+  }
+  Arena arena() const { return {staging.data(), staging.size()}; }
+};
+
+AttentionReturnArgs return_args(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
+                                const Operand& out_grad, const Result& value_grad) {
+  AttentionReturnArgs args;
+  args.forward = arguments(graph, in, shape);
+  args.reversed = graph.transpose().view();
+  args.out_grad = out_grad;
+  args.value_grad = value_grad;
+  return args;
+}
+
+/// A gradient in memory of its own, which is aligned as well as any can be: before there is one.
+Operand any_operand(const AttentionShape& shape) {
+  const Features& f = shape.value;
+  return {nullptr, shape.desc.dtype, f.heads * f.width, f.width, 1};
+}
+Result any_result(const AttentionShape& shape) {
+  return {nullptr, shape.desc.dtype, shape.value.heads * shape.value.width};
+}
+
+void check_gradients(const Context& context, const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
+                     const AttentionResult& given, ConstTensorView out_grad, const AttentionGradientViews& into) {
+  const Dtype dtype = shape.desc.dtype;
+  check_tensor(context, into.value, "into.value", graph.num_cols(), "source node", shape.value);
+  check_dtype(into.value, "into.value", dtype, "as value has");
+  check_tensor(context, into.src, "into.src", graph.num_cols(), "source node", shape.score);
+  check_dtype(into.src, "into.src", dtype, "as value has");
+  check_tensor(context, into.dst, "into.dst", graph.num_rows(), "destination node", shape.score);
+  check_dtype(into.dst, "into.dst", dtype, "as value has");
+  if (in.score == Score::gatv2) {
+    check_tensor(context, into.attn, "into.attn", 1, "layer ([1, heads, width])", shape.score);
+    check_dtype(into.attn, "into.attn", dtype, "as value has");
+  } else {
+    WEFT_CHECK(!into.attn.given, invalid_argument, "into.attn is given, but only gatv2 has an attn: score is {}",
+               name(in.score));
+  }
+  if (in.bias.given) {
+    check_tensor(context, into.bias, "into.bias", graph.num_edges(), "edge", Features{shape.value.heads, 1, 3});
+    check_dtype(into.bias, "into.bias", in.bias.dtype, "as bias has");
+  } else {
+    WEFT_CHECK(!into.bias.given, invalid_argument, "into.bias is given, but the inputs have no bias: leave it out");
+  }
+  check_apart({{into.value, "into.value"},
+               {into.src, "into.src"},
+               {into.dst, "into.dst"},
+               {into.attn, "into.attn"},
+               {into.bias, "into.bias"}},
+              {{in.value, "value"},
+               {in.src, "src"},
+               {in.dst, "dst"},
+               {in.attn, "attn"},
+               {in.bias, "bias"},
+               {given.out, "out"},
+               {given.row_max, "row_max"},
+               {given.row_sum, "row_sum"},
+               {out_grad, "out_grad"}});
+}
+
+/// Why arguments that were planned for one visit of the edges cannot have it.
+[[noreturn]] void refuse(const AttentionInputs& in, const AttentionShape& shape, ConstTensorView out_grad,
+                         const AttentionGradientViews& into) {
+  WEFT_CHECK(in.score == Score::gat && !in.bias.given, invalid_argument,
+             "plan visits each edge once, as gat without a bias can, but score is {}{}: make a plan for these inputs "
+             "with plan_attention_backward",
+             name(in.score), in.bias.given ? " with a bias" : "");
+  for (const NamedTensor& t :
+       {NamedTensor{out_grad, "out_grad"}, NamedTensor{into.value, "into.value"}, NamedTensor{in.value, "value"}}) {
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(t.tensor.data) % 16;
+    WEFT_CHECK(past == 0 && t.tensor.ld == t.tensor.shape.row_size(), unsupported,
+               "{} of {} heads of width {} begins {} bytes past a multiple of 16 and has leading dimension {}: the "
+               "plan's kernel takes 0 and {}; give it memory of its own, or call attention_backward without a plan",
+               t.name, shape.value.heads, shape.value.width, past, t.tensor.ld, t.tensor.shape.row_size());
+  }
+  fail(ErrorCode::internal, "plan visits each edge once, but {} heads of width {} have no such kernel",
+       shape.value.heads, shape.value.width);
+}
+
+void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, AttentionReturnArgs args,
+                 const AttentionShape& shape, const AttentionResult& given, const AttentionGradientViews& into) {
+  const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
+  const std::int64_t heads = shape.value.heads;
+  const Shape by_row(graph.num_rows(), heads, 1), by_edge(graph.num_edges(), heads, 1);
+  Arena arena = context.arena();
+  const ReturnScratch scratch = ReturnScratch::take(arena, graph, shape, plan);
+  const TensorView scores(scratch.scores.data(), acc, by_edge, context.device());
+  args.forward.out = readable(given.out.view());
+  args.forward.row_max = readable(given.row_max.view());
+  args.forward.row_sum = readable(given.row_sum.view());
+  args.destinations = {scratch.destinations.data(), acc, 4 * heads};
+  args.src_grad = result(into.src);
+  args.score_grad = result(scores);
+  cuda::attention_return(args, plan.gather, scratch.arena(), context.stream());
+
+  const bool rounds = dtype != acc;
+  const TensorView sums = rounds ? TensorView(scratch.sums.data(), acc, by_row, context.device()) : into.dst;
+  SpmmArgs sum;
+  sum.graph = graph.view();
+  sum.op = SpmmOp::copy_e;
+  sum.heads = heads;
+  sum.edge = operand(scores, Features::of(by_edge));
+  sum.out = result(sums);
+  cuda::spmm(sum, plan.sum, scratch.arena(), context.stream());
+  if (rounds) reduce_to(context, sums, into.dst);  // only rounds, as nothing is missing
+
+  for (const TensorView& gradient : {into.value, into.src, into.dst})
+    check_result(context, gradient, "attention_backward");
+}
+
+}  // namespace
+
+AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
+                                              const Policy& policy) {
+  const AttentionShape shape = resolve(context, graph, in);
+  AttentionBackwardPlan plan;
+  plan.gather = make_plan(context, graph.transpose(), shape.desc, policy);
+  plan.at_once =
+      context.device().kind == DeviceKind::cuda &&
+      cuda::attention_returns(return_args(graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
+  if (!plan.at_once) return plan;
+  plan.sum = make_plan(context, graph, sum_desc(shape));
+  Arena counting;
+  ReturnScratch::take(counting, graph, shape, plan);
+  plan.workspace_bytes = counting.used();
+  return plan;
+}
+
+void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
+                        const AttentionInputs& in, const AttentionResult& given, ConstTensorView out_grad,
+                        const AttentionGradientViews& into) {
+  const AttentionShape shape = checked(context, graph, in, given, out_grad);
+  WEFT_CHECK(plan.gather.graph == graph.transpose().identity(), invalid_argument,
+             "plan {}: make one for this graph with plan_attention_backward",
+             plan.gather.graph == 0 ? "is empty" : "was made for another graph");
+  check_plan(context, plan.gather, plan.gather.graph, shape.desc);
+  check_gradients(context, graph, in, shape, given, out_grad, into);
+  if (plan.at_once) {
+    check_plan(context, plan.sum, graph.identity(), sum_desc(shape));
+    const AttentionReturnArgs args = return_args(graph, in, shape, operand(out_grad, shape.value), result(into.value));
+    if (context.device().kind != DeviceKind::cuda || !cuda::attention_returns(args, plan.gather))
+      refuse(in, shape, out_grad, into);
+    return run_at_once(context, plan, graph, args, shape, given, into);
+  }
+  const AttentionGradients g = composed_attention_backward(context, graph, in, shape, given, out_grad);
+  copy_into(context, g.value, into.value);
+  copy_into(context, g.src, into.src);
+  copy_into(context, g.dst, into.dst);
+  if (g.attn) copy_into(context, g.attn, into.attn);
+  if (g.bias) copy_into(context, g.bias, into.bias);
+}
+
+AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
+                                      const AttentionResult& given, ConstTensorView out_grad) {
+  const AttentionShape shape = checked(context, graph, in, given, out_grad);
+  if (context.device().kind == DeviceKind::cuda && in.score == Score::gat && !in.bias.given) {
+    const AttentionBackwardPlan plan = plan_attention_backward(context, graph, in);
+    const AttentionReturnArgs args = return_args(graph, in, shape, operand(out_grad, shape.value), any_result(shape));
+    if (plan.at_once && cuda::attention_returns(args, plan.gather)) {
+      context.reserve(plan.workspace_bytes);
+      const auto empty = [&](const Shape& of, const char* what) {
+        return Tensor::empty(of, shape.desc.dtype, what, context.device(), context.stream());
+      };
+      AttentionGradients g;
+      g.value = empty(in.value.shape, "the gradient of value");
+      g.src = empty(in.src.shape, "the gradient of src");
+      g.dst = empty(in.dst.shape, "the gradient of dst");
+      attention_backward(context, plan, graph, in, given, out_grad, {g.value, g.src, g.dst, {}, {}});
+      return g;
+    }
+  }
+  return composed_attention_backward(context, graph, in, shape, given, out_grad);
+}
+
+}  // namespace weft

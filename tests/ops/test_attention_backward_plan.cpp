@@ -1,0 +1,153 @@
+// The planned backward of attention on the CPU, where it is the composition that the call without a plan takes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/bad_views.hpp"
+#include "support/compare.hpp"
+#include "support/errors.hpp"
+#include "support/small_graphs.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::test {
+namespace {
+
+/// A layer with its forward's result, and room for its gradients.
+struct Layer {
+  Graph graph;
+  Tensor value, src, dst, attn, bias, out_grad;
+  Tensor value_grad, src_grad, dst_grad, attn_grad, bias_grad;
+  AttentionInputs inputs;
+  AttentionResult result;
+
+  Layer(Context& context, const Graph& of, Score score, Dtype dtype, bool biased, std::int64_t width = 9) : graph(of) {
+    const std::int64_t depth = score == Score::gat ? 1 : 5;
+    value = random_tensor(Shape(graph.num_cols(), 2, width), dtype, 601);
+    src = random_tensor(Shape(graph.num_cols(), 2, depth), dtype, 602);
+    dst = random_tensor(Shape(graph.num_rows(), 2, depth), dtype, 603);
+    if (score == Score::gatv2) attn = random_tensor(Shape(1, 2, depth), dtype, 604);
+    if (biased) bias = random_tensor(Shape(graph.num_edges(), 2, 1), dtype, 605);
+    out_grad = random_tensor(Shape(graph.num_rows(), 2, width), dtype, 606);
+    value_grad = constant(value.shape(), dtype, 77);
+    src_grad = constant(src.shape(), dtype, 77);
+    dst_grad = constant(dst.shape(), dtype, 77);
+    if (attn) attn_grad = constant(attn.shape(), dtype, 77);
+    if (bias) bias_grad = constant(bias.shape(), dtype, 77);
+    inputs.score = score;
+    inputs.value = value;
+    inputs.src = src;
+    inputs.dst = dst;
+    inputs.attn = attn;
+    inputs.bias = bias;
+    result = attention(context, graph, inputs);
+  }
+  AttentionGradientViews into() { return {value_grad, src_grad, dst_grad, attn_grad, bias_grad}; }
+  void run(Context& context, const AttentionBackwardPlan& plan, const AttentionGradientViews& to) {
+    attention_backward(context, plan, graph, inputs, result, out_grad, to);
+  }
+};
+
+TEST(planned_attention_backward, gives_the_bits_of_the_call_without_a_plan) {
+  for (const Graph& graph : {tangled_graph(), skewed_graph(70, 9000, 607)})
+    for (const Score score : {Score::gat, Score::gatv2, Score::dot})
+      for (const Dtype dtype : floating_dtypes)
+        for (const bool biased : {false, true}) {
+          SCOPED_TRACE(fmt::format("{} {}{}", name(score), name(dtype), biased ? " biased" : ""));
+          Context context = Context::cpu(2);
+          Layer layer(context, graph, score, dtype, biased);
+          const AttentionBackwardPlan plan = plan_attention_backward(context, graph, layer.inputs);
+          context.reserve(plan.workspace_bytes);
+          layer.run(context, plan, layer.into());
+          const AttentionGradients g = attention_backward(context, graph, layer.inputs, layer.result, layer.out_grad);
+          EXPECT_TRUE(bitwise_equal(layer.value_grad, g.value));
+          EXPECT_TRUE(bitwise_equal(layer.src_grad, g.src));
+          EXPECT_TRUE(bitwise_equal(layer.dst_grad, g.dst));
+          if (layer.attn) {
+            EXPECT_TRUE(bitwise_equal(layer.attn_grad, g.attn));
+          }
+          if (biased) {
+            EXPECT_TRUE(bitwise_equal(layer.bias_grad, g.bias));
+          }
+        }
+}
+
+TEST(planned_attention_backward, says_that_a_cpu_does_not_do_it_at_once_and_needs_no_workspace) {
+  Context context = Context::cpu(2);
+  const Layer layer(context, tangled_graph(), Score::gat, Dtype::f32, false);
+  const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
+  EXPECT_FALSE(plan.at_once);
+  EXPECT_EQ(plan.workspace_bytes, 0u);
+  EXPECT_EQ(plan.gather.graph, layer.graph.transpose().identity());
+}
+
+TEST(planned_attention_backward, leaves_what_stands_beside_its_columns_as_it_was) {
+  Context context = Context::cpu(2);
+  Layer layer(context, tangled_graph(), Score::gat, Dtype::f32, false, 4);
+  const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
+  const AttentionGradients g = attention_backward(context, layer.graph, layer.inputs, layer.result, layer.out_grad);
+  Tensor wide = constant(Shape(5, 10), Dtype::f32, 77);
+  TensorView middle = columns(wide.view(), 1, 8);
+  middle.shape = Shape(5, 2, 4);
+  layer.run(context, plan, {middle, layer.src_grad, layer.dst_grad, {}, {}});
+  const std::vector<double> got = doubles(wide), wanted = doubles(g.value);
+  for (std::size_t r = 0; r < 5; ++r) {
+    EXPECT_EQ(got[r * 10], 77);
+    EXPECT_EQ(got[r * 10 + 9], 77);
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(got[r * 10 + 1 + i], wanted[r * 8 + i]) << r << " " << i;
+  }
+}
+
+TEST(planned_attention_backward, refuses_the_plan_of_something_else) {
+  Context context = Context::cpu(2), more_threads = Context::cpu(3);
+  const Graph graph = skewed_graph(70, 900, 608), other = skewed_graph(70, 900, 608);
+  Layer layer(context, graph, Score::gat, Dtype::f32, false);
+  const auto refused = [&](const AttentionBackwardPlan& plan) {
+    expect_refused([&] { layer.run(context, plan, layer.into()); }, "plan");
+  };
+  refused(AttentionBackwardPlan{});
+  refused(plan_attention_backward(context, other, layer.inputs));
+  refused(plan_attention_backward(more_threads, graph, layer.inputs));
+  const Layer wider(context, graph, Score::gat, Dtype::f32, false, 10);
+  refused(plan_attention_backward(context, graph, wider.inputs));
+  const Layer doubled(context, graph, Score::gat, Dtype::f64, false);
+  refused(plan_attention_backward(context, graph, doubled.inputs));
+  AttentionBackwardPlan forward = plan_attention_backward(context, graph, layer.inputs);
+  forward.gather = make_plan(context, graph, forward.gather.desc);  // over the graph instead of its transpose
+  refused(forward);
+  EXPECT_EQ(doubles(layer.value_grad), doubles(constant(layer.value.shape(), Dtype::f32, 77)));
+}
+
+TEST(planned_attention_backward, refuses_gradients_that_do_not_fit) {
+  Context context = Context::cpu(2);
+  Layer layer(context, tangled_graph(), Score::gatv2, Dtype::f32, true);
+  const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
+  const std::pair<TensorView AttentionGradientViews::*, const char*> fields[] = {
+      {&AttentionGradientViews::value, "into.value"},
+      {&AttentionGradientViews::src, "into.src"},
+      {&AttentionGradientViews::dst, "into.dst"},
+      {&AttentionGradientViews::attn, "into.attn"},
+      {&AttentionGradientViews::bias, "into.bias"}};
+  for (const auto& [field, text] : fields) {
+    const TensorView good = layer.into().*field;
+    const Shape fewer(good.shape.rows, 1, good.shape.width);
+    for (const TensorView& bad : {TensorView(), without_memory(good), as_shape(good, fewer), as_dtype(good, Dtype::i32),
+                                  as_dtype(good, Dtype::f16), on_cuda(good)}) {
+      AttentionGradientViews into = layer.into();
+      into.*field = bad;
+      expect_refused([&] { layer.run(context, plan, into); }, text);
+    }
+  }
+  AttentionGradientViews shared = layer.into();
+  shared.src = as_shape(layer.src.view(), layer.src.shape());
+  expect_refused([&] { layer.run(context, plan, shared); }, "into.src");
+  Layer plain(context, tangled_graph(), Score::gat, Dtype::f32, false);
+  const AttentionBackwardPlan plain_plan = plan_attention_backward(context, plain.graph, plain.inputs);
+  AttentionGradientViews too_many = plain.into();
+  too_many.attn = layer.attn_grad;
+  expect_refused([&] { plain.run(context, plain_plan, too_many); }, "into.attn");
+  too_many = plain.into();
+  too_many.bias = layer.bias_grad;
+  expect_refused([&] { plain.run(context, plain_plan, too_many); }, "into.bias");
+}
+
+}  // namespace
+}  // namespace weft::test
