@@ -70,6 +70,11 @@ TEST(bench_command, every_operator_and_variant_is_verified) {
       {"attention", "--width", "16", "--heads", "2"},
       {"attention", "--width", "16", "--heads", "2", "--op", "gatv2"},
       {"attention", "--width", "16", "--op", "dot", "--dtype", "bf16"},
+      {"attention", "--width", "16", "--heads", "2", "--backward"},
+      {"attention", "--width", "7", "--heads", "3", "--backward", "--dtype", "f16"},
+      {"attention", "--width", "16", "--heads", "2", "--op", "gatv2", "--backward"},
+      {"attention", "--width", "16", "--op", "dot", "--dtype", "bf16", "--backward"},
+      {"attention", "--width", "16", "--op", "dot", "--dtype", "f64", "--backward"},
       {"segment", "--width", "9"},
       {"segment", "--width", "9", "--reduce", "max"},
   };
@@ -131,6 +136,35 @@ TEST(bench_command, attention_is_also_measured_by_the_spmm_of_as_many_features) 
   EXPECT_DOUBLE_EQ(attention["spmm_ratio"].get<double>(),
                    attention["median_us"].get<double>() / attention["spmm_us"].get<double>());
   EXPECT_FALSE(bench({"spmm", small, "--width", "8"})["results"][0].contains("spmm_us"));
+}
+
+TEST(bench_command, the_backward_of_attention_has_a_record_of_its_own) {
+  const auto json = bench({"attention", small, "--width", "8", "--heads", "2", "--backward"});
+  EXPECT_NE(json["command"].get<std::string>().find(" --backward"), std::string::npos) << json["command"];
+  const auto& backward = json["results"][0];
+  expect_verified(backward);
+  EXPECT_EQ(backward["op"], "attention");
+  EXPECT_EQ(backward["variant"], "gat.backward");
+  EXPECT_EQ(backward["plan"], "planned inside the call");
+  EXPECT_GT(backward["spmm_us"].get<double>(), 0);
+  EXPECT_DOUBLE_EQ(backward["spmm_ratio"].get<double>(),
+                   backward["median_us"].get<double>() / backward["spmm_us"].get<double>());
+  EXPECT_EQ(bench({"attention", small, "--width", "8", "--heads", "2"})["results"][0]["variant"], "gat");
+  const Outcome table =
+      run_weft({"bench", "attention", small, "--width", "8", "--op", "gatv2", "--backward", "--repeat", "1"});
+  EXPECT_EQ(table.status, 0) << table.err;
+  for (const std::string part : {"attention gatv2.backward ", "x spmm"})
+    EXPECT_NE(table.out.find(part), std::string::npos) << part << " in\n" << table.out;
+}
+
+TEST(bench_command, the_backward_runs_on_odd_graphs_too) {
+  const Folder folder;
+  write_text(folder / "none.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 0\n");
+  write_text(folder / "wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 5 2\n1 5\n2 1\n");
+  const Outcome outcome = run_weft({"bench", "attention", folder / "none.mtx", folder / "wide.mtx", "star:nodes=100",
+                                    "--width", "8", "--backward", "--repeat", "1", "--peers", "--json", "-"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.json()["results"].size(), 3u);
 }
 
 TEST(bench_command, a_peer_without_the_operator_is_left_out) {

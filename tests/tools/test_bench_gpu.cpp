@@ -138,6 +138,26 @@ TEST_F(BenchGpu, subgraphs_count_planning_and_what_cusparse_does_once_a_matrix) 
   EXPECT_GT(record["speedup"].get<double>(), 0);
 }
 
+TEST_F(BenchGpu, the_backward_of_attention_is_verified_and_planned_once) {
+  std::vector<std::string> arguments{"bench", "attention", "powerlaw:nodes=1500,edges=20000,seed=4", "--backward"};
+  for (const char* more : {"--width", "16", "--heads", "4", "--dtype", "f32,f16,bf16,f64", "--device", "cuda",
+                           "--policy", "auto", "--policy", "edges=64,order=columns", "--repeat", "3", "--json", "-"})
+    arguments.push_back(more);
+  const Outcome outcome = run_weft(arguments);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto json = outcome.json();
+  ASSERT_EQ(json["results"].size(), 8u);
+  for (const auto& result : json["results"]) {
+    SCOPED_TRACE(result.dump());
+    EXPECT_EQ(result["variant"], "gat.backward");
+    EXPECT_EQ(result["verified"]["right"], true);
+    EXPECT_EQ(result["verified"]["repeatable"], true);
+    EXPECT_GT(result["plan_us"].get<double>(), 0);
+    EXPECT_NE(result["plan"], "planned inside the call");
+    EXPECT_GT(result["spmm_us"].get<double>(), 0);
+  }
+}
+
 TEST_F(BenchGpu, explain_shows_the_candidates_of_the_gpu) {
   const Outcome outcome = run_weft({"explain", "spmm", "star:nodes=3000", "--width", "64", "--device", "cuda"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;

@@ -86,6 +86,31 @@ TEST(measure, other_bits_in_a_later_run_make_it_wrong) {
   EXPECT_FALSE(to_json(RunInfo{}, {measured.record})["results"][0].contains("median_us"));
 }
 
+TEST(measure, a_gradient_that_is_off_in_one_element_of_a_sampled_row_is_wrong) {
+  const Graph graph = in_stored_order(generate(UniformSpec{.nodes = 300, .edges = 4000})).graph;
+  Context context = Context::cpu(2);
+  for (const Score score : {Score::gat, Score::gatv2, Score::dot}) {
+    SCOPED_TRACE(name(score));
+    tool::Setup setup;
+    setup.desc = {OpKind::attention, Dtype::f32, 2, 4, Reduce::sum, true};
+    setup.score = score;
+    setup.backward = true;
+    const auto workload = make_workload(context, graph, setup);
+    for (const double work : {1e9, 1e4}) {  // all rows, and some
+      const Sample sample = Sample::of(workload->reduced_over(graph), workload->features_an_edge(), work, work);
+      EXPECT_EQ(sample.everything(), work > 1e8);
+      const Reference reference = workload->reference(sample);
+      workload->run();
+      EXPECT_TRUE(reference.compare(context, workload->result()).right);
+      const std::int64_t row = sample.row(sample.num_rows() / 2);
+      workload->result().span<float>()[static_cast<std::size_t>(row * 8 + 5)] += 1e-3f;
+      const Verification off = reference.compare(context, workload->result());
+      EXPECT_FALSE(off.right);
+      EXPECT_EQ(off.first_wrong.find("row " + std::to_string(row) + ", element 5 is "), 0u) << off.first_wrong;
+    }
+  }
+}
+
 TEST(timing, contestants_take_turns_and_the_first_rotates) {
   const Context context = Context::cpu(1);
   std::string order;

@@ -126,6 +126,8 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--op", "u_mul_e", "--unweighted"}, "--unweighted"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--reduce", "median"}, "median"},
       {{"bench", "sddmm", "star:nodes=5", "--width", "8", "--reduce", "max"}, "--reduce"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--backward"}, "--backward: spmm is timed forward only"},
+      {{"bench", "attention", "star:nodes=5", "--width", "8", "--backward", "--subgraphs", "2"}, "--backward needs"},
       {{"bench", "spmv", "star:nodes=5", "--heads", "2"}, "spmm"},
       {{"bench", "softmax", "star:nodes=5", "--width", "8"}, "--heads"},
       {{"bench", "softmax", "star:nodes=5", "--op", "gat"}, "no variants"},

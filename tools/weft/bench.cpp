@@ -26,7 +26,7 @@ struct Options {
                          subgraphs = "0", seed = "1";
   std::vector<std::string> sources, policies;
   std::string json, report;
-  bool unweighted = false, edge_vectors = false, peers = false;
+  bool unweighted = false, edge_vectors = false, backward = false, peers = false;
 };
 
 /// The options as values; whatever is wrong with them is said before any graph is opened.
@@ -66,6 +66,9 @@ void read_variant(const Options& options, Setup& setup) {
   }
   if (options.edge_vectors && (kind != OpKind::spmm || !uses_edge(setup.spmm_op)))
     throw UsageError("--edge-vectors: only spmm with an --op that reads edges has edge features");
+  if (options.backward && kind != OpKind::attention)
+    throw UsageError(fmt::format("--backward: {} is timed forward only; attention alone has it", name(kind)));
+  setup.backward = options.backward;
   setup.desc.reduce = as_usage("--reduce", [&] { return parse_reduce(options.reduce); });
   if (setup.desc.reduce != Reduce::sum && kind != OpKind::spmm && kind != OpKind::segment)
     throw UsageError(fmt::format("--reduce is '{}': only spmm and segment have reducers", options.reduce));
@@ -86,6 +89,8 @@ Request read(const Options& options) {
   request.subgraphs = parse_count("--subgraphs", options.subgraphs, 0, 1'000'000);
   request.setup.seed =
       static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, std::numeric_limits<std::int64_t>::max()));
+  if (request.subgraphs > 0 && options.backward)
+    throw UsageError("--backward needs the transpose, which --subgraphs would not count: leave one of the two out");
   if (request.subgraphs > 0 && !options.report.empty())
     throw UsageError("--report shows whole graphs: leave it or --subgraphs out");
   request.options.peers = options.peers;
@@ -261,6 +266,7 @@ std::string command_text(const Options& options) {
   add("--op", options.variant, "");
   if (options.unweighted) text += " --unweighted";
   if (options.edge_vectors) text += " --edge-vectors";
+  if (options.backward) text += " --backward";
   add("--device", options.device, "");
   add("--threads", options.threads, "0");
   if (options.peers) text += " --peers";
@@ -289,6 +295,7 @@ Command add_bench(CLI::App& root) {
                   "mul, div, copy_lhs, copy_rhs; attention: gat (default), gatv2, dot");
   app->add_flag("--unweighted", options->unweighted, "Without edge values");
   app->add_flag("--edge-vectors", options->edge_vectors, "spmm: edges with a value for every feature");
+  app->add_flag("--backward", options->backward, "attention: the gradients, after one forward that is not timed");
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
   app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
   app->add_flag("--peers", options->peers, "Also time the other libraries this build knows, in turns with weft");

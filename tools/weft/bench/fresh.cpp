@@ -45,7 +45,8 @@ class FreshRun {
     std::vector<std::unique_ptr<Workload>> workloads;
     for (const Setup& setup : setups_) workloads.push_back(make_workload(context_, graph.there, setup));
     Workload& first = *workloads.front();
-    const Sample sample = Sample::of(graph.host, first.features_an_edge(), verified_work, verified_work);
+    const Sample sample =
+        Sample::of(first.reduced_over(graph.host), first.features_an_edge(), verified_work, verified_work);
     const Reference reference = first.reference(sample);
     std::vector<Entrant> entrants;
     for (std::size_t i = 0; i < workloads.size(); ++i) {

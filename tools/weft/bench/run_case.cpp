@@ -156,7 +156,7 @@ Record measure_against(const Reference& reference, Context& context, const Graph
 
 Record measure(Context& context, const Graph& graph, const Setup& setup, Workload& workload,
                const CaseOptions& options) {
-  const Sample sample = Sample::of(graph, workload.features_an_edge());
+  const Sample sample = Sample::of(workload.reduced_over(graph), workload.features_an_edge());
   const Reference reference = workload.reference(sample);
   return measure_against(reference, context, graph, setup, workload, options);
 }
@@ -170,7 +170,7 @@ std::vector<Record> run_cases(Context& context, const PlacedGraph& graph, const 
   Setup first = setup;
   if (!policies.empty()) first.policy = policies.front().policy;
   const std::unique_ptr<Workload> workload = make_workload(context, graph.there, first);
-  const Sample sample = Sample::of(graph.host, workload->features_an_edge());
+  const Sample sample = Sample::of(workload->reduced_over(graph.host), workload->features_an_edge());
   const Reference reference = workload->reference(sample);
   std::vector<Record> records;
   for (const NamedPolicy& named : policies) {

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 namespace weft::tool {
+namespace {
+
+constexpr std::size_t op_width = 24;  // "attention gatv2.backward"
+
+}  // namespace
 
 ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options_(options) {
   const bool host = options.device == DeviceKind::cpu;
-  std::vector<Column> columns{{"graph", 18, Align::left}, {"op", 20, Align::left}, {"width", 6}, {"dtype", 5}};
+  std::vector<Column> columns{{"graph", 18, Align::left}, {"op", op_width, Align::left}, {"width", 6}, {"dtype", 5}};
   if (host) columns.push_back({"threads", 7});
   if (options.policies) columns.push_back({"policy", 24, Align::left});
   for (Column column : {Column{"median us", 10}, {"min us", 10}, {"GFLOP/s", 8}, {"GB/s", 7}})
@@ -29,7 +34,7 @@ ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options
 
 void ResultTable::add(const Record& r) {
   const bool host = options_.device == DeviceKind::cpu;
-  std::vector<std::string> cells{shortened(r.graph, 18), shortened(r.op + " " + r.variant, 20),
+  std::vector<std::string> cells{shortened(r.graph, 18), shortened(r.op + " " + r.variant, op_width),
                                  features_text(r.heads, r.width), std::string(name(r.dtype))};
   if (host) cells.push_back(fmt::format("{}", r.threads));
   if (options_.policies) cells.push_back(r.policy.empty() ? "auto" : shortened(r.policy, 24));

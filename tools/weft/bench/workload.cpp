@@ -15,7 +15,7 @@ std::string Setup::variant() const {
     case OpKind::spmm: return fmt::format("{}{}.{}", name(spmm_op), edge_vectors ? "[]" : "", name(desc.reduce));
     case OpKind::spmv: return desc.weighted ? "weighted" : "unweighted";
     case OpKind::sddmm: return std::string(name(sddmm_op));
-    case OpKind::attention: return std::string(name(score));
+    case OpKind::attention: return fmt::format("{}{}", name(score), backward ? ".backward" : "");
     case OpKind::segment: return std::string(name(desc.reduce));
     case OpKind::softmax: return "forward";
   }
@@ -26,19 +26,23 @@ void Workload::make_plan_for(Context& context, const Graph& graph, const Setup& 
   std::array<double, 3> seconds{};
   for (double& s : seconds) {
     const Stopwatch watch;
-    plan_ = make_plan(context, graph, setup.desc, setup.policy);
+    plan_ = planned(context, graph, setup);
     context.synchronise();
     s = watch.seconds();
   }
   std::sort(seconds.begin(), seconds.end());
-  plan_us_ = seconds[1] * 1e6;
-  context.reserve(plan_->workspace_bytes);
+  plan_us_ = plan_ ? seconds[1] * 1e6 : 0;
+  context.reserve(workspace_bytes());
+}
+
+std::optional<Plan> Workload::planned(Context& context, const Graph& graph, const Setup& setup) {
+  return make_plan(context, graph, setup.desc, setup.policy);
 }
 
 void Workload::plan_once(Context& context, const Graph& graph, const Setup& setup) {
   if (!plan_) return;
-  plan_ = make_plan(context, graph, setup.desc, setup.policy);
-  context.reserve(plan_->workspace_bytes);
+  plan_ = planned(context, graph, setup);
+  context.reserve(workspace_bytes());
 }
 
 std::unique_ptr<Workload> make_workload(Context& context, const Graph& graph, const Setup& setup) {
@@ -47,7 +51,8 @@ std::unique_ptr<Workload> make_workload(Context& context, const Graph& graph, co
     case OpKind::spmv: return make_spmm_workload(context, graph, setup);
     case OpKind::sddmm: return make_sddmm_workload(context, graph, setup);
     case OpKind::softmax: return make_softmax_workload(context, graph, setup);
-    case OpKind::attention: return make_attention_workload(context, graph, setup);
+    case OpKind::attention:
+      return (setup.backward ? make_attention_backward_workload : make_attention_workload)(context, graph, setup);
     case OpKind::segment: return make_segment_workload(context, graph, setup);
   }
   fail(ErrorCode::internal, "operator {} has no benchmark", static_cast<int>(setup.desc.kind));

@@ -25,10 +25,11 @@ struct Setup {
   bool edge_vectors = false;  // spmm: an edge has a value for every feature
   SddmmOp sddmm_op = SddmmOp::dot;
   Score score = Score::gat;
+  bool backward = false;  // attention: its gradients
   Policy policy;
   std::uint64_t seed = 1;
 
-  /// "u_mul_e.sum", "u_mul_e[].sum" of edge vectors, "dot", "gat": what of the operator is run.
+  /// "u_mul_e.sum", "u_mul_e[].sum" of edge vectors, "dot", "gat", "gat.backward": what of the operator is run.
   std::string variant() const;
 };
 
@@ -38,8 +39,10 @@ class Workload {
 
   /// One run, into memory that was allocated before.
   virtual void run() = 0;
-  /// What a result of this workload's shape should be on the sampled rows. The sample, of the graph on the host, must
-  /// outlive it.
+  /// The graph whose rows the result's are, from the one it was made for: a gradient's may be those of the transpose.
+  virtual Graph reduced_over(const Graph& graph) const { return graph; }
+  /// What a result of this workload's shape should be on the sampled rows. The sample, of what is reduced over on the
+  /// host, must outlive it.
   virtual Reference reference(const Sample& sample) const = 0;
   /// What the last run wrote.
   virtual Tensor& result() = 0;
@@ -66,6 +69,9 @@ class Workload {
  protected:
   /// Makes the plan (median time of three, until the device is done with it), and the workspace it needs.
   void make_plan_for(Context& context, const Graph& graph, const Setup& setup);
+  /// What plan() is to be; an operator with a plan of its own kind keeps that and shows what is most of it.
+  virtual std::optional<Plan> planned(Context& context, const Graph& graph, const Setup& setup);
+  virtual std::size_t workspace_bytes() const { return plan_ ? plan_->workspace_bytes : 0; }
 
  private:
   std::optional<Plan> plan_;
@@ -80,6 +86,7 @@ std::unique_ptr<Workload> make_spmm_workload(Context& context, const Graph& grap
 std::unique_ptr<Workload> make_sddmm_workload(Context& context, const Graph& graph, const Setup& setup);
 std::unique_ptr<Workload> make_softmax_workload(Context& context, const Graph& graph, const Setup& setup);
 std::unique_ptr<Workload> make_attention_workload(Context& context, const Graph& graph, const Setup& setup);
+std::unique_ptr<Workload> make_attention_backward_workload(Context& context, const Graph& graph, const Setup& setup);
 std::unique_ptr<Workload> make_segment_workload(Context& context, const Graph& graph, const Setup& setup);
 
 }  // namespace weft::tool
