@@ -165,5 +165,19 @@ TEST_F(BenchGpu, explain_shows_the_candidates_of_the_gpu) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
 }
 
+TEST_F(BenchGpu, explain_shows_the_plans_of_attention_forward_and_backward) {
+  std::vector<std::string> arguments{"explain", "attention", "powerlaw:nodes=1500,edges=20000,seed=4"};
+  for (const char* more : {"--width", "16", "--heads", "4", "--dtype", "f16", "--device", "cuda"})
+    arguments.push_back(more);
+  for (const bool backward : {false, true}) {
+    if (backward) arguments.push_back("--backward");
+    const Outcome outcome = run_weft(arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    for (const std::string part : {"device: cuda:0", "->", "choice   attention f16 4x16 sum on cuda:0", "why"})
+      EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
+    EXPECT_EQ(outcome.out.find("transposed") != std::string::npos, backward) << outcome.out;
+  }
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -67,6 +67,53 @@ TEST(explain, text_marks_the_choice_for_every_operator) {
   }
 }
 
+std::string chosen_plan(const nlohmann::json& json) {
+  for (const auto& candidate : json["candidates"])
+    if (candidate["chosen"].get<bool>()) return candidate["plan"];
+  return "nothing chosen";
+}
+
+TEST(explain, attention_is_planned_for_its_heads_width_type_and_policy) {
+  const std::vector<std::string> arguments{"explain",   "attention", "powerlaw:nodes=5000,edges=60000,seed=1",
+                                           "--width",   "16",        "--heads",
+                                           "4",         "--dtype",   "f16",
+                                           "--threads", "2",         "--json"};
+  const auto json = run_weft(arguments).json();
+  EXPECT_EQ(json["op"], "attention");
+  EXPECT_EQ(json["heads"], 4);
+  EXPECT_EQ(json["width"], 16);
+  EXPECT_EQ(json["dtype"], "f16");
+  EXPECT_EQ(json["backward"], false);
+  EXPECT_GT(json["candidates"].size(), 1u);
+  EXPECT_EQ(chosen_plan(json).find("attention f16 4x16 sum on cpu (threads: 2): "), 0u) << chosen_plan(json);
+  for (const auto& candidate : json["candidates"]) EXPECT_GT(candidate["workspace_bytes"].get<double>(), 0);
+
+  std::vector<std::string> fixed = arguments;
+  fixed.insert(fixed.end(), {"--policy", "schedule=rows,tasks=7"});
+  const auto by_policy = run_weft(fixed).json();
+  ASSERT_EQ(by_policy["candidates"].size(), 1u);
+  EXPECT_EQ(by_policy["candidates"][0]["schedule"], "rows");
+  EXPECT_EQ(by_policy["candidates"][0]["tasks"], 7);
+}
+
+TEST(explain, the_backward_of_attention_is_planned_over_the_transpose) {
+  const Folder folder;
+  write_text(folder / "wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 5 3\n1 5\n2 1\n1 1\n");
+  const Outcome forward = run_weft({"explain", "attention", folder / "wide.mtx", "--width", "8"});
+  const Outcome backward = run_weft({"explain", "attention", folder / "wide.mtx", "--width", "8", "--backward"});
+  EXPECT_EQ(forward.status, 0) << forward.err;
+  EXPECT_EQ(backward.status, 0) << backward.err;
+  EXPECT_NE(forward.out.find("wide: 2 x 5, 3 edges; in-degree"), std::string::npos) << forward.out;
+  for (const std::string part :
+       {"wide, transposed: 5 x 2, 3 edges; out-degree", "the gradient of value", "choice   spmm f32 1x8 sum on cpu"})
+    EXPECT_NE(backward.out.find(part), std::string::npos) << part << " in\n" << backward.out;
+  const auto json =
+      run_weft({"explain", "attention", folder / "wide.mtx", "--width", "8", "--backward", "--json"}).json();
+  EXPECT_EQ(json["op"], "attention");
+  EXPECT_EQ(json["backward"], true);
+  EXPECT_NE(json["about"], "");
+}
+
 TEST(explain, policy_is_obeyed) {
   const auto json =
       run_weft({"explain", "spmm", "grid:side=40", "--width", "8", "--policy", "schedule=rows,tasks=7", "--json"})

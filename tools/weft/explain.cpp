@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::string op, source, width, heads = "1", dtype = "f32", reduce = "sum", device, threads = "0", policy;
-  bool unweighted = false, json = false;
+  bool unweighted = false, backward = false, json = false;
 };
 
 nlohmann::json to_json(const PlanCandidate& candidate) {
@@ -49,6 +49,26 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
           {"chosen", candidate.chosen}};
 }
 
+/// What is planned, and for which graph.
+struct Subject {
+  OpDesc desc;
+  Graph graph;        // on the host
+  bool out = false;   // its rows are sources
+  std::string about;  // what the plan is for, where the operator's name does not say it
+};
+
+/// The gradients' own plan: on a GPU of all of them, on a CPU of the sum over the transpose that is most of their work.
+Subject backward_of(const OpDesc& forward, const Graph& graph, DeviceKind device) {
+  Subject subject{forward, graph.transpose(), true, ""};
+  if (device == DeviceKind::cpu) subject.desc.kind = OpKind::spmm;
+  subject.about = device == DeviceKind::cpu
+                      ? "the backward is several operators on a cpu, each with its plan: this is the sum over the "
+                        "transpose that gives the gradient of value"
+                      : "the backward's one visit of the edges, over the transpose: gat without a bias has it, where "
+                        "heads lie evenly in the lanes";
+  return subject;
+}
+
 // What a plan decides on a CPU, and on a GPU.
 std::vector<Column> choices_header(bool host) {
   if (host) return {{"assignment", 11, Align::left}, {"prefetch", 8}, {"long rows", 9}, {"pieces", 7}};
@@ -69,14 +89,18 @@ std::vector<std::string> choices(const Plan& plan, bool host) {
           fmt::format("{}", plan.loads)};
 }
 
-void print(const GraphFile& file, const OpDesc& desc, Device device, const PlanReport& report) {
-  const DegreeStats d = file.graph.degree_stats();
-  print_line(stdout,
-             fmt::format("graph    {}: {} x {}, {} edges; in-degree median {}, mean {}, p99 {}, max {}; {} empty rows",
-                         file.name, grouped(file.graph.num_rows()), grouped(file.graph.num_cols()),
-                         grouped(file.graph.num_edges()), grouped(d.median), short_number(d.mean), grouped(d.p99),
-                         grouped(d.max), grouped(d.empty)));
+void print(const GraphFile& file, const Subject& subject, Device device, const PlanReport& report) {
+  const Graph& graph = subject.graph;
+  const OpDesc& desc = subject.desc;
+  const DegreeStats d = graph.degree_stats();
+  print_line(
+      stdout,
+      fmt::format("graph    {}{}: {} x {}, {} edges; {}-degree median {}, mean {}, p99 {}, max {}; {} empty rows",
+                  file.name, subject.out ? ", transposed" : "", grouped(graph.num_rows()), grouped(graph.num_cols()),
+                  grouped(graph.num_edges()), subject.out ? "out" : "in", grouped(d.median), short_number(d.mean),
+                  grouped(d.p99), grouped(d.max), grouped(d.empty)));
   if (!file.note.empty()) print_line(stdout, "note     " + file.note);
+  if (!subject.about.empty()) print_line(stdout, "note     " + subject.about);
   print_line(stdout, fmt::format("operator {}: {}, {} head{} of width {}, {}{}", name(desc.kind), name(desc.dtype),
                                  desc.heads, desc.heads == 1 ? "" : "s", desc.width, name(desc.reduce),
                                  desc.weighted ? "" : ", unweighted"));
@@ -114,12 +138,23 @@ int run(const Options& options) {
   desc.width = widths.front();
   desc.reduce = as_usage("--reduce", [&] { return parse_reduce(options.reduce); });
   desc.weighted = !options.unweighted;
+  if (desc.reduce != Reduce::sum && desc.kind != OpKind::spmm && desc.kind != OpKind::segment)
+    throw UsageError(fmt::format("--reduce is '{}': only spmm and segment have reducers", options.reduce));
+  if (options.unweighted && desc.kind != OpKind::spmm && desc.kind != OpKind::spmv)
+    throw UsageError(fmt::format("--unweighted: {} has no edge weights to leave out", name(desc.kind)));
+  if (options.backward && desc.kind != OpKind::attention)
+    throw UsageError(
+        fmt::format("--backward: {} plans its gradients inside their call; attention alone has it", name(desc.kind)));
   const Policy policy =
       as_usage("--policy", [&] { return options.policy.empty() ? Policy{} : parse_policy(options.policy); });
   const Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
   const GraphFile file = open_source(options.source);
-  const Graph graph = context.device().kind == DeviceKind::cpu ? file.graph : file.graph.to(context.device());
-  const PlanReport report = explain_plan(context, graph, desc, policy);
+  const DeviceKind device = context.device().kind;
+  const Subject subject =
+      options.backward ? backward_of(desc, file.graph, device) : Subject{desc, file.graph, false, ""};
+  const Graph given = device == DeviceKind::cpu ? file.graph : file.graph.to(context.device());
+  const Graph graph = options.backward ? given.transpose() : given;
+  const PlanReport report = explain_plan(context, graph, subject.desc, policy);
   if (options.json) {
     nlohmann::json json = {{"graph", file.name},
                            {"note", file.note},
@@ -132,16 +167,18 @@ int run(const Options& options) {
                            {"width", desc.width},
                            {"reduce", name(desc.reduce)},
                            {"weighted", desc.weighted},
+                           {"backward", options.backward},
                            {"device", to_string(context.device())},
                            {"threads", context.threads()},
                            {"reason", report.reason},
                            {"candidates", nlohmann::json::array()}};
+    if (!subject.about.empty()) json["about"] = subject.about;
     for (const PlanCandidate& candidate : report.candidates) json["candidates"].push_back(to_json(candidate));
     print_line(stdout, json_text(json));
     return 0;
   }
   print_line(stdout, device_line(context));
-  print(file, desc, context.device(), report);
+  print(file, subject, context.device(), report);
   return 0;
 }
 
@@ -155,15 +192,17 @@ Command add_explain(CLI::App& root) {
   app->add_option("--width", options->width, "Features a node (a head) has");
   app->add_option("--heads", options->heads, "Heads")->capture_default_str();
   app->add_option("--dtype", options->dtype, "Storage type: f32, f16, bf16 or f64")->capture_default_str();
-  app->add_option("--reduce", options->reduce, "sum, mean, max or min")->capture_default_str();
-  app->add_flag("--unweighted", options->unweighted, "Without edge values");
+  app->add_option("--reduce", options->reduce, "spmm and segment: sum, mean, max or min")->capture_default_str();
+  app->add_flag("--unweighted", options->unweighted, "spmm and spmv: without edge values");
+  app->add_flag("--backward", options->backward, "attention: the plan of its gradients, over the transpose");
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
   app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
   app->add_option("--policy", options->policy,
                   "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
                   "edges=128,order=columns on a GPU; all keys are in docs/architecture.md");
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
-  app->footer("Example:\n  weft explain spmm like:arxiv --width 64");
+  app->footer(
+      "Example:\n  weft explain spmm like:arxiv --width 64\n  weft explain attention like:arxiv --width 16 --heads 4");
   return {app, [options] { return run(*options); }};
 }
 
