@@ -32,6 +32,7 @@ struct HeadReturns {
   Returning<Acc> to[steps][each];
   Edge held[steps][each];
   Edge by_lane[S::held == 0 ? S::loads : 1][steps];
+  std::int32_t ids[S::each];                 // of this lane's edges
   Acc grad[S::loads][owned ? 1 : S::steps];  // of the batch's scores; owned: only [0], of the edge that is this lane's
 
   template <class Lane>
@@ -89,6 +90,12 @@ struct HeadReturns {
       }
     }
   }
+  /// Gradients are stored by edge id. Whoever loaded it then would wait for it, and all that follows.
+  template <class Loaded>
+  __device__ __forceinline__ void take_ids(const Loaded (&loaded)[S::each]) {
+#pragma unroll
+    for (int i = 0; i < S::each; ++i) ids[i] = loaded[i].id;
+  }
   template <class Rows, class ColOf, class RowOf>
   __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool usual, const Rows& x,
                                               const ColOf& col, const RowOf& row) {
@@ -133,14 +140,16 @@ struct HeadReturns {
       const Acc steep = __shfl_sync(~0u, held[0][0].steep, j + u, S::lanes),
                 base = __shfl_sync(~0u, held[0][0].base, j + u, S::lanes);
       grad[0][0] = steep * dot[0][0] - base;
-      if (lane % (S::lanes / S::loads) == 0 && there(u)) keep(share.begin + at + j + u, 0, grad[0][0]);
+      const std::int32_t id = __shfl_sync(~0u, ids[0], j + u, S::lanes);
+      if (lane % (S::lanes / S::loads) == 0 && there(u)) keep(share.begin + at + j + u, id, 0, grad[0][0]);
     } else {
       const int head_lanes = S::held == 1 ? S::lanes : scores.head_lanes;
 #pragma unroll
       for (int s = 0; s < steps; ++s) sum_over_head_lanes(dot[s], head_lanes);
       if constexpr (steps > 1) sum_over_head_steps(dot, heads, has_features);
 #pragma unroll
-      for (int u = 0; u < S::loads; ++u)
+      for (int u = 0; u < S::loads; ++u) {
+        const std::int32_t id = __shfl_sync(~0u, ids[Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
 #pragma unroll
         for (int s = 0; s < S::steps; ++s) {
           if (s >= steps) {
@@ -152,8 +161,9 @@ struct HeadReturns {
           // Lanes of a head have features all or none, but with one head those past the last write as well.
           const bool writes = S::held == 1 || (has_features >> s & 1u) != 0;
           if (there(u) && first_step && writes && lane % head_lanes == u % head_lanes)
-            keep(share.begin + at + j + u, heads[s], grad[u][s]);
+            keep(share.begin + at + j + u, id, heads[s], grad[u][s]);
         }
+      }
     }
   }
   __device__ __forceinline__ Message message(int j, int u) const {
@@ -206,8 +216,9 @@ struct HeadReturns {
       return __shfl_sync(~0u, held[s][u % each].*member, (j + u) / each, scores.head_lanes);
     }
   }
-  __device__ __forceinline__ void keep(EdgeId k, int head, Acc gradient) const {
-    args.score_grad[split.id_of(k) * scores.heads + head] = gradient;
+  __device__ __forceinline__ void keep(EdgeId k, std::int32_t id, int head, Acc gradient) const {
+    const EdgeId edge = split.graph.num_edges >> 31 != 0 ? split.id_of(k) : EdgeId{id};
+    args.score_grad[edge * scores.heads + head] = gradient;
   }
 };
 

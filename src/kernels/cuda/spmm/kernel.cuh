@@ -73,13 +73,15 @@ __device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count],
   }
 }
 
-/// Blocks a multiprocessor. Attention holds more: at three blocks packs of eight halves, or weights of several heads,
-/// spill (4 heads of 16 features in f16 took 5940 us on products, and 4850 with two blocks).
+/// Blocks a multiprocessor. Attention holds more: at three blocks weights of several heads spill, unless packs are of
+/// few halves (4 heads of 16 features in f32 took 7404 us on products, and 5940 with two blocks; in f16 by fours 5023
+/// and 5614), and so do gradients, and scores from vectors but for one head of halves.
 template <class Storage, class S, Message Sent>
-inline constexpr int blocks_of = (by_head<Sent> && Sent != Message::attended) ||
-                                         (Sent == Message::attended && (S::count >= 8 || S::held > 1))
-                                     ? 2
-                                     : resident_blocks<Storage, S>;
+inline constexpr bool holds_more = Sent == Message::attended ? S::held > 1 && (sizeof(Storage) > 2 || S::count >= 8)
+                                   : Sent == Message::scored ? sizeof(Storage) > 2 || S::held != 1 || S::count > 4
+                                                             : by_head<Sent>;
+template <class Storage, class S, Message Sent>
+inline constexpr int blocks_of = holds_more<Storage, S, Sent> ? 2 : resident_blocks<Storage, S>;
 
 template <class Storage, class S, Message Sent, Reduction Kind>
 __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
@@ -152,6 +154,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       values[i] = edge_values.value(next.value[i]);
     }
     if constexpr (by_heads) of_heads.load(cols, rows);
+    if constexpr (Values::has_id) of_heads.take_ids(next.value);
     const unsigned ends = next.ends(share, first, lane, shift);
     if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, edge_values);
     const auto from_lane = [&](const auto& held, int q) __attribute__((always_inline)) {
