@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/cuda/primitives/pack.cuh"
+#include "kernels/cuda/primitives/reduce.cuh"
 #include "kernels/cuda/spmm/head_sums.cuh"
 #include "kernels/cuda/spmm/head_weights.cuh"
 
@@ -18,10 +19,11 @@ struct VectorScores {
   const EdgeSplit& split;
 
   __device__ __forceinline__ bool is_dot() const { return args.score == Score::dot; }
-  /// Of one feature, added to the sum of others.
-  __device__ __forceinline__ Acc with_term(Acc sum, Acc src, Acc dst, Acc attn) const {
+  /// One feature's part of dot's scores, or of gatv2's, added to that of others.
+  static __device__ __forceinline__ Acc with_product(Acc sum, Acc src, Acc dst) { return fma(src, dst, sum); }
+  __device__ __forceinline__ Acc with_leaky(Acc sum, Acc src, Acc dst, Acc attn) const {
     const Acc z = src + dst;
-    return is_dot() ? fma(src, dst, sum) : fma(attn, z > 0 ? z : z * args.slope, sum);
+    return fma(attn, z > 0 ? z : z * args.slope, sum);
   }
   /// Of the k-th edge in the order of the work, from the sum over its features.
   __device__ __forceinline__ Acc score(Acc sum, EdgeId k, int head) const {
@@ -35,8 +37,10 @@ struct VectorScores {
     const Storage* const dst = row_at(args.dst + head * args.dst_head, row, args.dst_pitch_bytes);
     const Storage* const attn = args.attn + head * args.attn_head;
     Acc sum = 0;
-    for (int f = 0; f < args.score_width; ++f)
-      sum = with_term(sum, widened(__ldg(src + f)), widened(__ldg(dst + f)), is_dot() ? Acc(0) : widened(attn[f]));
+    for (int f = 0; f < args.score_width; ++f) {
+      const Acc from = widened(__ldg(src + f)), to = widened(__ldg(dst + f));
+      sum = is_dot() ? with_product(sum, from, to) : with_leaky(sum, from, to, widened(__ldg(attn + f)));
+    }
     return sum;
   }
 };
@@ -51,7 +55,12 @@ struct HeadScores {
   using Message = HeadMessage<Acc, S::steps>;
   using X = Pack<Storage, S::vector>;
   static constexpr bool shared = S::held > 0;
+  // With one head, each edge of a batch is some lane's.
+  static constexpr bool owned = S::held == 1;
+  static constexpr int lanes_an_edge = owned ? S::lanes / S::loads : 1;
+  static_assert(!owned || S::lanes >= S::loads, "more edges than lanes");
   VectorScores<Storage> scores;
+  int lane;  // of the group
   int heads[S::steps];
   bool leads[S::steps];   // this lane writes the statistics of the step's head
   unsigned has_features;  // bit s: this lane has some in step s
@@ -60,11 +69,11 @@ struct HeadScores {
   X attn[S::steps];
   Acc reference[S::steps];  // of the row of the last edge
   std::uint32_t last_row;
-  Acc weights[S::loads][S::steps];
+  Acc weights[owned ? 1 : S::loads][owned ? 1 : S::steps];  // of the batch; owned: of the edge that is this lane's
 
   template <class Lane>
-  __device__ __forceinline__ HeadScores(const SpmmKernelArgs<Storage>& all, const Lane& here, int)
-      : scores{all.attended, all.split}, has_features(0) {
+  __device__ __forceinline__ HeadScores(const SpmmKernelArgs<Storage>& all, const Lane& here, int of_group)
+      : scores{all.attended, all.split}, lane(of_group), has_features(0) {
     const AttendedArgs<Storage>& args = all.attended;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
@@ -92,7 +101,8 @@ struct HeadScores {
     add_up<1>(
         sum, [&](int) { return col; }, [&](int) { return row; }, key, [&](int) -> const auto& { return query; });
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s) reference[s] = reference_of(scores.score(sum[s][0], first, heads[s]));
+    for (int s = 0; s < S::steps; ++s)
+      reference[s] = reference_of(scores.score(sum[owned ? 0 : s][0], first, heads[s]));
   }
   __device__ __forceinline__ void load(const NodeId (&)[S::each], const NodeId (&)[S::each]) {}
 
@@ -122,44 +132,71 @@ struct HeadScores {
       for (int u = 0; u < S::loads; ++u) load(dst_lane, rows[u], scores.args.dst_pitch_bytes, query[u]);
       by_rows([&](int u) -> const auto& { return query[u]; });
     }
+    const auto there = [&](int u) { return at + j + u < share.length; };
+    unsigned begins = 0;  // bit u: a row begins with edge u
 #pragma unroll
     for (int u = 0; u < S::loads; ++u) {
-      const bool there = at + j + u < share.length, begins = there && rows[u] != last_row;
+      begins |= static_cast<unsigned>(there(u) && rows[u] != last_row) << u;
+      last_row = there(u) ? rows[u] : last_row;
+    }
+    if constexpr (owned) {
+      const int u = owned_sum<S::lanes, S::loads>(lane);
       const EdgeId k = share.begin + at + j + u;
+      const Acc score = there(u) ? scores.score(sum[0][0], k, 0) : Acc(0);
+      const unsigned up_to = begins & ((2u << u) - 1);
+      const int first = up_to != 0 ? 31 - __clz(up_to) : u;  // of its row's edges in the batch
+      const Acc of_first = __shfl_sync(~0u, score, first * lanes_an_edge, S::lanes);
+      const Acc own_reference = up_to != 0 ? reference_of(of_first) : reference[0];
+      const std::uint32_t own_row = row(u);
+      if ((begins >> u & 1u) != 0 && lane % lanes_an_edge == 0)
+        scores.args.row_max[own_row * scores.args.max_pitch] = own_reference;
+      weights[0][0] = there(u) ? weight(score, own_reference, k, 0) : Acc(0);
+      reference[0] = __shfl_sync(~0u, own_reference, (S::loads - 1) * lanes_an_edge, S::lanes);
+    } else {
 #pragma unroll
-      for (int s = 0; s < S::steps; ++s) {
-        weights[u][s] = 0;
-        if (!there) continue;
-        const Acc score = scores.score(sum[s][u], k, heads[s]);
-        if (begins) {
-          reference[s] = reference_of(score);
-          if (leads[s]) scores.args.row_max[rows[u] * scores.args.max_pitch + heads[s]] = reference[s];
+      for (int u = 0; u < S::loads; ++u) {
+        const EdgeId k = share.begin + at + j + u;
+#pragma unroll
+        for (int s = 0; s < S::steps; ++s) {
+          weights[u][s] = 0;
+          if (!there(u)) continue;
+          const Acc score = scores.score(sum[s][u], k, heads[s]);
+          if ((begins >> u & 1u) != 0) {
+            reference[s] = reference_of(score);
+            if (leads[s]) scores.args.row_max[rows[u] * scores.args.max_pitch + heads[s]] = reference[s];
+          }
+          weights[u][s] = weight(score, reference[s], k, heads[s]);
         }
-        const Acc w = exponential(score - reference[s]) * scores.args.margin;
-        const Dropout& dropout = scores.args.dropout;
-        const bool dropped = dropout.given() && is_dropped(dropout, scores.split.id_of(k), heads[s]);
-        weights[u][s] = !(w <= 1) ? Acc(NAN) : dropped ? -w : w;
       }
-      last_row = there ? rows[u] : last_row;
     }
   }
   __device__ __forceinline__ Message message(int, int u) const {
     Message m;
+    Acc own = 0;
+    if constexpr (owned) own = __shfl_sync(~0u, weights[0][0], u * lanes_an_edge, S::lanes);
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s) m.set(s, weights[u][s]);
+    for (int s = 0; s < S::steps; ++s) m.set(s, owned ? own : weights[owned ? 0 : u][owned ? 0 : s]);
     return m;
   }
 
  private:
   /// A row whose first edge is masked has another's score to begin with: any finite one may do.
   static __device__ __forceinline__ Acc reference_of(Acc score) { return fabs(score) < Acc(INFINITY) ? score : Acc(0); }
+  /// One that is dropped is negative, and NaN one that is too large for the reference: see HeadMessage.
+  __device__ __forceinline__ Acc weight(Acc score, Acc of_row, EdgeId k, int head) const {
+    const Acc w = exponential(score - of_row) * scores.args.margin;
+    const Dropout& dropout = scores.args.dropout;
+    const bool dropped = dropout.given() && is_dropped(dropout, scores.split.id_of(k), head);
+    return !(w <= 1) ? Acc(NAN) : dropped ? -w : w;
+  }
   static __device__ __forceinline__ void load(const Storage* const (&lanes)[S::steps], std::uint32_t row,
                                               std::uint32_t pitch_bytes, X (&to)[S::steps]) {
 #pragma unroll
     for (int s = 0; s < S::steps; ++s)
       if constexpr (shared) to[s] = X::load(row_at(lanes[s], row, pitch_bytes));
   }
-  /// The sums over the features of `Count` edges' heads, in all lanes that need them.
+  /// The sums over the features of `Count` edges' heads, in all lanes that need them: sum[0][0] of the edge that is
+  /// this lane's where they are owned.
   template <int Count, int Keys, class ColOf, class RowOf, class QueryOf>
   __device__ __forceinline__ void add_up(Acc (&sum)[S::steps][Count], const ColOf& col, const RowOf& row,
                                          const X (&key)[Keys][S::steps], const QueryOf& query) const {
@@ -169,20 +206,35 @@ struct HeadScores {
 #pragma unroll 1
         for (int u = 0; u < Count; ++u) sum[s][u] = scores.sum_of(col(u), row(u), heads[s]);
     } else {
+      const auto parts = [&](const auto& with_term) __attribute__((always_inline)) {
 #pragma unroll
-      for (int u = 0; u < Count; ++u)
+        for (int u = 0; u < Count; ++u)
 #pragma unroll
-        for (int s = 0; s < S::steps; ++s) {
-          Acc part = 0;
+          for (int s = 0; s < S::steps; ++s) {
+            Acc part = 0;
 #pragma unroll
-          for (int i = 0; i < S::vector; ++i)
-            part = scores.with_term(part, widened(key[u][s].values[i]), widened(query(u)[s].values[i]),
-                                    widened(attn[s].values[i]));
-          sum[s][u] = has_features >> s & 1u ? part : Acc(0);
-        }
+            for (int i = 0; i < S::vector; ++i)
+              part = with_term(part, widened(key[u][s].values[i]), widened(query(u)[s].values[i]),
+                               widened(attn[s].values[i]));
+            sum[s][u] = has_features >> s & 1u ? part : Acc(0);
+          }
+      };
+      if (scores.is_dot()) {
+        parts([&](Acc sum_so_far, Acc src, Acc dst, Acc) { return scores.with_product(sum_so_far, src, dst); });
+      } else {
+        parts([&](Acc sum_so_far, Acc src, Acc dst, Acc a) { return scores.with_leaky(sum_so_far, src, dst, a); });
+      }
+      if constexpr (owned) {
 #pragma unroll
-      for (int s = 0; s < S::steps; ++s) sum_over_head_lanes(sum[s], S::held == 1 ? S::lanes : scores.args.head_lanes);
-      sum_over_head_steps(sum, heads, has_features);
+        for (int s = 1; s < S::steps; ++s)
+#pragma unroll
+          for (int u = 0; u < Count; ++u) sum[0][u] += sum[s][u];
+        sum_over_lanes<S::lanes>(sum[0], lane);
+      } else {
+#pragma unroll
+        for (int s = 0; s < S::steps; ++s) sum_over_head_lanes(sum[s], scores.args.head_lanes);
+        sum_over_head_steps(sum, heads, has_features);
+      }
     }
   }
 };
