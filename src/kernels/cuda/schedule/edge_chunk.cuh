@@ -44,7 +44,12 @@ struct EdgeChunk {
       value[i] = Value{};
       if (p >= share.length) continue;
       const EdgeId k = share.begin + p;
-      if (g.cols != nullptr) col[i] = __ldg(g.cols + k);  // segments have none
+      // Without columns (segments, sums of edges' own values) an edge's source is the edge itself.
+      if (g.cols != nullptr) {
+        col[i] = __ldg(g.cols + k);
+      } else {
+        col[i] = split.ids != nullptr ? ahead[i] : static_cast<NodeId>(k);
+      }
       row[i] = __ldg(g.rows + k);
       value[i] = values.load(k, ahead[i], col[i]);
       if (split.ids != nullptr && p + size < share.length) ahead[i] = split.id_at(k + size);

@@ -26,6 +26,27 @@ bool by_scalar(const SpmmArgs& args) {
          (args.op == SpmmOp::copy_u || (args.op == SpmmOp::u_mul_e && scalar));
 }
 
+/// Whether a sum of edges' own values, few an edge, is one over rows of few features that edge ids find: such rows have
+/// a kernel with its lanes along the edges.
+template <class Storage>
+bool sums_few_edge_values(const SpmmArgs& args) {
+  const bool side_by_side =
+      (args.width == 1 || args.edge.feature_stride == 1) && (args.heads == 1 || args.edge.head_stride == args.width);
+  return args.op == SpmmOp::copy_e && !extremum(args.reduce) && is_narrow(args.heads * args.width, true) &&
+         side_by_side && !is_wide<Storage>(args.edge.dtype) && !args.col_scale.given() &&
+         args.graph.num_edges < (std::int64_t{1} << 31);
+}
+SpmmArgs with_edges_as_sources(SpmmArgs args) {
+  args.op = SpmmOp::copy_u;
+  args.x = args.edge;
+  args.edge = {};
+  args.width *= args.heads;
+  args.heads = 1;
+  args.x.feature_stride = 1;
+  args.x.head_stride = args.width;
+  return args;
+}
+
 template <class Storage>
 Message message_of(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel) {
   if (!by_scalar(args)) return Message::edgewise;
@@ -162,12 +183,15 @@ void launch_in_pairs(const SpmmKernelArgs<Storage>& kernel, const Plan& plan, Me
 }
 
 template <class Storage>
-void run(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
+  const bool by_edges = plan.stage_edges == 0 && sums_few_edge_values<Storage>(given);
+  const SpmmArgs args = by_edges ? with_edges_as_sources(given) : given;
   const std::int64_t features = args.heads * args.width;
   const bool largest = extremum(args.reduce);
   SpmmKernelArgs<Storage> kernel;
   kernel.split = edge_split_of(plan, args.graph);
+  if (by_edges) kernel.split.graph.cols = nullptr;
   const auto staged = StagedRows<Acc>::take(arena, plan);
   kernel.staging.values = staged.values.data();
   kernel.staging.places = staged.places.data();
