@@ -129,6 +129,8 @@ struct AttentionGradients {
   Tensor attn;  // gatv2
   Tensor bias;  // where a bias was given
 };
+/// On a GPU, where one visit of the edges gives all gradients (see AttentionBackwardPlan), those of scores take the
+/// mean over a row from `result.out`: of f16 and bf16 they are off by its rounding, 2^-11 or 2^-9 of |out . out_grad|.
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                       const AttentionResult& result, ConstTensorView out_grad);
 
@@ -136,7 +138,7 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
 /// whose heads lie evenly in the lanes of `gather`. All other arguments, and every CPU, take a composition of
 /// operators.
 struct AttentionBackwardPlan {
-  Plan gather;  // over the transpose of the graph
+  Plan gather;  // over the transpose of the graph; unless at_once, only whom the plan is for
   Plan sum;     // of score gradients over the graph, for that of dst; only where at_once
   bool at_once = false;
   std::size_t workspace_bytes = 0;  // exact

@@ -152,8 +152,9 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   cuda::spmm(sum, plan.sum, scratch.arena(), context.stream());
   if (rounds) reduce_to(context, sums, into.dst);  // only rounds, as nothing is missing
 
-  for (const TensorView& gradient : {into.value, into.src, into.dst})
-    check_result(context, gradient, "attention_backward");
+  check_result(context, into.value, "attention_backward (value)");
+  check_result(context, into.src, "attention_backward (src)");
+  check_result(context, into.dst, "attention_backward (dst)");
 }
 
 }  // namespace
@@ -162,11 +163,19 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
                                               const Policy& policy) {
   const AttentionShape shape = resolve(context, graph, in);
   AttentionBackwardPlan plan;
-  plan.gather = make_plan(context, graph.transpose(), shape.desc, policy);
-  plan.at_once =
-      context.device().kind == DeviceKind::cuda &&
-      cuda::attention_returns(return_args(graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
-  if (!plan.at_once) return plan;
+  if (context.device().kind == DeviceKind::cuda && in.score == Score::gat && !in.bias.given) {
+    plan.gather = make_plan(context, graph.transpose(), shape.desc, policy);
+    plan.at_once =
+        cuda::attention_returns(return_args(graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
+  }
+  if (!plan.at_once) {  // only what says whom it is for
+    plan.gather = {};
+    plan.gather.desc = shape.desc;
+    plan.gather.device = context.device();
+    plan.gather.threads = context.threads();
+    plan.gather.graph = graph.transpose().identity();
+    return plan;
+  }
   plan.sum = make_plan(context, graph, sum_desc(shape));
   Arena counting;
   ReturnScratch::take(counting, graph, shape, plan);
@@ -181,9 +190,10 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
   WEFT_CHECK(plan.gather.graph == graph.transpose().identity(), invalid_argument,
              "plan {}: make one for this graph with plan_attention_backward",
              plan.gather.graph == 0 ? "is empty" : "was made for another graph");
-  check_plan(context, plan.gather, plan.gather.graph, shape.desc);
+  check_planned_for(context, plan.gather, plan.gather.graph, shape.desc);
   check_gradients(context, graph, in, shape, given, out_grad, into);
   if (plan.at_once) {
+    check_plan(context, plan.gather, plan.gather.graph, shape.desc);
     check_plan(context, plan.sum, graph.identity(), sum_desc(shape));
     const AttentionReturnArgs args = return_args(graph, in, shape, operand(out_grad, shape.value), result(into.value));
     if (context.device().kind != DeviceKind::cuda || !cuda::attention_returns(args, plan.gather))

@@ -120,6 +120,10 @@ Result result(TensorView tensor) { return {tensor.mutable_data(), tensor.dtype, 
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
   WEFT_CHECK(plan.partition != nullptr || plan.edges_a_task > 0 || plan.rows_a_task > 0, invalid_argument,
              "plan is empty: make one with make_plan");
+  check_planned_for(context, plan, graph, desc);
+}
+
+void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
   WEFT_CHECK(plan.graph == graph, invalid_argument,
              "plan was made for another graph: make one for this graph with make_plan");
   WEFT_CHECK(plan.device == context.device() && plan.threads == context.threads(), invalid_argument,

@@ -51,6 +51,8 @@ Result result(TensorView tensor);
 
 /// The plan fits the graph, the context and what is about to run.
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
+/// The same of one that only says whom it is for.
+void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
 
 /// A row or column scale, where one is given: one value of dtype `acc` a row.
 void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,

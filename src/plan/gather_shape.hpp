@@ -36,6 +36,21 @@ constexpr GatherShape gather_shape(std::int64_t features, int element_bytes, int
   return shape;
 }
 
+/// Packs that do not reach across heads.
+constexpr GatherShape gather_shape_of_heads(std::int64_t heads, std::int64_t width, int element_bytes, int most) {
+  while (width % most != 0) most /= 2;
+  return gather_shape(heads * width, element_bytes, most);
+}
+
+/// Whether lanes that cover a head can add up over it: a power of two of them cover each, or all lanes some of a lane's
+/// steps, or there is one head and it lies in one tile. (More lanes than the shape has may cover a row.)
+constexpr bool heads_lie_evenly(std::int64_t heads, std::int64_t width, const GatherShape& shape) {
+  const std::int64_t of_head = width / shape.vector, lanes = shape.lanes;
+  const bool one_tile = heads * width <= lanes * shape.steps * shape.vector;
+  if (heads == 1) return one_tile;
+  return of_head <= lanes ? (of_head & (of_head - 1)) == 0 : one_tile && of_head % lanes == 0;
+}
+
 /// Sums of rows of so few features run with the lanes of a warp along the edges instead, each lane with a row of its
 /// own: a row lies within a sector of memory or two, and only neighbouring edges' indices have lines in common.
 inline constexpr int most_narrow_features = 4;

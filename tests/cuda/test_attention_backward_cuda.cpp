@@ -1,10 +1,14 @@
 // The planned backward of attention on a GPU: the same bits as without a plan, and nothing allocated.
 #include <cuda_runtime_api.h>
 
+#include <cmath>
+
 #include "battery/sweep.hpp"
-#include "cuda/gpu.hpp"
+#include "cuda/attention_on_gpu.hpp"
 #include "cuda/replay.hpp"
+#include "support/attention_case.hpp"
 #include "support/errors.hpp"
+#include "support/score_noise.hpp"
 
 namespace weft::test {
 namespace {
@@ -57,6 +61,52 @@ struct Layer {
     if (bias) same(bias_grad, g.bias, "bias");
   }
 };
+
+TEST_P(cuda_attention_backward, agrees_with_the_cpu_in_float64_on_every_graph_in_every_order) {
+  Context context = Context::cuda(), cpu = Context::cpu();
+  const double tolerance = GetParam() == Dtype::f64   ? 1e-9
+                           : GetParam() == Dtype::f32 ? 1e-3
+                           : GetParam() == Dtype::f16 ? 2e-2
+                                                      : 1.5e-1;
+  std::vector<BatteryGraph> graphs = battery_graphs();
+  graphs.push_back({"a transpose, with ids of its own", battery::power_law_graph().transpose()});
+  std::uint64_t seed = 720;
+  for (const BatteryGraph& battery : graphs) {
+    const Graph& graph = battery.graph;
+    const Graph there = graph.to(gpu);
+    for (const auto& [heads, width] : {std::pair<std::int64_t, std::int64_t>{1, 64}, {4, 16}, {1, 7}, {2, 256}}) {
+      const AttentionCase inputs(graph, Score::gat, GetParam(), heads, width, 1, std::nullopt, seed += 10);
+      const AttentionCase exact = inputs.to(Dtype::f64), moved = inputs.to(gpu);
+      const Tensor grad = random_tensor(Shape(graph.num_rows(), heads, width), GetParam(), seed + 6);
+      const AttentionResult wanted = attention(cpu, graph, exact.views());
+      const AttentionGradients by_cpu = attention_backward(cpu, graph, exact.views(), wanted, grad.to(Dtype::f64));
+      const ScoreNoise noise(graph, GetParam(), wanted.out, grad, attention_weights(cpu, graph, exact.views(), wanted));
+      const AttentionResult result = attention(context, there, moved.views());
+      const Tensor grad_there = grad.to(gpu);
+      for (const char* policy : {"", "edges=16", "edges=64,order=columns", "edges=32,order=clusters"}) {
+        const AttentionBackwardPlan plan =
+            plan_attention_backward(context, there, moved.views(), parse_policy(policy_for(graph, policy)));
+        EXPECT_TRUE(plan.at_once) << battery.name << " heads " << heads << " width " << width;
+        context.reserve(plan.workspace_bytes);
+        const auto unwritten = [&](const Tensor& like) { return constant(like.shape(), GetParam(), 77).to(gpu); };
+        Tensor value = unwritten(inputs.value), src = unwritten(inputs.src), dst = unwritten(inputs.dst);
+        attention_backward(context, plan, there, moved.views(), result, grad_there, {value, src, dst, {}, {}});
+        const auto alike = [&](const Tensor& got_there, const Tensor& want, const std::vector<double>& more,
+                               const char* what) {
+          const std::vector<double> got = doubles(got_there.to(Device{})), expected = doubles(want);
+          for (std::size_t i = 0; i < got.size(); ++i)
+            ASSERT_NEAR(got[i], expected[i], tolerance * (1 + std::fabs(expected[i])) + (more.empty() ? 0 : more.at(i)))
+                << what << " " << battery.name << " heads " << heads << " width " << width << " '" << policy
+                << "' element " << i << " seed " << seed;
+        };
+        alike(value, by_cpu.value, {}, "value");
+        alike(src, by_cpu.src, noise.src, "src");
+        alike(dst, by_cpu.dst, noise.dst, "dst");
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
 
 TEST_P(cuda_attention_backward, by_a_plan_gives_the_bits_of_the_call_without_one) {
   Context context = Context::cuda();

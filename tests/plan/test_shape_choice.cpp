@@ -79,6 +79,8 @@ TEST(shape_choice, loads_eight_halves_only_of_what_is_added_up) {
     EXPECT_EQ(load_of({OpKind::spmm, dtype, 1, 64, Reduce::max}, "vector=8"), 4) << "there is no such kernel";
     EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}), 8);
     EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}, "", false, 8'000'000), 4) << "rows are neither short nor long";
+    EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}, "", false, 2'300'000), 8);
+    EXPECT_EQ(load_of({OpKind::attention, dtype, 4, 16}, "", false, 2'300'000), 4) << "several heads hold more";
     EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}, "", false, 50'000'000), 8) << "rows are short";
     EXPECT_EQ(load_of({OpKind::attention, dtype, 1, 64}, "vector=8", false, 8'000'000), 8) << "asked for";
     for (const Reduce reduce : {Reduce::max, Reduce::min})

@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "options.hpp"
+#include "plan/gather_shape.hpp"
 #include "text.hpp"
 #include "weft/plan.hpp"
 
@@ -61,12 +62,22 @@ struct Subject {
 Subject backward_of(const OpDesc& forward, const Graph& graph, DeviceKind device) {
   Subject subject{forward, graph.transpose(), true, ""};
   if (device == DeviceKind::cpu) subject.desc.kind = OpKind::spmm;
-  subject.about = device == DeviceKind::cpu
-                      ? "the backward is several operators on a cpu, each with its plan: this is the sum over the "
-                        "transpose that gives the gradient of value"
-                      : "the backward's one visit of the edges, over the transpose: gat without a bias has it, where "
-                        "heads lie evenly in the lanes";
   return subject;
+}
+/// What the plan of a backward is one of.
+std::string about_backward(const OpDesc& forward, const Plan& plan) {
+  if (plan.device.kind == DeviceKind::cpu)
+    return "the backward is several operators on a cpu, each with its plan: this is the sum over the transpose that "
+           "gives the gradient of value";
+  const GatherShape shape =
+      gather_shape_of_heads(forward.heads, forward.width, static_cast<int>(size_of(forward.dtype)), plan.vector);
+  if (heads_lie_evenly(forward.heads, forward.width, shape))
+    return "the backward's one visit of the edges, over the transpose, which gat has without a bias; other scores take "
+           "several operators, each with its plan";
+  return fmt::format(
+      "{} heads of width {} do not lie evenly in {} lanes: their backward is several operators, each "
+      "with its plan, and this is of none of them",
+      forward.heads, forward.width, shape.lanes);
 }
 
 // What a plan decides on a CPU, and on a GPU.
@@ -150,18 +161,20 @@ int run(const Options& options) {
   const Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
   const GraphFile file = open_source(options.source);
   const DeviceKind device = context.device().kind;
-  const Subject subject =
-      options.backward ? backward_of(desc, file.graph, device) : Subject{desc, file.graph, false, ""};
+  Subject subject = options.backward ? backward_of(desc, file.graph, device) : Subject{desc, file.graph, false, ""};
   const Graph given = device == DeviceKind::cpu ? file.graph : file.graph.to(context.device());
   const Graph graph = options.backward ? given.transpose() : given;
   const PlanReport report = explain_plan(context, graph, subject.desc, policy);
+  if (options.backward)
+    for (const PlanCandidate& c : report.candidates)
+      if (c.chosen) subject.about = about_backward(desc, c.plan);
   if (options.json) {
     nlohmann::json json = {{"graph", file.name},
                            {"note", file.note},
-                           {"rows", file.graph.num_rows()},
-                           {"cols", file.graph.num_cols()},
+                           {"rows", subject.graph.num_rows()},
+                           {"cols", subject.graph.num_cols()},
                            {"edges", file.graph.num_edges()},
-                           {"op", name(desc.kind)},
+                           {"op", name(subject.desc.kind)},
                            {"dtype", name(desc.dtype)},
                            {"heads", desc.heads},
                            {"width", desc.width},

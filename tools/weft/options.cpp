@@ -143,11 +143,8 @@ void check_output(const std::string& path) {
 }
 
 Context pick_context(const std::string& device, std::int64_t threads) {
-  if (device.empty()) {
-    Context best = Context::best();
-    if (threads == 0 || best.device().kind != DeviceKind::cpu) return best;
-    return Context::cpu(static_cast<int>(threads));
-  }
+  // Threads are a CPU's.
+  if (device.empty()) return threads == 0 ? Context::best() : Context::cpu(static_cast<int>(threads));
   const Device wanted = as_usage("--device", [&] { return parse_device(device); });
   if (wanted.kind == DeviceKind::cpu) return Context::cpu(static_cast<int>(threads));
   return Context::on(wanted);  // says what is missing, if something is

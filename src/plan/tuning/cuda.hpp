@@ -151,8 +151,11 @@ constexpr bool sums_by_fours(std::int64_t features, double mean_degree) { return
 /// The same of extremes and of values for every feature of an edge, which take more registers.
 inline constexpr int most_halves_a_load_otherwise = 4;
 /// Attention as well, but where rows are short or long: f16 at 64 features took 107 us by eights and 103 by fours on
-/// arxiv, 223 and 262 on yeast, and 3552 and 3612 on products.
-constexpr bool attends_by_fours(double mean_degree) { return mean_degree >= 8 && mean_degree < 32; }
+/// arxiv, 223 and 262 on yeast, and 3552 and 3612 on products; 4 heads of 16 took 5820 and 5023 on products, 333 and
+/// 368 on yeast.
+constexpr bool attends_by_fours(std::int64_t heads, double mean_degree) {
+  return mean_degree >= 8 && mean_degree < (heads == 1 ? 32 : 128);
+}
 
 /// Here the rows' own community is the window, and longer shares cut fewer rows.
 constexpr std::int64_t edges_by_clusters(double row_bytes) {

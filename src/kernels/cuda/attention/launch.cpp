@@ -4,7 +4,6 @@
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
-#include "kernels/cuda/attention/even_heads.hpp"
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/schedule/plan_split.hpp"
 #include "kernels/cuda/spmm/spmm_launch.hpp"
@@ -14,7 +13,8 @@
 namespace weft::cuda {
 namespace {
 
-/// `most` elements a load is what value and out allow.
+/// `most` elements a load is what value and out allow; these kernels take 16 bytes (of halves 8) or one, whatever the
+/// plan's are.
 template <class Storage>
 void launch_by_vectors(const AttentionArgs& given, const SpmmKernelArgs<Storage>& args, const Plan& plan, int most,
                        CUstream_st* stream) {
@@ -26,9 +26,11 @@ void launch_by_vectors(const AttentionArgs& given, const SpmmKernelArgs<Storage>
   also(attended.src, given.src.row_stride, attended.src_head);
   also(attended.dst, given.dst.row_stride, attended.dst_head);
   if (attended.attn != nullptr) also(attended.attn, 0, attended.attn_head);
-  const auto shape_of = [&](int vector) { return gather_shape(args.features, sizeof(Storage), vector); };
+  const auto shape_of = [&](int vector) {
+    return gather_shape_of_heads(given.heads, given.width, sizeof(Storage), vector);
+  };
   constexpr int widest = few_shapes_vector<Storage>;
-  GatherShape shape = shape_of(most >= widest ? widest : 1);
+  GatherShape shape = shape_of(most >= widest && given.width % widest == 0 ? widest : 1);
   // Lanes that hold a head's features of value share its scores out where these come from as many.
   const auto shares = [&] {
     return given.score_width == given.width && heads_lie_evenly(given.heads, given.width, shape);
@@ -77,8 +79,8 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
   attended.attn = static_cast<const Storage*>(given.attn.data);
   attended.attn_head = given.attn.head_stride;
   attended.scale = static_cast<Acc>(given.scale);
-  // As far as exp(20) above the reference, and exp(41) where the reference is one of the row's own scores.
-  attended.margin = static_cast<Acc>(given.score == Score::gat ? 0x1p-30 : 0x1p-60);
+  // Scores may lie 20 above the reference and 27 below, or the other way round where it is of the row's own.
+  attended.margin = static_cast<Acc>(given.score == Score::gat ? 0x1p-30 : 0x1p-40);
   attended.per_margin = 1 / attended.margin;
   attended.dropout = given.dropout;
   attended.kept = static_cast<Acc>(given.dropout.scale());
@@ -88,12 +90,12 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
   attended.sum_pitch = given.row_sum.row_stride;
 
   // Packs do not reach across heads, and every array they move must allow them.
-  int most = std::min(aligned_elements(args.finish.out, given.out.row_stride), plan.vector);
-  most = std::min(most, aligned_elements(args.x, given.value.row_stride));
+  int most = std::min(aligned_elements(args.finish.out, given.out.row_stride),
+                      aligned_elements(args.x, given.value.row_stride));
   if (given.heads > 1) most = std::min(most, aligned_elements(args.x, args.x_head));
-  while (args.width % most != 0) most /= 2;
   if (given.score != Score::gat) return launch_by_vectors(given, args, plan, most, stream);
-  const GatherShape shape = gather_shape(args.features, sizeof(Storage), most);
+  const GatherShape shape =
+      gather_shape_of_heads(given.heads, given.width, sizeof(Storage), std::min(most, plan.vector));
   if (args.split.tasks > 0) launch_attended(args, shape, stream);
   if (plan.finish_pass) launch_finish<Storage, Reduction::sum, FinishKind::attended>(args, shape, stream);
 }

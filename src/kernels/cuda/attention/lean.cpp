@@ -1,6 +1,7 @@
 // From the arguments of GATv2's gradients to launches.
 #include <algorithm>
 
+#include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/pitch.hpp"
@@ -60,7 +61,10 @@ void run(const LeakyArgs& given, const Plan& plan, Arena arena, CUstream_st* str
 }  // namespace
 
 void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
-  if (args.heads * args.width == 0 || args.graph.num_rows == 0) return;
+  const std::int64_t features = args.heads * args.width;
+  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "src has {} features a row: expected fewer than 2^22",
+             features);
+  if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
   switch (plan.desc.dtype) {
     case Dtype::f16: return run<__half>(args, plan, arena, stream);

@@ -4,7 +4,6 @@
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
-#include "kernels/cuda/attention/even_heads.hpp"
 #include "kernels/cuda/attention/returning.hpp"
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/schedule/plan_split.hpp"
@@ -26,8 +25,7 @@ GatherShape shape_of(const AttentionReturnArgs& given, const Plan& plan) {
   also(given.out_grad.data, given.out_grad.row_stride, given.out_grad.head_stride);
   also(forward.value.data, forward.value.row_stride, forward.value.head_stride);
   also(given.value_grad.data, given.value_grad.row_stride, forward.width);
-  while (forward.width % most != 0) most /= 2;
-  return gather_shape(forward.heads * forward.width, sizeof(Storage), most);
+  return gather_shape_of_heads(forward.heads, forward.width, sizeof(Storage), most);
 }
 
 template <class Storage>

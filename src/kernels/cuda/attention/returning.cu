@@ -13,25 +13,30 @@ template <class Storage>
 __global__ void __launch_bounds__(each_threads)
     returning_of_rows(const AttentionArgs forward, const Operand out_grad, Returning<AccumulatorOf<Storage>>* to) {
   using Acc = AccumulatorOf<Storage>;
-  const std::int64_t item = (blockIdx.x * std::int64_t{each_threads} + threadIdx.x) / returning_lanes;
+  const std::int64_t items = forward.graph.num_rows * forward.heads;
   const int lane = threadIdx.x % returning_lanes;
-  const bool there = item < forward.graph.num_rows * forward.heads;
-  const std::int64_t row = there ? item / forward.heads : 0, head = there ? item - row * forward.heads : 0;
-  const Storage* const grad =
-      static_cast<const Storage*>(out_grad.data) + row * out_grad.row_stride + head * out_grad.head_stride;
-  const Storage* const out =
-      static_cast<const Storage*>(forward.out.data) + row * forward.out.row_stride + head * forward.width;
-  Acc sum[1] = {};
-  if (there)
-    for (std::int64_t f = lane; f < forward.width; f += returning_lanes) sum[0] += widened(grad[f]) * widened(out[f]);
-  sum_over_lanes<returning_lanes>(sum, lane);
-  if (!there || lane != 0) return;
-  const Acc total = static_cast<const Acc*>(forward.row_sum.data)[row * forward.row_sum.row_stride + head];
-  const auto* dst =
-      static_cast<const Storage*>(forward.dst.data) + row * forward.dst.row_stride + head * forward.dst.head_stride;
-  const Acc reference = static_cast<const Acc*>(forward.row_max.data)[row * forward.row_max.row_stride + head];
-  // Of a row that is masked as a whole every weight is 0.
-  to[item] = {widened(*dst), total == 0 ? Acc(0) : reference, total == 0 ? Acc(0) : 1 / total, sum[0]};
+  // Lanes of a warp make the same steps, so that shuffles meet.
+  for (std::int64_t base = first_item() / 32 * 32 / returning_lanes; base < items;
+       base += item_stride() / returning_lanes) {
+    const std::int64_t item = base + threadIdx.x % 32 / returning_lanes;
+    const bool there = item < items;
+    const std::int64_t row = there ? item / forward.heads : 0, head = there ? item - row * forward.heads : 0;
+    const Storage* const grad =
+        static_cast<const Storage*>(out_grad.data) + row * out_grad.row_stride + head * out_grad.head_stride;
+    const Storage* const out =
+        static_cast<const Storage*>(forward.out.data) + row * forward.out.row_stride + head * forward.width;
+    Acc sum[1] = {};
+    if (there)
+      for (std::int64_t f = lane; f < forward.width; f += returning_lanes) sum[0] += widened(grad[f]) * widened(out[f]);
+    sum_over_lanes<returning_lanes>(sum, lane);
+    if (!there || lane != 0) continue;
+    const Acc total = static_cast<const Acc*>(forward.row_sum.data)[row * forward.row_sum.row_stride + head];
+    const auto* dst =
+        static_cast<const Storage*>(forward.dst.data) + row * forward.dst.row_stride + head * forward.dst.head_stride;
+    const Acc reference = static_cast<const Acc*>(forward.row_max.data)[row * forward.row_max.row_stride + head];
+    // Of a row that is masked as a whole every weight is 0.
+    to[item] = {widened(*dst), total == 0 ? Acc(0) : reference, total == 0 ? Acc(0) : 1 / total, sum[0]};
+  }
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // What edges weigh in attention whose scores come from vectors: dot products, or GATv2's sums over leaky_relu.
 //
 // Weights are relative to the score of the row's first edge, which costs nothing where the row begins; a share that
-// begins within a row computes it again, in the same way and so to the same bits. As that edge is one of the row's, its
-// sum is never too small, and only scores 40 above it are too large (see head_weights.cuh for what happens then).
+// begins within a row computes it again, in the same way and so to the same bits. Its bias does not count, as that may
+// be a mask. Only scores 27 above it are then too large, and only a row of which all are 20 below has a sum that is too
+// small (see head_weights.cuh for what happens then).
 #pragma once
 
 #include "kernels/cuda/primitives/pack.cuh"
@@ -25,9 +26,10 @@ struct VectorScores {
     const Acc z = src + dst;
     return fma(attn, z > 0 ? z : z * args.slope, sum);
   }
-  /// Of the k-th edge in the order of the work, from the sum over its features.
-  __device__ __forceinline__ Acc score(Acc sum, EdgeId k, int head) const {
-    const Acc score = is_dot() ? sum * args.scale : sum;
+  /// An edge's score but for its bias, from the sum over its features.
+  __device__ __forceinline__ Acc unbiased(Acc sum) const { return is_dot() ? sum * args.scale : sum; }
+  /// The score of the k-th edge in the order of the work.
+  __device__ __forceinline__ Acc with_bias(Acc score, EdgeId k, int head) const {
     if (args.bias.data == nullptr) return score;
     return score + args.bias[split.id_of(k) * args.bias_pitch + head * args.bias_head];
   }
@@ -101,8 +103,7 @@ struct HeadScores {
     add_up<1>(
         sum, [&](int) { return col; }, [&](int) { return row; }, key, [&](int) -> const auto& { return query; });
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s)
-      reference[s] = reference_of(scores.score(sum[owned ? 0 : s][0], first, heads[s]));
+    for (int s = 0; s < S::steps; ++s) reference[s] = reference_of(scores.unbiased(sum[owned ? 0 : s][0]));
   }
   __device__ __forceinline__ void load(const NodeId (&)[S::each], const NodeId (&)[S::each]) {}
 
@@ -142,10 +143,10 @@ struct HeadScores {
     if constexpr (owned) {
       const int u = owned_sum<S::lanes, S::loads>(lane);
       const EdgeId k = share.begin + at + j + u;
-      const Acc score = there(u) ? scores.score(sum[0][0], k, 0) : Acc(0);
+      const Acc unbiased = scores.unbiased(sum[0][0]), score = there(u) ? scores.with_bias(unbiased, k, 0) : Acc(0);
       const unsigned up_to = begins & ((2u << u) - 1);
       const int first = up_to != 0 ? 31 - __clz(up_to) : u;  // of its row's edges in the batch
-      const Acc of_first = __shfl_sync(~0u, score, first * lanes_an_edge, S::lanes);
+      const Acc of_first = __shfl_sync(~0u, unbiased, first * lanes_an_edge, S::lanes);
       const Acc own_reference = up_to != 0 ? reference_of(of_first) : reference[0];
       const std::uint32_t own_row = row(u);
       if ((begins >> u & 1u) != 0 && lane % lanes_an_edge == 0)
@@ -160,9 +161,9 @@ struct HeadScores {
         for (int s = 0; s < S::steps; ++s) {
           weights[u][s] = 0;
           if (!there(u)) continue;
-          const Acc score = scores.score(sum[s][u], k, heads[s]);
+          const Acc unbiased = scores.unbiased(sum[s][u]), score = scores.with_bias(unbiased, k, heads[s]);
           if ((begins >> u & 1u) != 0) {
-            reference[s] = reference_of(score);
+            reference[s] = reference_of(unbiased);
             if (leads[s]) scores.args.row_max[rows[u] * scores.args.max_pitch + heads[s]] = reference[s];
           }
           weights[u][s] = weight(score, reference[s], k, heads[s]);
@@ -180,7 +181,7 @@ struct HeadScores {
   }
 
  private:
-  /// A row whose first edge is masked has another's score to begin with: any finite one may do.
+  /// Any finite score may do.
   static __device__ __forceinline__ Acc reference_of(Acc score) { return fabs(score) < Acc(INFINITY) ? score : Acc(0); }
   /// One that is dropped is negative, and NaN one that is too large for the reference: see HeadMessage.
   __device__ __forceinline__ Acc weight(Acc score, Acc of_row, EdgeId k, int head) const {

@@ -23,7 +23,7 @@ __device__ __forceinline__ void redo_row(const SpmmKernelArgs<Storage>& args, st
   const auto score_of = [&](EdgeId k) {
     const auto from = static_cast<std::uint32_t>(__ldg(g.cols + k));
     if (attended.score == Score::gat) return of_sums.score(widened(of_sums.source(from, head)), dst, k, head);
-    return of_vectors.score(of_vectors.sum_of(from, to, head), k, head);
+    return of_vectors.with_bias(of_vectors.unbiased(of_vectors.sum_of(from, to, head)), k, head);
   };
   Acc top = -Acc(INFINITY);
 #pragma unroll 8
