@@ -47,7 +47,7 @@ struct Gat {
 };
 
 AttentionResult attention_on_gpu(Context& context, const Graph& there, const Gat& gat, std::string_view policy) {
-  return attention_on_gpu(context, there, gat.there, policy);
+  return test::attention_on_gpu(context, there, gat.there, policy);
 }
 
 constexpr const char* policies[] = {"", "edges=16", "edges=64,order=columns", "edges=32,order=clusters"};

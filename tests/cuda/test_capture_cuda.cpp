@@ -4,6 +4,7 @@
 #include "battery/sweep.hpp"
 #include "cuda/gpu.hpp"
 #include "cuda/replay.hpp"
+#include "support/attention_case.hpp"
 
 namespace weft::test {
 namespace {
@@ -49,6 +50,55 @@ TEST_F(cuda_capture, a_replayed_spmm_and_sddmm_give_the_bits_of_a_direct_run) {
         const SpmmExpected expected =
             expected_spmm(graph, second, random_tensor(Shape(graph.num_edges()), Dtype::f32, 3), options);
         expect_within_bound(replayed, expected, fmt::format("{} width {}", policy, width));
+      }
+    }
+  }
+}
+
+TEST_F(cuda_capture, a_replayed_softmax_and_attention_give_the_bits_of_a_direct_run) {
+  const Stream stream;
+  Context context = Context::cuda(0, stream);
+  const Graph graph = battery::power_law_graph();
+  const Graph there = graph.to(gpu, stream);
+  for (const char* policy : {"order=none", "order=columns,edges=64", "order=clusters"}) {
+    for (const Score score : score_kinds) {
+      for (const std::int64_t heads : {1, 4}) {
+        constexpr std::int64_t width = 16;
+        const std::string where = fmt::format("'{}' {} heads {}", policy, name(score), heads);
+        const AttentionCase inputs(graph, score, Dtype::f32, heads, width, width, std::nullopt, 5);
+        AttentionCase moved = inputs.to(gpu);
+        const Tensor second = random_tensor(inputs.value.shape(), Dtype::f32, 15);
+        const Tensor scores = random_tensor(Shape(graph.num_edges(), heads, 1), Dtype::f32, 16).to(gpu, stream);
+        const Plan attends = make_plan(context, there, {OpKind::attention, Dtype::f32, heads, width, Reduce::sum, true},
+                                       parse_policy(policy));
+        const Plan weighs = make_plan(context, there, {OpKind::softmax, Dtype::f32, heads, 1, Reduce::sum, true});
+        context.reserve(std::max(attends.workspace_bytes, weighs.workspace_bytes));
+        const auto zeros = [&](const Shape& shape, const char* what) {
+          return Tensor::zeros(shape, Dtype::f32, what, gpu, stream);
+        };
+        Tensor out = zeros(Shape(graph.num_rows(), heads, width), "out");
+        Tensor row_max = zeros(Shape(graph.num_rows(), heads, 1), "row_max");
+        Tensor row_sum = zeros(Shape(graph.num_rows(), heads, 1), "row_sum");
+        Tensor alpha = zeros(scores.shape(), "alpha");
+        const auto work = [&] {
+          attention(context, attends, there, moved.views(), out, row_max, row_sum);
+          edge_softmax(context, weighs, there, scores, alpha);
+        };
+        work();
+        // The graph was captured over the first values and must read the second.
+        replay(stream, 2, work, [&] {
+          ASSERT_EQ(cudaMemcpyAsync(moved.value.view().mutable_data(), second.view().data, second.bytes(),
+                                    cudaMemcpyDefault, stream),
+                    cudaSuccess);
+        });
+        const Tensor replayed = out.to(Device{}, stream), replayed_alpha = alpha.to(Device{}, stream);
+        work();
+        EXPECT_TRUE(bitwise_equal(out.to(Device{}, stream), replayed)) << where;
+        EXPECT_TRUE(bitwise_equal(alpha.to(Device{}, stream), replayed_alpha)) << where;
+        AttentionInputs views = inputs.views();
+        views.value = second;
+        expect_within_bound(replayed, expected_attention(graph, views, inputs.largest_score).out, where);
+        if (HasFailure()) return;
       }
     }
   }

@@ -3,7 +3,8 @@
 #include <span>
 
 #include "battery/sweep.hpp"
-#include "cuda/gpu.hpp"
+#include "cuda/attention_on_gpu.hpp"
+#include "support/attention_case.hpp"
 
 namespace weft::test {
 namespace {
@@ -158,6 +159,47 @@ TEST_P(cuda_every_kernel, of_sddmm_agrees_with_the_reference) {
             if (HasFailure()) return;
           }
         }
+      }
+    }
+  }
+}
+
+/// Heads that cover `features` together: one, and several that lie evenly in the lanes of a row or do not.
+std::vector<std::int64_t> head_counts(std::int64_t features) {
+  std::vector<std::int64_t> counts;
+  for (const std::int64_t heads : {1, 2, 3, 4, 8})
+    if (features % heads == 0) counts.push_back(heads);
+  return counts;
+}
+
+TEST_P(cuda_every_kernel, of_attention_agrees_with_the_reference) {
+  Context context = Context::cuda(), cpu = Context::cpu();
+  const Graph graph = small_graph();
+  const Graph there = graph.to(gpu);
+  const double tolerance = dtype() == Dtype::f64   ? 1e-9
+                           : dtype() == Dtype::f32 ? 1e-3
+                           : dtype() == Dtype::f16 ? 2e-2
+                                                   : 1.5e-1;
+  std::uint64_t seed = 60;
+  for (const std::int64_t features : widths()) {
+    for (const std::int64_t heads : head_counts(features)) {
+      for (const Score score : score_kinds) {
+        const std::int64_t width = features / heads;
+        AttentionCase inputs(graph, score, dtype(), heads, width, width, std::nullopt, seed += 10);
+        inputs.scale /= 4;
+        if (inputs.attn) inputs.attn = random_tensor(inputs.attn.shape(), dtype(), seed + 6, -0.1, 0.1);
+        const std::string what = fmt::format("{} {} heads of {} seed {}", name(score), heads, width, seed);
+        const AttentionCase exact = inputs.to(Dtype::f64), moved = inputs.to(gpu);
+        const AttentionExpected expected = expected_attention(graph, inputs.views(), inputs.largest_score);
+        expect_within_bound(attention_on_gpu(context, there, moved.views(), "edges=16").out, expected.out, what);
+        // Gradients: every value of value's, which all kernels of the backward have a part in.
+        const Tensor grad = random_tensor(Shape(graph.num_rows(), heads, width), dtype(), seed + 7);
+        const AttentionGradients by_cpu =
+            attention_backward(cpu, graph, exact.views(), attention(cpu, graph, exact.views()), grad.to(Dtype::f64));
+        const AttentionGradients by_gpu =
+            attention_backward(context, there, moved.views(), attention(context, there, moved.views()), grad.to(gpu));
+        expect_near(by_gpu.value.to(Device{}), doubles(by_cpu.value), tolerance, what + ": gradient of value");
+        if (HasFailure()) return;
       }
     }
   }
