@@ -48,7 +48,7 @@ class Context {
   static Context cpu(int threads = 0);
   /// An Error with code `unsupported` where this build or machine has no CUDA.
   static Context cuda(int index = 0, CUstream_st* stream = nullptr);
-  /// The fastest device that has every operator in this version: the CPU, until CUDA has them all.
+  /// The CPU, whatever else there is: GPUs are asked for by name.
   static Context best();
   static Context on(Device device);
 

@@ -54,7 +54,7 @@ Context Context::cuda(int index, CUstream_st* stream) {
   return Context(std::move(state));
 }
 
-Context Context::best() { return cpu(); }  // CUDA joins here when it has every operator
+Context Context::best() { return cpu(); }
 
 Context Context::on(Device device) { return device.kind == DeviceKind::cpu ? cpu() : cuda(device.index); }
 
