@@ -110,6 +110,9 @@ TEST(explain, the_backward_of_attention_is_planned_over_the_transpose) {
   const auto json =
       run_weft({"explain", "attention", folder / "wide.mtx", "--width", "8", "--backward", "--json"}).json();
   EXPECT_EQ(json["op"], "attention");
+  EXPECT_EQ(json["planned_op"], "spmm");
+  EXPECT_EQ(json["rows"], 5);
+  EXPECT_EQ(json["cols"], 2);
   EXPECT_EQ(json["backward"], true);
   EXPECT_NE(json["about"], "");
 }
