@@ -8,7 +8,8 @@
 namespace weft::cuda {
 
 /// Edge i * Lanes + l of the chunk is lane l's i-th. `Value` is what is loaded for it beside its row and column.
-template <int Lanes, int Each, class Value>
+/// `EdgesAsSources`: without columns (sums of edges' own values) an edge's source is the edge itself.
+template <int Lanes, int Each, class Value, bool EdgesAsSources = false>
 struct EdgeChunk {
   static constexpr int size = Lanes * Each;
   NodeId col[Each];
@@ -44,10 +45,9 @@ struct EdgeChunk {
       value[i] = Value{};
       if (p >= share.length) continue;
       const EdgeId k = share.begin + p;
-      // Without columns (segments, sums of edges' own values) an edge's source is the edge itself.
-      if (g.cols != nullptr) {
+      if (g.cols != nullptr) {  // segments have none
         col[i] = __ldg(g.cols + k);
-      } else {
+      } else if (EdgesAsSources) {
         col[i] = split.ids != nullptr ? ahead[i] : static_cast<NodeId>(k);
       }
       row[i] = __ldg(g.rows + k);

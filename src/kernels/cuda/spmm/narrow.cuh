@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<Storage, S::count
   using X = Pack<Storage, S::vector>;
   constexpr int warps = block_threads / narrow_lanes, slabs = S::loads;
   using Values = EdgeValue<Storage, Sent, Reduction::sum>;
-  using Chunk = EdgeChunk<narrow_lanes, slabs, typename Values::Loaded>;
+  using Chunk = EdgeChunk<narrow_lanes, slabs, typename Values::Loaded, true>;
   using Cut = CutRows<Storage, S, Sent, Reduction::sum, warps>;
   static_assert(S::lanes == 1 && narrow_lanes == 32);
   __shared__ HeadSlots<Acc, warps * S::tile, warps, Reduction::sum> heads;
