@@ -171,12 +171,13 @@ struct HeadScores {
       }
     }
   }
+  template <bool Dropping = true>
   __device__ __forceinline__ Message message(int, int u) const {
     Message m;
     Acc own = 0;
     if constexpr (owned) own = __shfl_sync(~0u, weights[0][0], u * lanes_an_edge, S::lanes);
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s) m.set(s, owned ? own : weights[owned ? 0 : u][owned ? 0 : s]);
+    for (int s = 0; s < S::steps; ++s) m.template set<Dropping>(s, owned ? own : weights[owned ? 0 : u][owned ? 0 : s]);
     return m;
   }
 

@@ -68,10 +68,11 @@ template <class Acc, int Steps>
 struct HeadMessage {
   Acc weight[Steps], total[Steps];
 
-  /// Of a weight of attention. One that is dropped is negative and counts in the sum alone; NaN spoils the sum alone.
+  /// Of a weight of attention. One that is dropped is negative and counts in the sum alone.
+  template <bool Dropping>
   __device__ __forceinline__ void set(int step, Acc w) {
-    weight[step] = w > 0 ? w : Acc(0);
-    total[step] = fabs(w);
+    weight[step] = Dropping ? fmax(w, Acc(0)) : w;
+    total[step] = Dropping ? fabs(w) : w;
   }
 };
 
@@ -161,7 +162,9 @@ struct HeadWeights {
       }
     }
   }
-  /// That of edge j + u of the chunk, u being known when this is compiled; by the whole warp.
+  /// That of edge j + u of the chunk, u being known when this is compiled; by the whole warp. `Dropping`: weights may
+  /// be dropped ones.
+  template <bool Dropping = true>
   __device__ __forceinline__ Message message(int j, int u) const {
     Message m;
 #pragma unroll
@@ -178,7 +181,7 @@ struct HeadWeights {
         m.weight[s] = m.weight[0];
         m.total[s] = m.total[0];
       } else {
-        m.set(s, w);
+        m.template set<Dropping>(s, w);
       }
     }
     return m;
