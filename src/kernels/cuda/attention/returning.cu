@@ -6,19 +6,16 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int returning_lanes = 16;  // that cover a head of a row
-
-/// A group of lanes for every row and head.
-template <class Storage>
+/// A group of `Lanes` for every row and head.
+template <class Storage, int Lanes>
 __global__ void __launch_bounds__(each_threads)
     returning_of_rows(const AttentionArgs forward, const Operand out_grad, Returning<AccumulatorOf<Storage>>* to) {
   using Acc = AccumulatorOf<Storage>;
   const std::int64_t items = forward.graph.num_rows * forward.heads;
-  const int lane = threadIdx.x % returning_lanes;
+  const int lane = threadIdx.x % Lanes;
   // Lanes of a warp make the same steps, so that shuffles meet.
-  for (std::int64_t base = first_item() / 32 * 32 / returning_lanes; base < items;
-       base += item_stride() / returning_lanes) {
-    const std::int64_t item = base + threadIdx.x % 32 / returning_lanes;
+  for (std::int64_t base = first_item() / 32 * 32 / Lanes; base < items; base += item_stride() / Lanes) {
+    const std::int64_t item = base + threadIdx.x % 32 / Lanes;
     const bool there = item < items;
     const std::int64_t row = there ? item / forward.heads : 0, head = there ? item - row * forward.heads : 0;
     const Storage* const grad =
@@ -27,8 +24,8 @@ __global__ void __launch_bounds__(each_threads)
         static_cast<const Storage*>(forward.out.data) + row * forward.out.row_stride + head * forward.width;
     Acc sum[1] = {};
     if (there)
-      for (std::int64_t f = lane; f < forward.width; f += returning_lanes) sum[0] += widened(grad[f]) * widened(out[f]);
-    sum_over_lanes<returning_lanes>(sum, lane);
+      for (std::int64_t f = lane; f < forward.width; f += Lanes) sum[0] += widened(grad[f]) * widened(out[f]);
+    sum_over_lanes<Lanes>(sum, lane);
     if (!there || lane != 0) continue;
     const Acc total = static_cast<const Acc*>(forward.row_sum.data)[row * forward.row_sum.row_stride + head];
     const auto* dst =
@@ -46,7 +43,11 @@ void find_returning(const AttentionArgs& forward, const Operand& out_grad, Retur
                     CUstream_st* stream) {
   const std::int64_t items = forward.graph.num_rows * forward.heads;
   if (items == 0) return;
-  returning_of_rows<Storage><<<blocks_for(items * returning_lanes), each_threads, 0, stream>>>(forward, out_grad, to);
+  const auto launch = [&]<int Lanes>() {
+    returning_of_rows<Storage, Lanes><<<blocks_for(items * Lanes), each_threads, 0, stream>>>(forward, out_grad, to);
+  };
+  // What lanes do beside their part of the product is the same for few features and for many.
+  forward.width <= 16 ? launch.template operator()<4>() : launch.template operator()<16>();
   check_launch("the rows of attention's gradients", forward.graph.num_rows, forward.graph.num_edges, forward.heads);
 }
 
