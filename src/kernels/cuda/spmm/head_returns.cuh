@@ -148,20 +148,35 @@ struct HeadReturns {
       for (int s = 0; s < steps; ++s) sum_over_head_lanes(dot[s], head_lanes);
       if constexpr (steps > 1) sum_over_head_steps(dot, heads, has_features);
 #pragma unroll
-      for (int u = 0; u < S::loads; ++u) {
-        const std::int32_t id = __shfl_sync(~0u, ids[Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
+      for (int u = 0; u < S::loads; ++u)
 #pragma unroll
-        for (int s = 0; s < S::steps; ++s) {
-          if (s >= steps) {
-            grad[u][s] = grad[u][0];
-            continue;
+        for (int s = 0; s < S::steps; ++s)
+          grad[u][s] = s >= steps ? grad[u][0] : of(&Edge::steep, j, u, s) * dot[s][u] - of(&Edge::base, j, u, s);
+      // Every lane of a head knows all of them, and keeps its part. With one head lanes past the last feature do, too.
+      const auto keep_one = [&](int u, std::int32_t id, int s, Acc gradient) __attribute__((always_inline)) {
+        const bool first_step = s == 0 || heads[s] != heads[s - 1];
+        const bool writes = S::held == 1 || (has_features >> s & 1u) != 0;
+        if (u < S::loads && there(u) && first_step && writes) keep(share.begin + at + j + u, id, heads[s], gradient);
+      };
+      if constexpr (S::each == 1) {
+        for (int first = 0; first < S::loads; first += head_lanes) {
+          const int u = first + lane % head_lanes;
+          const std::int32_t id = __shfl_sync(~0u, ids[0], j + u, S::lanes);
+#pragma unroll
+          for (int s = 0; s < steps; ++s) {
+            Acc own = grad[0][s];
+#pragma unroll
+            for (int v = 1; v < S::loads; ++v) own = v == u ? grad[v][s] : own;
+            keep_one(u, id, s, own);
           }
-          grad[u][s] = of(&Edge::steep, j, u, s) * dot[s][u] - of(&Edge::base, j, u, s);
-          const bool first_step = s == 0 || heads[s] != heads[s - 1];
-          // Lanes of a head have features all or none, but with one head those past the last write as well.
-          const bool writes = S::held == 1 || (has_features >> s & 1u) != 0;
-          if (there(u) && first_step && writes && lane % head_lanes == u % head_lanes)
-            keep(share.begin + at + j + u, id, heads[s], grad[u][s]);
+        }
+      } else {  // which register holds an id must be known when this is compiled
+#pragma unroll
+        for (int u = 0; u < S::loads; ++u) {
+          const std::int32_t id = __shfl_sync(~0u, ids[Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
+#pragma unroll
+          for (int s = 0; s < steps; ++s)
+            if (lane % head_lanes == u % head_lanes) keep_one(u, id, s, grad[u][s]);
         }
       }
     }
