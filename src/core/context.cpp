@@ -54,7 +54,10 @@ Context Context::cuda(int index, CUstream_st* stream) {
   return Context(std::move(state));
 }
 
-Context Context::best() { return cuda_devices().empty() ? cpu() : cuda(); }
+Context Context::best() {
+  const std::vector<CudaDevice> gpus = cuda_devices();
+  return gpus.empty() ? cpu() : cuda(gpus.front().index);
+}
 
 Context Context::on(Device device) { return device.kind == DeviceKind::cpu ? cpu() : cuda(device.index); }
 

@@ -86,7 +86,8 @@ TEST_P(cuda_attention_backward, agrees_with_the_cpu_in_float64_on_every_graph_in
       for (const char* policy : {"", "edges=16", "edges=64,order=columns", "edges=32,order=clusters"}) {
         const AttentionBackwardPlan plan =
             plan_attention_backward(context, there, moved.views(), parse_policy(policy_for(graph, policy)));
-        EXPECT_TRUE(plan.at_once) << battery.name << " heads " << heads << " width " << width;
+        const bool one_tile = GetParam() != Dtype::f64 || heads * width <= 256;
+        EXPECT_EQ(plan.at_once, one_tile) << battery.name << " heads " << heads << " width " << width;
         context.reserve(plan.workspace_bytes);
         const auto unwritten = [&](const Tensor& like) { return constant(like.shape(), GetParam(), 77).to(gpu); };
         Tensor value = unwritten(inputs.value), src = unwritten(inputs.src), dst = unwritten(inputs.dst);

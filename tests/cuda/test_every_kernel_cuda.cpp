@@ -76,7 +76,8 @@ void check_spmm(Context& context, const Graph& graph, const Graph& there, const 
   SpmmOptions options;
   options.op = call.op;
   options.reduce = call.reduce;
-  const SpmmExpected expected = expected_spmm(graph, x.here, call.edge, options);
+  const bool takes_x = call.op != SpmmOp::copy_e;
+  const SpmmExpected expected = expected_spmm(graph, takes_x ? x.here : ConstTensorView{}, call.edge, options);
   Tensor arg_u, arg_e;
   if (call.winners) {
     arg_u = Tensor::empty(expected.shape, Dtype::i32, "arg_u", gpu);
@@ -88,7 +89,8 @@ void check_spmm(Context& context, const Graph& graph, const Graph& there, const 
       make_plan(context, there, {OpKind::spmm, dtype, 1, width, call.reduce, true}, parse_policy(call.policy));
   context.reserve(plan.workspace_bytes);
   Tensor out = Tensor::zeros(Shape(graph.num_rows(), before + width), dtype, "out", gpu);
-  spmm(context, plan, there, x.there, call.edge_there, columns(out.view(), before, width), options);
+  spmm(context, plan, there, takes_x ? x.there : ConstTensorView{}, call.edge_there, columns(out.view(), before, width),
+       options);
   const Tensor back = out.to(Device{});
   const std::string what = fmt::format("{} {} {} width {} from {} policy '{}'", name(dtype), name(call.op),
                                        name(call.reduce), width, before, call.policy);
@@ -127,6 +129,7 @@ TEST_P(cuda_every_kernel, of_spmm_agrees_with_the_reference) {
           check(SpmmOp::copy_u, {}, {});
           check(SpmmOp::u_mul_e, scalar, scalar_there);
           check(SpmmOp::u_add_e, vector.here, vector.there);
+          if (!winners) check(SpmmOp::copy_e, vector.here, vector.there);
           if (HasFailure()) return;
         }
       }

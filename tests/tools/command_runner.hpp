@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -68,9 +69,27 @@ inline void skip_leak_search_in_children() {
   static_cast<void>(done);
 }
 
+/// Whether the command may see this machine's GPUs. `where_asked`: in calls that name one, or neither measure nor plan.
+enum class Gpus { where_asked, always };
+
+inline bool hides_gpus(const std::vector<std::string>& arguments, Gpus gpus) {
+  if (gpus == Gpus::always || arguments.empty() || (arguments[0] != "bench" && arguments[0] != "explain")) return false;
+  return std::none_of(arguments.begin(), arguments.end(),
+                      [](const std::string& a) { return a.find("cuda") != std::string::npos; });
+}
+
 /// `out_to`, if given, is where standard output goes instead.
-inline Outcome run_weft(std::vector<std::string> arguments, const std::string& out_to = "") {
+inline Outcome run_weft(std::vector<std::string> arguments, const std::string& out_to = "",
+                        Gpus gpus = Gpus::where_asked) {
   skip_leak_search_in_children();
+  const std::string visible = "CUDA_VISIBLE_DEVICES=";
+  std::string none = visible;
+  std::vector<char*> environment;
+  const bool hidden = hides_gpus(arguments, gpus);
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (!hidden || std::string(*entry).rfind(visible, 0) != 0) environment.push_back(*entry);
+  if (hidden) environment.push_back(none.data());
+  environment.push_back(nullptr);
   const Folder folder;
   const std::string out = out_to.empty() ? folder / "out" : out_to, err = folder / "err";
   arguments.insert(arguments.begin(), WEFT_COMMAND);
@@ -83,7 +102,7 @@ inline Outcome run_weft(std::vector<std::string> arguments, const std::string& o
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT, 0600);
   pid_t child = 0;
-  const int error = posix_spawn(&child, WEFT_COMMAND, &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawn(&child, WEFT_COMMAND, &actions, nullptr, argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " WEFT_COMMAND);
   int status = 0;

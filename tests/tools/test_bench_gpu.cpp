@@ -179,5 +179,18 @@ TEST_F(BenchGpu, explain_shows_the_plans_of_attention_forward_and_backward) {
   }
 }
 
+TEST_F(BenchGpu, the_command_takes_the_gpu_unless_threads_are_asked_for) {
+  const auto explained = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"explain", "attention",  "star:nodes=300", "--width",
+                                       "8",       "--backward", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_weft(arguments, "", Gpus::always).json();
+  };
+  EXPECT_EQ(explained({})["device"], "cuda:0");
+  EXPECT_EQ(explained({})["planned_op"], "attention");
+  EXPECT_EQ(explained({"--threads", "2"})["device"], "cpu");
+  EXPECT_NE(explained({"--heads", "3"})["about"].get<std::string>().find("several operators"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -296,8 +296,10 @@ Command add_bench(CLI::App& root) {
   app->add_flag("--unweighted", options->unweighted, "Without edge values");
   app->add_flag("--edge-vectors", options->edge_vectors, "spmm: edges with a value for every feature");
   app->add_flag("--backward", options->backward, "attention: the gradients, after one forward that is not timed");
-  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
-  app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
+  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
+  app->add_option("--threads", options->threads,
+                  "CPU threads, which take the CPU where no device is named; 0 takes every core")
+      ->capture_default_str();
   app->add_flag("--peers", options->peers, "Also time the other libraries this build knows, in turns with weft");
   app->add_option("--policy", options->policies,
                   "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "

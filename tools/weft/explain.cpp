@@ -209,8 +209,10 @@ Command add_explain(CLI::App& root) {
   app->add_option("--reduce", options->reduce, "spmm and segment: sum, mean, max or min")->capture_default_str();
   app->add_flag("--unweighted", options->unweighted, "spmm and spmv: without edge values");
   app->add_flag("--backward", options->backward, "attention: the plan of its gradients, over the transpose");
-  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the best there is by default");
-  app->add_option("--threads", options->threads, "CPU threads; 0 takes every core")->capture_default_str();
+  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
+  app->add_option("--threads", options->threads,
+                  "CPU threads, which take the CPU where no device is named; 0 takes every core")
+      ->capture_default_str();
   app->add_option("--policy", options->policy,
                   "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
                   "edges=128,order=columns on a GPU; all keys are in docs/architecture.md");

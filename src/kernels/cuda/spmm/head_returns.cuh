@@ -160,7 +160,7 @@ struct HeadReturns {
       };
       if constexpr (S::each == 1) {
         for (int first = 0; first < S::loads; first += head_lanes) {
-          const int u = first + lane % head_lanes;
+          const int u = first + (lane & (head_lanes - 1));
           const std::int32_t id = __shfl_sync(~0u, ids[0], j + u, S::lanes);
 #pragma unroll
           for (int s = 0; s < steps; ++s) {

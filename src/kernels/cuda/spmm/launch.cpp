@@ -198,7 +198,7 @@ void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stre
   kernel.staging.pitch = staged_pitch(plan.desc);
   kernel.features = static_cast<int>(features);
   if (uses_node(args.op)) kernel.x = static_cast<const Storage*>(args.x.data);
-  kernel.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
+  kernel.x_pitch_bytes = pitch_bytes<Storage>(by_edges ? "edge" : "x", args.x.row_stride);
   if (uses_edge(args.op)) kernel.edge = maybe_wide<Storage>(args.edge.data, args.edge.dtype);
   kernel.edge_pitch = args.edge.row_stride;
   kernel.col_scale = static_cast<const Acc*>(args.col_scale.data);
