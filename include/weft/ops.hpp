@@ -129,8 +129,8 @@ struct AttentionGradients {
   Tensor attn;  // gatv2
   Tensor bias;  // where a bias was given
 };
-/// On a GPU, where one visit of the edges gives all gradients (see AttentionBackwardPlan), those of scores take the mean
-/// over a row from `result.out`: of f16 and bf16 they are off by its rounding, 2^-11 or 2^-9 of |out . out_grad|.
+/// On a GPU, where one visit of the edges gives all gradients (see AttentionBackwardPlan), those of scores take the
+/// mean over a row from `result.out`: of f16 and bf16 they are off by its rounding, 2^-11 or 2^-9 of |out . out_grad|.
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                       const AttentionResult& result, ConstTensorView out_grad);
 
