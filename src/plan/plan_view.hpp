@@ -6,7 +6,7 @@
 namespace weft {
 
 inline constexpr std::int64_t max_tasks = 1 << 24;
-inline constexpr int max_prefetch = 1024;                // edges
+inline constexpr int max_prefetch = 1024;  // edges
 inline constexpr std::int64_t max_edges_a_group = 1 << 16;
 inline constexpr std::int64_t max_whole_row = 1 << 24;
 

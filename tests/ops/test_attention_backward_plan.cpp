@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/attention_case.hpp"
 #include "support/bad_views.hpp"
 #include "support/compare.hpp"
 #include "support/errors.hpp"
@@ -14,30 +15,20 @@ namespace {
 /// A layer with its forward's result, and room for its gradients.
 struct Layer {
   Graph graph;
-  Tensor value, src, dst, attn, bias, out_grad;
-  Tensor value_grad, src_grad, dst_grad, attn_grad, bias_grad;
+  AttentionCase given;
+  Tensor out_grad, value_grad, src_grad, dst_grad, attn_grad, bias_grad;
   AttentionInputs inputs;
   AttentionResult result;
 
-  Layer(Context& context, const Graph& of, Score score, Dtype dtype, bool biased, std::int64_t width = 9) : graph(of) {
-    const std::int64_t depth = score == Score::gat ? 1 : 5;
-    value = random_tensor(Shape(graph.num_cols(), 2, width), dtype, 601);
-    src = random_tensor(Shape(graph.num_cols(), 2, depth), dtype, 602);
-    dst = random_tensor(Shape(graph.num_rows(), 2, depth), dtype, 603);
-    if (score == Score::gatv2) attn = random_tensor(Shape(1, 2, depth), dtype, 604);
-    if (biased) bias = random_tensor(Shape(graph.num_edges(), 2, 1), dtype, 605);
+  Layer(Context& context, const Graph& of, Score score, Dtype dtype, bool biased, std::int64_t width = 9)
+      : graph(of), given(of, score, dtype, 2, width, 5, biased ? std::optional(dtype) : std::nullopt, 600) {
     out_grad = random_tensor(Shape(graph.num_rows(), 2, width), dtype, 606);
-    value_grad = constant(value.shape(), dtype, 77);
-    src_grad = constant(src.shape(), dtype, 77);
-    dst_grad = constant(dst.shape(), dtype, 77);
-    if (attn) attn_grad = constant(attn.shape(), dtype, 77);
-    if (bias) bias_grad = constant(bias.shape(), dtype, 77);
-    inputs.score = score;
-    inputs.value = value;
-    inputs.src = src;
-    inputs.dst = dst;
-    inputs.attn = attn;
-    inputs.bias = bias;
+    value_grad = constant(given.value.shape(), dtype, 77);
+    src_grad = constant(given.src.shape(), dtype, 77);
+    dst_grad = constant(given.dst.shape(), dtype, 77);
+    if (given.attn) attn_grad = constant(given.attn.shape(), dtype, 77);
+    if (given.bias) bias_grad = constant(given.bias.shape(), dtype, 77);
+    inputs = given.views();
     result = attention(context, graph, inputs);
   }
   AttentionGradientViews into() { return {value_grad, src_grad, dst_grad, attn_grad, bias_grad}; }
@@ -61,7 +52,7 @@ TEST(planned_attention_backward, gives_the_bits_of_the_call_without_a_plan) {
           EXPECT_TRUE(bitwise_equal(layer.value_grad, g.value));
           EXPECT_TRUE(bitwise_equal(layer.src_grad, g.src));
           EXPECT_TRUE(bitwise_equal(layer.dst_grad, g.dst));
-          if (layer.attn) {
+          if (layer.given.attn) {
             EXPECT_TRUE(bitwise_equal(layer.attn_grad, g.attn));
           }
           if (biased) {
@@ -113,7 +104,7 @@ TEST(planned_attention_backward, refuses_the_plan_of_something_else) {
   AttentionBackwardPlan forward = plan_attention_backward(context, graph, layer.inputs);
   forward.gather = make_plan(context, graph, forward.gather.desc);  // over the graph instead of its transpose
   refused(forward);
-  EXPECT_EQ(doubles(layer.value_grad), doubles(constant(layer.value.shape(), Dtype::f32, 77)));
+  EXPECT_EQ(doubles(layer.value_grad), doubles(constant(layer.given.value.shape(), Dtype::f32, 77)));
 }
 
 TEST(planned_attention_backward, refuses_gradients_that_do_not_fit) {
@@ -137,7 +128,7 @@ TEST(planned_attention_backward, refuses_gradients_that_do_not_fit) {
     }
   }
   AttentionGradientViews shared = layer.into();
-  shared.src = as_shape(layer.src.view(), layer.src.shape());
+  shared.src = as_shape(layer.given.src.view(), layer.given.src.shape());
   expect_refused([&] { layer.run(context, plan, shared); }, "into.src");
   Layer plain(context, tangled_graph(), Score::gat, Dtype::f32, false);
   const AttentionBackwardPlan plain_plan = plan_attention_backward(context, plain.graph, plain.inputs);

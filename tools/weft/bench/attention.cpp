@@ -23,19 +23,9 @@ class AttentionWorkload final : public Workload {
   Reference reference(const Sample& sample) const override {
     const OpDesc& d = setup_.desc;
     Tensor keep;
-    AttentionArgs args;
-    args.graph = sample.view();
-    args.score = setup_.score;
-    args.heads = d.heads;
-    args.width = d.width;
-    args.score_width = in_.score_width;
+    AttentionArgs args =
+        in_.reference_args(sample.view(), operand(in_.src.host()), operand(sample.by_row(in_.dst.host(), keep)));
     args.value = operand(in_.value.host());
-    args.src = operand(in_.src.host());
-    args.dst = operand(sample.by_row(in_.dst.host(), keep));
-    if (in_.attn) args.attn = operand(in_.attn.host());
-    args.attn.row_stride = 0;
-    args.slope = in_.inputs.slope;
-    args.scale = in_.inputs.scale;
     const std::int64_t row_size = d.heads * d.width, rows = sample.num_rows();
     Reference expected = by_row_reference(sample, row_size);
     Tensor row_max = Tensor::zeros(Shape(rows, d.heads), Dtype::f64, "the reference's row_max");
@@ -44,9 +34,7 @@ class AttentionWorkload final : public Workload {
     args.row_max = {row_max.view().mutable_data(), Dtype::f64, d.heads};
     args.row_sum = {row_sum.view().mutable_data(), Dtype::f64, d.heads};
     reference::attention_forward(args, expected.absolute.span<double>().data());
-    expected.factor = [&sample, more = in_.weight_factor()](std::int64_t i) {
-      return sum_factor(sample.degree(i)) + more;
-    };
+    expected.factor = in_.row_factor(sample);
     return expected;
   }
 

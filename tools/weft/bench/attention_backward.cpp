@@ -1,12 +1,11 @@
 // The gradients of attention as a benchmark workload: the forward runs once, before anything is timed. What is verified
 // is the gradient of value, whose rows are sums over the transpose.
-#include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "bench/attention_operands.hpp"
 #include "bench/reference.hpp"
-#include "core/dispatch.hpp"
-#include "core/parallel.hpp"
 #include "kernels/signatures.hpp"
 
 namespace weft::tool {
@@ -50,9 +49,7 @@ class AttentionBackwardWorkload final : public Workload {
     Reference expected = by_row_reference(sample, row_size);
     args.out = {expected.values.view().mutable_data(), Dtype::f64, row_size};
     reference_spmm(args, expected.absolute.span<double>().data());
-    expected.factor = [&sample, more = in_.weight_factor()](std::int64_t i) {
-      return sum_factor(sample.degree(i)) + more;
-    };
+    expected.factor = in_.row_factor(sample);
     return expected;
   }
 
@@ -95,41 +92,26 @@ class AttentionBackwardWorkload final : public Workload {
   Tensor weights_of(const Sample& sample) const {
     const GraphView view = sample.view();  // rows are sources
     const std::int64_t heads = setup_.desc.heads;
+    Tensor weights = Tensor::empty(Shape(view.num_edges, heads, 1), Dtype::f64, "the reference's weights");
+    const std::span<double> to = weights.span<double>();
+    // Exponentials of the scores first: statistics of 0 and 1 change nothing.
+    Tensor keep;
+    std::vector<double> zeros(static_cast<std::size_t>(view.num_rows * heads), 0.0), ones(zeros.size(), 1.0);
+    AttentionEdgeArgs args;
+    args.forward = in_.reference_args(view, operand(in_.dst.host()), operand(sample.by_row(in_.src.host(), keep)));
+    args.forward.row_max = {zeros.data(), Dtype::f64, heads};
+    args.forward.row_sum = {ones.data(), Dtype::f64, heads};
+    args.alpha = {to.data(), Dtype::f64, heads};
+    reference::attention_edges(args);
     const Tensor top = forward_.row_max.to(Device{}, context_.stream()).to(Dtype::f64),
                  sum = forward_.row_sum.to(Device{}, context_.stream()).to(Dtype::f64);
-    Tensor weights = Tensor::empty(Shape(view.num_edges, heads, 1), Dtype::f64, "the reference's weights");
-    double* const to = weights.span<double>().data();
-    with_floating(setup_.desc.dtype, "src", [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      parallel_ranges(default_threads(), view.num_rows, 64, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-          for (EdgeId k = view.offsets[i]; k < view.offsets[i + 1]; ++k)
-            for (std::int64_t h = 0; h < heads; ++h) {
-              const std::int64_t v = view.cols[k] * heads + h;
-              const auto at = static_cast<std::size_t>(v);
-              to[view.edge_id(k) * heads + h] =
-                  std::exp(score<T>(sample.row(i) * heads + h, v, h) - top.span<double>()[at]) / sum.span<double>()[at];
-            }
-      });
-    });
+    for (EdgeId k = 0; k < view.num_edges; ++k)
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const auto v = static_cast<std::size_t>(view.cols[k] * heads + h);
+        to[static_cast<std::size_t>(view.edge_id(k) * heads + h)] *=
+            std::exp(-top.span<double>()[v]) / sum.span<double>()[v];
+      }
     return weights;
-  }
-
-  /// By rows of one head each.
-  template <class T>
-  double score(std::int64_t source, std::int64_t destination, std::int64_t head) const {
-    const std::int64_t width = in_.score_width;
-    const T* const u = in_.src.host().span<T>().data() + source * width;
-    const T* const v = in_.dst.host().span<T>().data() + destination * width;
-    const T* const attn = in_.attn ? in_.attn.host().span<T>().data() + head * width : nullptr;
-    const double slope = in_.inputs.slope;
-    double sum = 0;
-    for (std::int64_t i = 0; i < width; ++i) {
-      const double a = convert<double>(u[i]), b = convert<double>(v[i]), z = a + b;
-      const double leaky = z > 0 ? z : z * slope;
-      sum += setup_.score == Score::dot ? a * b : attn != nullptr ? convert<double>(attn[i]) * leaky : leaky;
-    }
-    return setup_.score == Score::dot ? sum * in_.inputs.scale : sum;
   }
 
   Context& context_;

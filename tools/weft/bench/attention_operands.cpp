@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "bench/reference.hpp"
+
 namespace weft::tool {
 namespace {
 
@@ -30,10 +32,27 @@ AttentionOperands::AttentionOperands(const Context& context, const Graph& graph,
   if (setup.score == Score::dot) inputs.scale = static_cast<float>(1 / root);
 }
 
-double AttentionOperands::weight_factor() const {
+AttentionArgs AttentionOperands::reference_args(const GraphView& graph, const Operand& from, const Operand& to) const {
+  AttentionArgs args;
+  args.graph = graph;
+  args.score = inputs.score;
+  args.heads = value.host().shape().heads;
+  args.width = value.host().shape().width;
+  args.score_width = score_width;
+  args.src = from;
+  args.dst = to;
+  if (attn) args.attn = operand(attn.host());
+  args.attn.row_stride = 0;
+  args.slope = inputs.slope;
+  args.scale = inputs.scale;
+  return args;
+}
+
+std::function<double(std::int64_t)> AttentionOperands::row_factor(const Sample& sample) const {
   // A score's own error, c * eps * sum of |terms|, moves its weight by as much; the terms sum to at
   // most 2 sqrt(D) for the inputs above (2 for gat).
-  return exp_factor + sum_factor(score_width) * 2 * std::sqrt(static_cast<double>(score_width));
+  const double of_weight = exp_factor + sum_factor(score_width) * 2 * std::sqrt(static_cast<double>(score_width));
+  return [&sample, of_weight](std::int64_t i) { return sum_factor(sample.degree(i)) + of_weight; };
 }
 
 // An addition, a product and leaky_relu counted as one, or a product and an addition; and the softmax's four.

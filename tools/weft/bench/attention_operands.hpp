@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "bench/inputs.hpp"
 #include "bench/workload.hpp"
+#include "kernels/signatures.hpp"
 #include "weft/ops.hpp"
 
 namespace weft::tool {
@@ -17,8 +19,11 @@ struct AttentionOperands {
   AttentionInputs inputs;
   std::int64_t score_width = 1;
 
-  /// What a weight's error may be in units of the accumulator's eps, beside that of the sum it is part of.
-  double weight_factor() const;
+  /// What the reference takes of them, over `graph` with `from` by column and `to` by row: src and dst, or over the
+  /// transpose the other way round, as every score is the same with its ends exchanged.
+  AttentionArgs reference_args(const GraphView& graph, const Operand& from, const Operand& to) const;
+  /// How far off a row of the sample may be that sums weights: of the sum, the softmax and the scores.
+  std::function<double(std::int64_t)> row_factor(const Sample& sample) const;
   /// Of one edge and head: the score and its part of a softmax.
   double weight_flops() const;
 };
