@@ -17,7 +17,7 @@ struct GraphFile {
   Graph graph;
   Tensor values;       // one value an edge by id, or none
   std::string name;    // the file's name without folder and endings, or the generator's SPEC
-  std::string format;  // "weft", "npz", "mtx", "csr", "generated"
+  std::string format;  // "weft", "npz", "mtx", "planetoid", ..., "generated", "built in"
   std::string note;    // what a reader should say to a person: "synthetic stand-in for ..."; one printable line
 };
 
@@ -25,11 +25,13 @@ struct ReadOptions {
   Progress progress = {};
   /// Checks every index and every checksum. `trusted` opens a .weft file without touching its arrays.
   Validate validate = Validate::full;
+  /// Leaves out features, labels and splits where that saves reading them.
+  bool graph_only = false;
 };
 
-/// A file in any supported format.
+/// The graph of a file or folder in any supported format; dataset.hpp has the rest of it.
 GraphFile read_graph(const std::string& path, const ReadOptions& options = {});
-/// A file, or a generator's SPEC: what the command line takes as GRAPH.
+/// The same of a path, a generator's SPEC or a name: what the command line takes as GRAPH.
 GraphFile open_graph(const std::string& source, const ReadOptions& options = {});
 /// The format is taken from the name: .weft, .npz, .mtx, .mtx.gz. The note is written too, cut to 1000 bytes of
 /// printable UTF-8 in one line.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/context.hpp"
+#include "weft/dataset.hpp"
 #include "weft/error.hpp"
 #include "weft/generate.hpp"
 #include "weft/graph.hpp"

@@ -40,7 +40,7 @@ struct Kept {
   std::shared_ptr<const void> file;
 };
 
-GraphFile read_csr(const Source& source, const ReadOptions&) {
+Dataset read_csr(const Source& source, const ReadOptions&) {
   const std::size_t size = source.bytes.size();
   WEFT_CHECK(size >= header_bytes, invalid_file, "it has {} bytes: a .csr dump has at least {}", size, header_bytes);
   const Counts counts = counts_of(source);
@@ -59,7 +59,7 @@ GraphFile read_csr(const Source& source, const ReadOptions&) {
   parallel_ranges(default_threads(), counts.rows + 1, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) kept->offsets[static_cast<std::size_t>(i)] = offsets[i];
   });
-  GraphFile file;
+  Dataset file;
   file.graph = Graph::adopt(counts.rows, counts.cols, {kept->offsets.data(), kept->offsets.size()}, cols, {}, kept,
                             Validate::full);
   return file;

@@ -10,36 +10,40 @@
 #include <vector>
 
 #include "graph/io/atomic_writer.hpp"
-#include "weft/io.hpp"
+#include "graph/io/folder.hpp"
+#include "graph/io/source.hpp"
+#include "weft/dataset.hpp"
 
 namespace weft::io {
 
-/// A file's whole content in memory: mapped, or unpacked where the file was gzip.
-struct Source {
-  std::string path;
-  std::span<const std::byte> bytes;    // 64-byte aligned
-  std::shared_ptr<const void> keeper;  // keeps `bytes` alive
-
-  std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+/// What is written. The note is clean, and empty for none.
+struct Contents {
+  const Graph& graph;
+  ConstTensorView values;
+  std::string_view note;
+  const Dataset* dataset = nullptr;  // the rest, where there is any
 };
 
+/// A layout of one file, of a folder, or both; what a layout has not is null. Readers fill all but name and format.
 struct Format {
   std::string_view name;
   std::vector<std::string_view> endings;
   std::string_view description;
   /// Whether the content is this format's; cheap, and never an Error.
-  bool (*sniff)(const Source& source);
-  /// Fills graph, values and note.
-  GraphFile (*read)(const Source& source, const ReadOptions& options);
-  /// Null where the format is only read. The note is clean, and empty for none.
-  void (*write)(AtomicWriter& out, const Graph& graph, ConstTensorView values, std::string_view note,
-                const Progress& progress);
+  bool (*sniff)(const Source& source) = nullptr;
+  Dataset (*read)(const Source& source, const ReadOptions& options) = nullptr;
+  void (*write)(AtomicWriter& out, const Contents& contents, const Progress& progress) = nullptr;
+  bool (*sniff_folder)(const Folder& folder) = nullptr;
+  Dataset (*read_folder)(const Folder& folder, const ReadOptions& options) = nullptr;
 };
 
 const Format& weft_format();
 const Format& npz_format();
 const Format& mtx_format();
 const Format& csr_format();
+// Of datasets, in src/graph/dataset:
+const Format& npz_dataset_format();
+const Format& edge_list_format();
 
 /// Every format, in the order their contents are looked at.
 std::span<const Format* const> formats();

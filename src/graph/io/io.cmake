@@ -1,6 +1,6 @@
 # Graph files: one reader and writer a format, and what they share.
 foreach(source
-    registry mapped_file atomic_writer checksum gzip npy npz_arrays zip_reader zip_writer text_scan values note
-    weft_format npz_format mtx_format mtx_read mtx_write csr_format)
+    registry source folder text_chunks text_table mapped_file atomic_writer checksum gzip npy npz_arrays zip_reader zip_writer text_scan values note
+    weft_read weft_write npz_format mtx_format mtx_read mtx_write csr_format)
   target_sources(weft_graph PRIVATE ${CMAKE_CURRENT_LIST_DIR}/${source}.cpp)
 endforeach()

@@ -8,9 +8,8 @@ namespace weft::io {
 inline constexpr std::string_view mtx_banner = "%%MatrixMarket";
 inline constexpr std::string_view mtx_note = "% weft note: ";  // starts the comment line that holds the note
 
-GraphFile read_mtx(const Source& source, const ReadOptions& options);
+Dataset read_mtx(const Source& source, const ReadOptions& options);
 /// Edges in the order of their ids, so that a reader gives every edge its id again.
-void write_mtx(AtomicWriter& out, const Graph& graph, ConstTensorView values, std::string_view note,
-               const Progress& progress);
+void write_mtx(AtomicWriter& out, const Contents& contents, const Progress& progress);
 
 }  // namespace weft::io

@@ -1,8 +1,8 @@
-// Reading Matrix Market. The body is cut into chunks at line borders; one pass counts the entries of
-// each, a second parses them straight into their places.
+// Reading Matrix Market. One pass counts the entries of each chunk of lines, a second parses them straight into their
+// places.
 #include <algorithm>
-#include <atomic>
 #include <limits>
+#include <optional>
 
 #include "core/check.hpp"
 #include "core/memory.hpp"
@@ -10,6 +10,7 @@
 #include "core/parallel.hpp"
 #include "graph/io/mtx_format.hpp"
 #include "graph/io/note.hpp"
+#include "graph/io/text_chunks.hpp"
 #include "graph/io/text_scan.hpp"
 #include "graph/io/values.hpp"
 
@@ -30,34 +31,23 @@ constexpr NameTable<Symmetry, 4> symmetry_names = {{{Symmetry::general, "general
                                                     {Symmetry::skew, "skew-symmetric"},
                                                     {Symmetry::hermitian, "hermitian"}}};
 
-constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-
-// What is wrong with an entry, and where; raised once every chunk is parsed, so that the first fault
-// of the file is named whatever thread met it.
-struct Fault {
-  const char* at = nullptr;
-  std::string message;
-};
-
-struct Chunk {
-  std::string_view text;
-  std::int64_t entries = 0, first = 0;    // first: place of the first entry
-  std::int64_t mirrored = 0, mirror = 0;  // off-diagonal entries, and the place of the first one's mirror
-  Fault fault;
+// Off-diagonal entries of a chunk, and the place of the first one's mirror.
+struct Mirrored {
+  std::int64_t count = 0, first = 0;
 };
 
 class Reader {
  public:
   Reader(const Source& source, const Progress& progress) : text_(source.text()), progress_(progress) {}
 
-  GraphFile read() {
+  Dataset read() {
     read_banner();
     read_sizes();
-    cut_into_chunks();
+    count_entries();
     const std::int64_t most = symmetry_ == Symmetry::general ? entries_ : 2 * entries_;
     destinations_ = Buffer<NodeId>(static_cast<std::size_t>(most), "destination of every edge");
     sources_ = Buffer<NodeId>(static_cast<std::size_t>(most), "source of every edge");
-    GraphFile file;
+    Dataset file;
     file.note = std::move(note_);
     switch (field_) {
       case Field::pattern: edges_ = parse<Field::pattern, char>(nullptr); break;
@@ -71,10 +61,7 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail_at(const char* at, std::string_view message) const {
-    const auto line = 1 + std::count(text_.data(), at, '\n');
-    fail(ErrorCode::invalid_file, "line {}: {}", line, message);
-  }
+  [[noreturn]] void fail_at(const char* at, std::string_view message) const { fail_at_line(text_, at, message); }
 
   void read_banner() {
     const std::size_t line_end = std::min(text_.find('\n'), text_.size());
@@ -142,32 +129,14 @@ class Reader {
     if (at != std::string_view::npos) note_ = clean_note(rest_of_line(comments.data() + at + mtx_note.size()));
   }
 
-  std::string_view rest_of_line(const char* at) const {
-    const std::string_view rest = text_.substr(static_cast<std::size_t>(at - text_.data()));
-    std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    return line;
-  }
+  std::string_view rest_of_line(const char* at) const { return io::rest_of_line(text_, at); }
 
-  void cut_into_chunks() {
-    for (std::size_t at = 0; at < body_.size();) {
-      const std::size_t line_end = body_.find('\n', std::min(at + chunk_bytes, body_.size()) - 1);
-      const std::size_t end = line_end == std::string_view::npos ? body_.size() : line_end + 1;
-      chunks_.emplace_back().text = body_.substr(at, end - at);
-      at = end;
-    }
-    parallel_tasks(default_threads(), static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t i, int) {
-      Chunk& chunk = chunks_[static_cast<std::size_t>(i)];
-      TextCursor cursor(chunk.text);
-      for (; cursor.to_content('%'); cursor.next_line()) ++chunk.entries;
-    });
-    std::int64_t found = 0;
-    for (Chunk& chunk : chunks_) {
-      chunk.first = found;
-      found += chunk.entries;
-    }
-    if (found != entries_)
-      fail_at(sizes_at_, fmt::format("it promises {} entries, but {} lines with content follow", entries_, found));
+  void count_entries() {
+    chunks_.emplace(text_, body_, '%');
+    mirrored_.resize(chunks_->chunks().size());
+    if (chunks_->lines() != entries_)
+      fail_at(sizes_at_,
+              fmt::format("it promises {} entries, but {} lines with content follow", entries_, chunks_->lines()));
   }
 
   template <Field field, class Value>
@@ -180,73 +149,65 @@ class Reader {
   // Returns the number of edges, mirrored ones included.
   template <Field field, class Value>
   std::int64_t parse(Value* values) {
-    const auto all = static_cast<std::int64_t>(body_.size());
-    std::atomic<std::int64_t> done{0};
-    parallel_tasks(default_threads(), static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t i, int thread) {
-      Chunk& chunk = chunks_[static_cast<std::size_t>(i)];
-      parse_chunk<field>(chunk, values);
-      const auto size = static_cast<std::int64_t>(chunk.text.size());
-      const std::int64_t sum = done.fetch_add(size) + size;
-      if (thread == 0 && sum < all && progress_) progress_("reading", sum, all);
-    });
-    if (progress_) progress_("reading", all, all);
-    for (const Chunk& chunk : chunks_)
-      if (chunk.fault.at != nullptr) fail_at(chunk.fault.at, chunk.fault.message);
+    chunks_->each(progress_, [&](std::size_t i, TextFault& fault) { parse_chunk<field>(i, values, fault); });
     std::int64_t end = entries_;
     if (symmetry_ == Symmetry::general) return end;
-    for (Chunk& chunk : chunks_) {
-      chunk.mirror = end;
-      end += chunk.mirrored;
+    for (Mirrored& mirrored : mirrored_) {
+      mirrored.first = end;
+      end += mirrored.count;
     }
-    parallel_tasks(default_threads(), static_cast<std::int64_t>(chunks_.size()),
-                   [&](std::int64_t i, int) { mirror_chunk<field>(chunks_[static_cast<std::size_t>(i)], values); });
+    parallel_tasks(default_threads(), static_cast<std::int64_t>(mirrored_.size()),
+                   [&](std::int64_t i, int) { mirror_chunk<field>(static_cast<std::size_t>(i), values); });
     return end;
   }
 
   template <Field field, class Value>
-  void parse_chunk(Chunk& chunk, Value* values) {
+  void parse_chunk(std::size_t i, Value* values, TextFault& fault) {
+    const TextChunk& chunk = chunks_->chunks()[i];
     TextCursor cursor(chunk.text);
     auto place = static_cast<std::size_t>(chunk.first);
     for (; cursor.to_content('%'); cursor.next_line(), ++place) {
       const char* start = cursor.position();
       std::int64_t row = 0, col = 0;
-      if (!cursor.read_integer(row) || !cursor.read_integer(col)) return blame(chunk, start, "a row and a column");
-      if (row < 1 || row > rows_) return blame_index(chunk, start, "row", row, rows_);
-      if (col < 1 || col > cols_) return blame_index(chunk, start, "column", col, cols_);
+      if (!cursor.read_integer(row) || !cursor.read_integer(col)) return blame(fault, start, "a row and a column");
+      if (row < 1 || row > rows_) return blame_index(fault, start, "row", row, rows_);
+      if (col < 1 || col > cols_) return blame_index(fault, start, "column", col, cols_);
       destinations_[place] = static_cast<NodeId>(row - 1);
       sources_[place] = static_cast<NodeId>(col - 1);
-      chunk.mirrored += row != col;
+      mirrored_[i].count += row != col;
       if constexpr (field == Field::integer) {
         const bool read = cursor.read_integer(values[place]);
         const bool negatable = symmetry_ != Symmetry::skew || values[place] != std::numeric_limits<Value>::min();
-        if (!read || !negatable) return blame(chunk, start, "row, column and an integer below 2^63");
+        if (!read || !negatable) return blame(fault, start, "row, column and an integer below 2^63");
       } else if constexpr (field != Field::pattern) {
-        if (!cursor.read_real(values[place])) return blame(chunk, start, "row, column and a number of at most 1.8e308");
+        if (!cursor.read_real(values[place])) return blame(fault, start, "row, column and a number of at most 1.8e308");
       }
       if constexpr (field == Field::complex) {
         double imaginary = 0;
-        if (!cursor.read_real(imaginary)) return blame(chunk, start, "row, column, real and imaginary part");
-        if (imaginary != 0) return blame(chunk, start, "imaginary parts of 0: weft's values are real");
+        if (!cursor.read_real(imaginary)) return blame(fault, start, "row, column, real and imaginary part");
+        if (imaginary != 0) return blame(fault, start, "imaginary parts of 0: weft's values are real");
       }
       if constexpr (field != Field::pattern)
         if (symmetry_ == Symmetry::skew && row == col && values[place] != 0)
-          return blame(chunk, start, "0 on the diagonal of a skew-symmetric matrix");
+          return blame(fault, start, "0 on the diagonal of a skew-symmetric matrix");
       cursor.skip_blanks();
-      if (!cursor.at_line_end()) return blame(chunk, start, "nothing behind the entry");
+      if (!cursor.at_line_end()) return blame(fault, start, "nothing behind the entry");
     }
   }
 
-  void blame(Chunk& chunk, const char* at, std::string_view expected) const {
-    chunk.fault = {at, fmt::format("found {}: expected {}", quoted(rest_of_line(at)), expected)};
+  void blame(TextFault& fault, const char* at, std::string_view expected) const {
+    fault = {at, fmt::format("found {}: expected {}", quoted(rest_of_line(at)), expected)};
   }
-  void blame_index(Chunk& chunk, const char* at, std::string_view what, std::int64_t found, std::int64_t most) const {
-    chunk.fault = {at, fmt::format("found {} {}: expected 1 to {} (Matrix Market counts from 1)", what, found, most)};
+  void blame_index(TextFault& fault, const char* at, std::string_view what, std::int64_t found,
+                   std::int64_t most) const {
+    fault = {at, fmt::format("found {} {}: expected 1 to {} (Matrix Market counts from 1)", what, found, most)};
   }
 
   template <Field field, class Value>
-  void mirror_chunk(const Chunk& chunk, Value* values) {
-    auto mirror = static_cast<std::size_t>(chunk.mirror);
-    const auto first = static_cast<std::size_t>(chunk.first), count = static_cast<std::size_t>(chunk.entries);
+  void mirror_chunk(std::size_t i, Value* values) {
+    const TextChunk& chunk = chunks_->chunks()[i];
+    auto mirror = static_cast<std::size_t>(mirrored_[i].first);
+    const auto first = static_cast<std::size_t>(chunk.first), count = static_cast<std::size_t>(chunk.lines);
     for (std::size_t k = first; k < first + count; ++k) {
       if (destinations_[k] == sources_[k]) continue;
       destinations_[mirror] = sources_[k];
@@ -263,12 +224,13 @@ class Reader {
   std::int64_t rows_ = 0, cols_ = 0, entries_ = 0, edges_ = 0;
   const char* sizes_at_ = nullptr;
   std::string note_;
-  std::vector<Chunk> chunks_;
+  std::optional<TextChunks> chunks_;
+  std::vector<Mirrored> mirrored_;  // by chunk
   Buffer<NodeId> destinations_, sources_;
 };
 
 }  // namespace
 
-GraphFile read_mtx(const Source& source, const ReadOptions& options) { return Reader(source, options.progress).read(); }
+Dataset read_mtx(const Source& source, const ReadOptions& options) { return Reader(source, options.progress).read(); }
 
 }  // namespace weft::io

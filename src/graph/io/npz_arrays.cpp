@@ -1,55 +1,15 @@
 #include "graph/io/npz_arrays.hpp"
 
-#include <algorithm>
-#include <limits>
-
 #include "core/check.hpp"
 #include "core/dispatch.hpp"
 #include "graph/io/byte_order.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/note.hpp"
+#include "graph/io/npy_items.hpp"
 #include "graph/io/values.hpp"
 
 namespace weft::io {
 namespace {
-
-constexpr std::int64_t block_items = 1 << 16;
-
-template <class F>
-void with_npy_type(const NpyHeader& header, F&& f) {
-  switch (header.kind) {
-    case NpyKind::boolean: return f(TypeTag<std::uint8_t>{});
-    case NpyKind::signed_integer:
-      switch (header.item_bytes) {
-        case 1: return f(TypeTag<std::int8_t>{});
-        case 2: return f(TypeTag<std::int16_t>{});
-        case 4: return f(TypeTag<std::int32_t>{});
-        default: return f(TypeTag<std::int64_t>{});
-      }
-    case NpyKind::unsigned_integer:
-      switch (header.item_bytes) {
-        case 1: return f(TypeTag<std::uint8_t>{});
-        case 2: return f(TypeTag<std::uint16_t>{});
-        case 4: return f(TypeTag<std::uint32_t>{});
-        default: return f(TypeTag<std::uint64_t>{});
-      }
-    case NpyKind::floating:
-      switch (header.item_bytes) {
-        case 2: return f(TypeTag<Half>{});
-        case 4: return f(TypeTag<float>{});
-        default: return f(TypeTag<double>{});
-      }
-    default: fail(ErrorCode::invalid_file, "the array's type is '{}': expected numbers", header.descr);
-  }
-}
-
-template <class To, class From>
-bool fits(From value) {
-  if constexpr (std::is_integral_v<To> && std::is_integral_v<From>)
-    return std::in_range<To>(value);
-  else
-    return true;
-}
 
 // Messages of the layers below say what is wrong with an array; this says which one it is.
 template <class F>
@@ -106,25 +66,8 @@ template <class To>
 void NpzArrays::read(Opened& opened, const std::string& key, To* out) const {
   const NpyHeader& header = opened.header;
   naming_key(key, [&] {
-    with_npy_type(header, [&](auto tag) {
-      using From = typename decltype(tag)::type;
-      std::vector<std::byte> block(static_cast<std::size_t>(std::min(header.count, block_items)) * sizeof(From));
-      for (std::int64_t done = 0; done < header.count;) {
-        const std::int64_t items = std::min(block_items, header.count - done);
-        opened.member.read(std::span(block).first(static_cast<std::size_t>(items) * sizeof(From)));
-        for (std::int64_t i = 0; i < items; ++i) {
-          const std::byte* at = block.data() + static_cast<std::size_t>(i) * sizeof(From);
-          const From value = header.swapped ? load_swapped<From>(at) : load<From>(at);
-          if constexpr (std::is_integral_v<From>)
-            WEFT_CHECK(fits<To>(value), invalid_file, "element {} is {}: expected a number of at most {} bits",
-                       done + i, value, std::numeric_limits<To>::digits);
-          out[done + i] = convert<To>(value);
-        }
-        done += items;
-        if (progress_) progress_("reading", done, header.count);
-      }
-      opened.member.finish();
-    });
+    read_npy_items(header, opened.member, out, progress_);
+    opened.member.finish();
   });
 }
 
@@ -160,6 +103,17 @@ Tensor NpzArrays::values(const std::string& key) const {
   Buffer<std::int64_t> wide(count, "the edge values");
   read(opened, key, wide.data());
   return smallest_exact(std::span<const std::int64_t>(wide.data(), count));
+}
+
+Tensor NpzArrays::matrix(const std::string& key) const {
+  Opened opened = open(key);
+  const NpyHeader& header = opened.header;
+  WEFT_CHECK(header.shape.size() == 1 || header.shape.size() == 2, invalid_file,
+             "array '{}' has {} dimensions: expected 2", key, header.shape.size());
+  Tensor result =
+      Tensor::empty(Shape(header.shape[0], header.shape.size() == 2 ? header.shape[1] : 1), Dtype::f32, key);
+  read(opened, key, result.span<float>().data());
+  return result;
 }
 
 std::string NpzArrays::string(const std::string& key) const {

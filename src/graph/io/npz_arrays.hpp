@@ -24,6 +24,8 @@ class NpzArrays {
   Buffer<std::int64_t> integers(const std::string& key) const;
   /// A one-dimensional array of numbers in the smallest type that is exact: f32, f64, i64.
   Tensor values(const std::string& key) const;
+  /// A matrix of numbers as f32; of one dimension, its only column.
+  Tensor matrix(const std::string& key) const;
   /// A single string of bytes or of text, as UTF-8; an Error for one of more than 4096 characters.
   std::string string(const std::string& key) const;
 

@@ -79,7 +79,7 @@ void check_arrays(const NpzArrays& arrays, const std::string& format) {
                coo ? "data, row, col and shape" : "data, indices, indptr and shape");
 }
 
-GraphFile read_npz(const Source& source, const ReadOptions& options) {
+Dataset read_npz(const Source& source, const ReadOptions& options) {
   const NpzArrays arrays(source.bytes, options.progress);
   // Without a format they are rows: so do GraphSAINT's files.
   const std::string format = arrays.has("format") ? arrays.string("format") : "csr";
@@ -90,7 +90,7 @@ GraphFile read_npz(const Source& source, const ReadOptions& options) {
   WEFT_CHECK(shape.size() == 2, invalid_file, "array 'shape' has {} elements: expected 2, rows and columns",
              shape.size());
   check_counts(shape[0], shape[1], 0);
-  GraphFile file;
+  Dataset file;
   if (format == "csr")
     file.graph = from_csr(arrays, shape[0], shape[1]);
   else if (format == "csc")
@@ -138,8 +138,8 @@ std::string_view numpy_name(Dtype dtype) {
   }
 }
 
-void write_npz(AtomicWriter& out, const Graph& graph, ConstTensorView values, std::string_view note,
-               const Progress& progress) {
+void write_npz(AtomicWriter& out, const Contents& contents, const Progress& progress) {
+  const auto& [graph, values, note, dataset] = contents;
   check_scalar_values(values, ".npz");
   const Tensor data = stored_values(graph, values);
   const std::int64_t shape[2] = {graph.num_rows(), graph.num_cols()};

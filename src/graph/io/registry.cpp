@@ -9,7 +9,6 @@
 #include "graph/io/gzip.hpp"
 #include "graph/io/mapped_file.hpp"
 #include "graph/io/note.hpp"
-#include "graph/io/text_scan.hpp"
 #include "weft/generate.hpp"
 
 namespace weft {
@@ -36,14 +35,14 @@ const Format* format_of_name(std::string_view path, std::string_view* ending = n
 
 const Format* format_of_content(const Source& source) {
   for (const Format* format : formats())
-    if (format->sniff(source)) return format;
+    if (format->sniff != nullptr && format->sniff(source)) return format;
   return nullptr;
 }
 
 std::string known_formats(bool only_writable) {
   std::string known;
   for (const Format* format : formats()) {
-    if (only_writable && format->write == nullptr) continue;
+    if ((only_writable ? format->write == nullptr : format->read == nullptr) || format->endings.empty()) continue;
     for (const std::string_view ending : format->endings) {
       if (!known.empty()) known += ", ";
       known += ending;
@@ -74,46 +73,45 @@ auto naming_file(const std::string& path, bool reading, F&& f) {
   }
 }
 
-// Whether the first line that is no comment holds two node ids, and perhaps a weight or a time: what SNAP and
-// OGB offer for download.
-bool looks_like_edge_list(std::string_view text) {
-  std::string start(text.substr(0, 1 << 16));
-  std::ranges::replace(start, ',', ' ');
-  TextCursor cursor(start);
-  while (cursor.to_content('#') && cursor.peek() == '%') cursor.next_line();
-  std::int64_t id = 0;
-  if (!cursor.read_integer(id) || !cursor.read_integer(id)) return false;
-  double extra = 0;
-  for (int i = 0; i < 2 && !cursor.at_line_end(); ++i)
-    if (!cursor.read_real(extra)) break;
-  cursor.skip_blanks();
-  return cursor.at_line_end();
+const Format* format_of_folder(const Folder& folder) {
+  for (const Format* format : formats())
+    if (format->sniff_folder != nullptr && format->sniff_folder(folder)) return format;
+  return nullptr;
 }
 
-GraphFile read(const std::string& path, const ReadOptions& options) {
-  auto file = MappedFile::open(path);
-  WEFT_CHECK(!file->bytes().empty(), invalid_file, "the file is empty: expected a graph in one of the formats {}",
+Dataset read_folder(const std::string& path, const ReadOptions& options) {
+  const Folder folder(path);
+  const Format* format = format_of_folder(folder);
+  if (format == nullptr) {
+    std::string known;
+    for (const Format* each : formats())
+      if (each->read_folder != nullptr) known += (known.empty() ? "" : ", ") + std::string(each->description);
+    fail(ErrorCode::io, "it is a folder in no layout weft knows: expected the path of a file, or a folder of {}",
+         known);
+  }
+  Dataset result = format->read_folder(folder, options);
+  result.format = format->name;
+  if (result.name.empty()) result.name = folder.name();
+  return result;
+}
+
+Dataset read(const std::string& path, const ReadOptions& options) {
+  if (Folder::is_one(path)) return read_folder(path, options);
+  Source source = map_file(path);
+  WEFT_CHECK(!source.bytes.empty(), invalid_file, "the file is empty: expected a graph in one of the formats {}",
              known_formats(false));
-  Source source{path, file->bytes(), file};
   const Format* format = format_of_content(source);
   if (format == nullptr && is_gzip(source.bytes)) {
-    auto content = std::make_shared<Unpacked>(gunzip(source.bytes, options.progress));
-    source.bytes = content->bytes();
-    source.keeper = content;
+    unpack(source, options.progress);
     WEFT_CHECK(!source.bytes.empty(), invalid_file, "the gzip file unpacks to nothing: expected a graph");
     format = format_of_content(source);
   }
   if (format == nullptr) format = format_of_name(path);  // its reader knows best what is missing
-  WEFT_CHECK(
-      format != nullptr || !looks_like_edge_list(source.text()), invalid_file,
-      "it is a plain list of edges, which says neither how many nodes there are nor where ids start: make it "
-      "Matrix Market with the command in docs/formats.md (two lines in front, "
-      "'%%MatrixMarket matrix coordinate pattern general' and 'NODES NODES EDGES', then 'TARGET SOURCE' from 1)");
   WEFT_CHECK(format != nullptr, invalid_file, "not a graph file weft knows: it starts with {}; known formats: {}",
              quoted(source.text().substr(0, 16)), known_formats(false));
-  GraphFile result = format->read(source, options);
+  Dataset result = format->read(source, options);
   result.format = format->name;
-  result.name = name_without_endings(path);
+  if (result.name.empty()) result.name = name_without_endings(path);
   return result;
 }
 
@@ -131,7 +129,8 @@ void check_values(const Graph& graph, const ConstTensorView& values) {
 }  // namespace
 
 std::span<const Format* const> formats() {
-  static const std::array<const Format*, 4> all = {&weft_format(), &npz_format(), &mtx_format(), &csr_format()};
+  static const std::array all = {&weft_format(), &npz_dataset_format(), &npz_format(),
+                                 &mtx_format(),  &csr_format(),         &edge_list_format()};
   return all;
 }
 
@@ -166,15 +165,31 @@ void check_nodes_against_size(std::int64_t rows, std::int64_t cols, std::size_t 
 
 }  // namespace io
 
-GraphFile read_graph(const std::string& path, const ReadOptions& options) {
+Dataset read_dataset(const std::string& path, const ReadOptions& options) {
   WEFT_CHECK(!path.empty(), invalid_argument, "the graph's path is empty: expected the name of a graph file");
-  return io::naming_file(path, true, [&] { return io::read(path, options); });
+  return io::naming_file(path, true, [&] {
+    Dataset result = io::read(path, options);
+    if (result.has_more_than_graph()) validate(result);
+    result.source = path;
+    return result;
+  });
 }
 
-GraphFile open_graph(const std::string& source, const ReadOptions& options) {
+GraphFile read_graph(const std::string& path, const ReadOptions& options) {
+  ReadOptions only = options;
+  only.graph_only = true;
+  return read_dataset(path, only);
+}
+
+Dataset open_dataset(const std::string& source, const ReadOptions& options) {
   if (is_generator_spec(source)) {
     Generated generated = generate(std::string_view(source), options.progress);
-    return {std::move(generated.graph), {}, source, "generated", std::move(generated.description)};
+    Dataset result;
+    result.graph = std::move(generated.graph);
+    result.name = result.source = source;
+    result.format = "generated";
+    result.note = std::move(generated.description);
+    return result;
   }
   WEFT_CHECK(!source.empty(), invalid_argument,
              "the graph's path is empty: expected a graph file or something like rmat:scale=16,edge_factor=16");
@@ -182,11 +197,19 @@ GraphFile open_graph(const std::string& source, const ReadOptions& options) {
              "{}: no such file, and not a generator's SPEC: expected a graph file or something like "
              "rmat:scale=16,edge_factor=16",
              source);
-  return read_graph(source, options);
+  return read_dataset(source, options);
 }
 
-void write_graph(const std::string& path, const Graph& graph, ConstTensorView values, const Progress& progress,
-                 std::string_view note) {
+GraphFile open_graph(const std::string& source, const ReadOptions& options) {
+  ReadOptions only = options;
+  only.graph_only = true;
+  return open_dataset(source, only);
+}
+
+namespace {
+
+void write(const std::string& path, const Graph& graph, ConstTensorView values, std::string_view note,
+           const Dataset* dataset, const Progress& progress) {
   io::naming_file(path, false, [&] {
     const io::Format* format = io::format_of_name(path);
     WEFT_CHECK(format != nullptr, invalid_argument, "the name does not say which format to write: expected one of {}",
@@ -194,17 +217,31 @@ void write_graph(const std::string& path, const Graph& graph, ConstTensorView va
     WEFT_CHECK(format->write != nullptr, unsupported, "weft reads the format '{}' but does not write it: use one of {}",
                format->name, io::known_formats(true));
     io::check_values(graph, values);
+    const std::string clean = io::clean_note(note);
     io::AtomicWriter out(path);
-    format->write(out, graph, values, io::clean_note(note), progress);
+    format->write(out, {graph, values, clean, dataset}, progress);
     out.commit();
   });
+}
+
+}  // namespace
+
+void write_graph(const std::string& path, const Graph& graph, ConstTensorView values, const Progress& progress,
+                 std::string_view note) {
+  write(path, graph, values, note, nullptr, progress);
+}
+
+void write_dataset(const std::string& path, const Dataset& dataset, const Progress& progress) {
+  validate(dataset);
+  write(path, dataset.graph, dataset.values ? ConstTensorView(dataset.values) : ConstTensorView{}, dataset.note,
+        &dataset, progress);
 }
 
 std::vector<GraphFormat> graph_formats() {
   std::vector<GraphFormat> list;
   for (const io::Format* format : io::formats())
-    list.push_back(
-        {format->name, format->endings, format->read != nullptr, format->write != nullptr, format->description});
+    list.push_back({format->name, format->endings, format->read != nullptr || format->read_folder != nullptr,
+                    format->write != nullptr, format->description});
   return list;
 }
 

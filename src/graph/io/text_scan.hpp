@@ -7,10 +7,12 @@
 
 namespace weft::io {
 
-/// Walks over text line by line; a carriage return counts as a blank.
+/// Walks over text line by line; a carriage return counts as a blank. Tokens end at blanks, and at `separator` where
+/// one is given.
 class TextCursor {
  public:
-  explicit TextCursor(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+  explicit TextCursor(std::string_view text, char separator = ' ')
+      : at_(text.data()), end_(text.data() + text.size()), separator_(separator) {}
 
   bool done() const { return at_ == end_; }
   const char* position() const { return at_; }
@@ -33,11 +35,19 @@ class TextCursor {
     return false;
   }
 
-  /// The text up to the next blank or line end.
+  /// Whether the separator stands here, which is then passed.
+  bool skip_separator() {
+    skip_blanks();
+    if (at_line_end() || *at_ != separator_) return false;
+    ++at_;
+    return true;
+  }
+
+  /// The text up to the next blank, separator or line end.
   std::string_view token() {
     skip_blanks();
     const char* begin = at_;
-    while (!at_line_end() && !is_blank(*at_)) ++at_;
+    while (!ends_token(at_)) ++at_;
     return {begin, static_cast<std::size_t>(at_ - begin)};
   }
 
@@ -65,7 +75,7 @@ class TextCursor {
 
  private:
   static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
-  bool ends_token(const char* p) const { return p == end_ || *p == '\n' || is_blank(*p); }
+  bool ends_token(const char* p) const { return p == end_ || *p == '\n' || is_blank(*p) || *p == separator_; }
   // Whether one more digit stays within 64 bits.
   static bool grows(std::uint64_t sum, char digit, bool negative) {
     const std::uint64_t most = 0x7fffffffffffffffu + (negative ? 1 : 0);
@@ -74,6 +84,7 @@ class TextCursor {
 
   const char* at_;
   const char* end_;
+  char separator_;
 };
 
 }  // namespace weft::io

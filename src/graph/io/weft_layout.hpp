@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "graph/io/format.hpp"
+#include "weft/types.hpp"
+
 namespace weft::io {
 
 // A byte above 127, a line end of each kind and an end-of-file mark: a transfer that treats the file
@@ -15,6 +18,8 @@ inline constexpr std::uint32_t weft_version = 1;
 inline constexpr std::uint32_t weft_byte_order = 0x01020304, weft_byte_order_swapped = 0x04030201;
 inline constexpr std::int64_t weft_alignment = 64;
 inline constexpr std::uint32_t weft_most_sections = 1024;
+// Position + 1 is a type's code in the file; Dtype's own order may change, this must not.
+inline constexpr std::array weft_dtypes = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f64, Dtype::i32, Dtype::i64};
 inline constexpr std::uint32_t weft_text = 7;  // a section's type: UTF-8
 
 struct WeftHeader {
@@ -47,5 +52,7 @@ struct WeftSection {
   }
 };
 static_assert(sizeof(WeftSection) == 64);
+
+void write_weft(AtomicWriter& out, const Contents& contents, const Progress& progress);
 
 }  // namespace weft::io

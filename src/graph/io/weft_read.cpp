@@ -1,4 +1,4 @@
-// Reading and writing .weft.
+// Reading .weft.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,28 +16,17 @@
 namespace weft::io {
 namespace {
 
-// Position + 1 is the type's code in the file; Dtype's own order may change, this must not.
-constexpr std::array dtype_codes = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f64, Dtype::i32, Dtype::i64};
-
-std::uint32_t code_of(Dtype dtype) {
-  const auto at = std::ranges::find(dtype_codes, dtype);
-  WEFT_CHECK(at != dtype_codes.end(), internal, "dtype {} has no code in .weft", name(dtype));
-  return static_cast<std::uint32_t>(at - dtype_codes.begin()) + 1;
-}
-
 Dtype dtype_of_section(const WeftSection& section) {
-  WEFT_CHECK(section.type >= 1 && section.type <= dtype_codes.size(), invalid_file,
-             "section '{}' has the type {}: expected 1 to {}", section.title(), section.type, dtype_codes.size());
-  return dtype_codes[section.type - 1];
+  WEFT_CHECK(section.type >= 1 && section.type <= weft_dtypes.size(), invalid_file,
+             "section '{}' has the type {}: expected 1 to {}", section.title(), section.type, weft_dtypes.size());
+  return weft_dtypes[section.type - 1];
 }
-
-// ---- Reading ----
 
 class Reader {
  public:
   Reader(const Source& source, const ReadOptions& options) : source_(source), options_(options) {}
 
-  GraphFile read() {
+  Dataset read() {
     read_header();
     read_sections();
     const auto offsets = array<EdgeId>("offsets", header_.rows + 1);
@@ -47,9 +36,10 @@ class Reader {
     WEFT_CHECK(offsets.front() == 0 && offsets.back() == header_.edges, invalid_file,
                "the offsets run from {} to {}: expected 0 to {}, the number of edges", offsets.front(), offsets.back(),
                header_.edges);
-    GraphFile file;
-    file.values = values();
-    file.note = note();
+    Dataset file;
+    file.values = tensor("values", header_.edges);
+    file.note = clean_note(text("note"));
+    if (!options_.graph_only) read_rest(file);
     if (options_.validate == Validate::full) {
       weft::validate({header_.rows, header_.cols, header_.edges, offsets.data(), nullptr, cols.data(),
                       edge_ids.empty() ? nullptr : edge_ids.data()},
@@ -143,45 +133,69 @@ class Reader {
     return {reinterpret_cast<const T*>(content(*section).data()), static_cast<std::size_t>(count)};
   }
 
-  Tensor values() {
-    const auto section = find("values");
+  void read_rest(Dataset& file) {
+    file.features = tensor("features", header_.rows);
+    file.sparse_features.offsets = tensor("feat_offsets", header_.rows + 1);
+    file.sparse_features.columns = tensor("feat_columns");
+    file.sparse_features.values = tensor("feat_values");
+    file.labels = tensor("labels", header_.rows);
+    file.train = tensor("train");
+    file.val = tensor("val");
+    file.test = tensor("test");
+    file.node_ids = tensor("node_ids", header_.rows);
+    file.graph_ids = tensor("graph_ids", header_.rows);
+    file.graph_labels = tensor("graph_labels");
+    file.name = clean_note(text("name"));
+    if (!find("counts")) return;
+    const auto counts = array<std::int64_t>("counts", 3);
+    file.classes = counts[0];
+    file.graph_classes = counts[1];
+    file.sparse_features.cols = counts[2];
+  }
+
+  /// A copy; `rows` is what the section must have, or -1 for what its bytes give.
+  Tensor tensor(std::string_view title, std::int64_t rows = -1) {
+    const auto section = find(title);
     if (!section) return {};
     const Dtype dtype = dtype_of_section(*section);
     WEFT_CHECK(section->rank >= 1 && section->rank <= 3 && section->heads >= 0 && section->width >= 0, invalid_file,
-               "section 'values' has the rank {} and {} x {} values an edge: expected rank 1 to 3", section->rank,
+               "section '{}' has the rank {} and {} x {} values a row: expected rank 1 to 3", title, section->rank,
                section->heads, section->width);
-    std::int64_t wanted = 0;
-    bool overflow = __builtin_mul_overflow(section->heads, section->width, &wanted);
-    overflow |= __builtin_mul_overflow(wanted, header_.edges, &wanted);
-    overflow |= __builtin_mul_overflow(wanted, static_cast<std::int64_t>(size_of(dtype)), &wanted);
-    WEFT_CHECK(!overflow && section->bytes == static_cast<std::uint64_t>(wanted), invalid_file,
-               "section 'values' has {} bytes: expected {} edges with {} x {} values of {} bytes", section->bytes,
-               header_.edges, section->heads, section->width, size_of(dtype));
-    Shape shape(header_.edges, section->heads, section->width);
+    std::int64_t row_bytes = 0, wanted = 0;
+    bool overflow = __builtin_mul_overflow(section->heads, section->width, &row_bytes);
+    overflow |= __builtin_mul_overflow(row_bytes, static_cast<std::int64_t>(size_of(dtype)), &row_bytes);
+    if (rows < 0 && !overflow && row_bytes > 0) rows = static_cast<std::int64_t>(section->bytes) / row_bytes;
+    overflow |= __builtin_mul_overflow(row_bytes, rows, &wanted);
+    WEFT_CHECK(!overflow && rows >= 0 && section->bytes == static_cast<std::uint64_t>(wanted), invalid_file,
+               "section '{}' has {} bytes: expected {} rows with {} x {} values of {} bytes", title, section->bytes,
+               rows, section->heads, section->width, size_of(dtype));
+    Shape shape(rows, section->heads, section->width);
     shape.rank = static_cast<int>(section->rank);
     WEFT_CHECK((shape.rank > 1 || shape.row_size() == 1) && (shape.rank > 2 || shape.heads == 1), invalid_file,
-               "section 'values' has the rank {} with {} x {} values an edge", shape.rank, shape.heads, shape.width);
+               "section '{}' has the rank {} with {} x {} values a row", title, shape.rank, shape.heads, shape.width);
     const auto bytes = content(*section);
-    Tensor tensor = Tensor::empty(shape, dtype, "the edge values");
-    auto* out = static_cast<std::byte*>(tensor.view().mutable_data());
+    Tensor result = Tensor::empty(shape, dtype, title);
+    auto* out = static_cast<std::byte*>(result.view().mutable_data());
     parallel_ranges(default_threads(), static_cast<std::int64_t>(bytes.size()), 1 << 22,
                     [&](std::int64_t begin, std::int64_t end) {
                       if (end > begin)
                         std::memcpy(out + begin, bytes.data() + begin, static_cast<std::size_t>(end - begin));
                     });
-    return tensor;
+    return result;
   }
 
-  std::string note() {
-    const auto section = find("note");
+  std::string_view text(std::string_view title) {
+    const auto section = find(title);
     if (!section) return {};
-    WEFT_CHECK(section->type == weft_text, invalid_file, "section 'note' has the type {}: expected {}, text",
+    WEFT_CHECK(section->type == weft_text, invalid_file, "section '{}' has the type {}: expected {}, text", title,
                section->type, weft_text);
     const auto bytes = content(*section);
-    return clean_note({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  static constexpr std::string_view known_sections[] = {"offsets", "cols", "edge_ids", "values", "note"};
+  static constexpr std::string_view known_sections[] = {
+      "offsets", "cols",  "edge_ids", "values", "note",     "features",  "feat_offsets", "feat_columns", "feat_values",
+      "labels",  "train", "val",      "test",   "node_ids", "graph_ids", "graph_labels", "counts",       "name"};
 
   const Source& source_;
   const ReadOptions& options_;
@@ -189,93 +203,6 @@ class Reader {
   std::vector<WeftSection> sections_;
   std::int64_t checked_bytes_ = 0, done_bytes_ = 0;
 };
-
-// ---- Writing ----
-
-struct Part {
-  WeftSection section;
-  std::span<const std::byte> bytes;
-};
-
-Part part_of(std::string_view title, std::span<const std::byte> bytes, std::uint32_t type, std::uint32_t flags) {
-  Part part{};
-  std::copy(title.begin(), title.end(), part.section.name.begin());
-  part.section.bytes = bytes.size();
-  part.section.heads = part.section.width = part.section.rank = 1;
-  part.section.type = type;
-  part.section.crc = checksum(bytes);
-  part.section.flags = flags;
-  part.bytes = bytes;
-  return part;
-}
-
-// The values without the gaps a leading dimension leaves.
-Tensor packed(const ConstTensorView& values) {
-  Tensor copy = Tensor::empty(values.shape, values.dtype, "packed edge values");
-  const std::size_t element = size_of(values.dtype);
-  const std::size_t row = static_cast<std::size_t>(values.shape.row_size()) * element;
-  const std::size_t stride = static_cast<std::size_t>(values.ld) * element;
-  auto* out = static_cast<std::byte*>(copy.view().mutable_data());
-  const auto* in = static_cast<const std::byte*>(values.data);
-  for (std::size_t i = 0; row > 0 && i < static_cast<std::size_t>(values.shape.rows); ++i)
-    std::memcpy(out + i * row, in + i * stride, row);
-  return copy;
-}
-
-void write_weft(AtomicWriter& out, const Graph& graph, ConstTensorView values, std::string_view note,
-                const Progress& progress) {
-  std::vector<Part> parts;
-  parts.push_back(part_of("offsets", std::as_bytes(graph.offsets()), code_of(Dtype::i64), WeftSection::required));
-  parts.push_back(part_of("cols", std::as_bytes(graph.cols()), code_of(Dtype::i32), WeftSection::required));
-  if (graph.has_edge_ids())
-    parts.push_back(part_of("edge_ids", std::as_bytes(graph.edge_ids()), code_of(Dtype::i64), WeftSection::required));
-  Tensor copy;
-  if (values) {
-    if (values.ld != values.shape.row_size()) {
-      copy = packed(values);
-      values = copy;
-    }
-    const std::size_t size = static_cast<std::size_t>(values.shape.size()) * size_of(values.dtype);
-    Part part = part_of("values", {static_cast<const std::byte*>(values.data), size}, code_of(values.dtype), 0);
-    part.section.heads = values.shape.heads;
-    part.section.width = values.shape.width;
-    part.section.rank = static_cast<std::uint32_t>(values.shape.rank);
-    parts.push_back(part);
-  }
-  if (!note.empty()) parts.push_back(part_of("note", std::as_bytes(std::span(note)), weft_text, 0));
-
-  WeftHeader header{};
-  header.magic = weft_magic;
-  header.version = weft_version;
-  header.byte_order = weft_byte_order;
-  header.sections = static_cast<std::uint32_t>(parts.size());
-  header.header_bytes = static_cast<std::uint32_t>(sizeof(WeftHeader) + parts.size() * sizeof(WeftSection));
-  header.rows = graph.num_rows();
-  header.cols = graph.num_cols();
-  header.edges = graph.num_edges();
-  std::uint64_t end = header.header_bytes, total = 0;
-  for (Part& part : parts) {
-    part.section.offset = (end + weft_alignment - 1) / weft_alignment * weft_alignment;
-    end = part.section.offset + part.section.bytes;
-  }
-  total = end;
-  std::vector<std::byte> start(header.header_bytes);
-  std::memcpy(start.data(), &header, sizeof header);
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    std::memcpy(start.data() + sizeof header + i * sizeof(WeftSection), &parts[i].section, sizeof(WeftSection));
-  const std::uint32_t crc = checksum(start);
-  std::memcpy(start.data() + offsetof(WeftHeader, crc), &crc, sizeof crc);
-
-  out.write(start);
-  constexpr std::size_t step = std::size_t{64} << 20;
-  for (const Part& part : parts) {
-    out.pad_to(weft_alignment);
-    for (std::size_t at = 0; at < part.bytes.size(); at += step) {
-      out.write(part.bytes.subspan(at, std::min(step, part.bytes.size() - at)));
-      if (progress) progress("writing", out.tell(), static_cast<std::int64_t>(total));
-    }
-  }
-}
 
 bool sniff_weft(const Source& source) {
   return source.bytes.size() >= weft_magic.size() &&
@@ -291,7 +218,9 @@ const Format& weft_format() {
       "weft's own binary",
       &sniff_weft,
       [](const Source& source, const ReadOptions& options) { return Reader(source, options).read(); },
-      &write_weft};
+      &write_weft,
+      nullptr,
+      nullptr};
   return format;
 }
 

@@ -1,0 +1,62 @@
+// Datasets: a graph together with what a model learns from. One loader reads them all, and graphs alone: a file or a
+// folder in any supported layout, a generator's SPEC, something built in, or a name that is looked for where datasets
+// are kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/io.hpp"
+
+namespace weft {
+
+/// A matrix by those entries of its rows that are not 0, as bags of words are kept.
+struct SparseRows {
+  std::int64_t cols = 0;
+  Tensor offsets;  // i64 [rows + 1]
+  Tensor columns;  // i32 [entries], ascending within a row
+  Tensor values;   // f32 [entries]; none where every entry is 1
+
+  explicit operator bool() const { return static_cast<bool>(offsets); }
+  std::int64_t rows() const { return offsets ? offsets.shape().rows - 1 : 0; }
+  std::int64_t entries() const { return columns ? columns.shape().rows : 0; }
+  Tensor dense(Dtype dtype = Dtype::f32) const;  // [rows, cols]
+};
+
+struct Dataset : GraphFile {
+  std::string source;          // where it came from, for people: a path, or what made it
+  Tensor features;             // f32 [nodes, width], or none
+  SparseRows sparse_features;  // the same of data that is mostly 0; never both
+  Tensor labels;               // i32 [nodes]: classes, -1 where none is known; or f32 [nodes, classes]: 0, 1, NaN
+  std::int64_t classes = 0;    // of the labels
+  Tensor train, val, test;     // i32: nodes, each in one split at most
+  Tensor node_ids;             // i64 [nodes]: the file's ids, where those are not 0, 1, 2, ...
+  Tensor graph_ids;            // i32 [nodes], ascending: which graph of a collection a node belongs to
+  Tensor graph_labels;         // i32 [graphs]: classes of whole graphs
+  std::int64_t graph_classes = 0;
+
+  std::int64_t num_nodes() const { return graph.num_rows(); }
+  bool has_features() const { return features || sparse_features; }
+  std::int64_t num_features() const { return features ? features.shape().row_size() : sparse_features.cols; }
+  bool multi_label() const { return labels && labels.shape().rank > 1; }
+  std::int64_t num_graphs() const { return graph_labels ? graph_labels.shape().rows : 0; }
+  /// Whether there is more to it than a graph.
+  bool has_more_than_graph() const {
+    return has_features() || labels || train || val || test || node_ids || graph_ids || graph_labels;
+  }
+};
+
+/// A file or folder in any supported layout.
+Dataset read_dataset(const std::string& path, const ReadOptions& options = {});
+/// What the command line takes as DATA.
+Dataset open_dataset(const std::string& source, const ReadOptions& options = {});
+/// To a .weft file, which keeps all of it; to any other format that is written, which keep the graph alone.
+void write_dataset(const std::string& path, const Dataset& dataset, const Progress& progress = {});
+/// An Error (invalid_file) that says which part does not fit the others, and where.
+void validate(const Dataset& dataset);
+
+/// Of the edges between two nodes whose class is known, those within one class; -1 where there is no such edge or nodes
+/// have several classes.
+double homophily(const Dataset& dataset);
+
+}  // namespace weft

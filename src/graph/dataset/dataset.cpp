@@ -1,0 +1,169 @@
+#include "weft/dataset.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/dispatch.hpp"
+#include "core/parallel.hpp"
+#include "weft/types.hpp"
+
+namespace weft {
+namespace {
+
+void check_dtype(const Tensor& tensor, std::string_view what, Dtype wanted) {
+  WEFT_CHECK(tensor.dtype() == wanted, invalid_file, "the {} are {}: expected {}", what, name(tensor.dtype()),
+             name(wanted));
+}
+void check_rows(std::int64_t found, std::string_view what, std::int64_t wanted, std::string_view of) {
+  WEFT_CHECK(found == wanted, invalid_file, "it has {} for {} {}: expected one for each of {}", what, found, of,
+             wanted);
+}
+
+/// The first place of `values` where one is outside [least, most].
+void check_range(std::span<const std::int32_t> values, std::int64_t least, std::int64_t most, std::string_view what) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    WEFT_CHECK(values[i] >= least && values[i] <= most, invalid_file, "{} {} is {}: expected {} to {}", what, i,
+               values[i], least, most);
+}
+
+void check_features(const Dataset& data) {
+  WEFT_CHECK(!data.features || !data.sparse_features, invalid_file, "it has features twice, dense and sparse");
+  if (data.features) {
+    check_dtype(data.features, "features", Dtype::f32);
+    check_rows(data.features.shape().rows, "features", data.num_nodes(), "nodes");
+  }
+  if (!data.sparse_features) return;
+  const SparseRows& sparse = data.sparse_features;
+  check_dtype(sparse.offsets, "offsets of features", Dtype::i64);
+  WEFT_CHECK(static_cast<bool>(sparse.columns), invalid_file, "its features have offsets, but no columns");
+  check_dtype(sparse.columns, "columns of features", Dtype::i32);
+  check_rows(sparse.rows(), "features", data.num_nodes(), "nodes");
+  WEFT_CHECK(sparse.cols >= 0 && sparse.cols <= INT32_MAX, invalid_file, "it declares {} features: expected 0 to {}",
+             sparse.cols, INT32_MAX);
+  const auto offsets = sparse.offsets.span<std::int64_t>();
+  const auto columns = sparse.columns.span<std::int32_t>();
+  const auto entries = static_cast<std::int64_t>(columns.size());
+  WEFT_CHECK(offsets.front() == 0 && offsets.back() == entries, invalid_file,
+             "the offsets of its features run from {} to {}: expected 0 to {}", offsets.front(), offsets.back(),
+             entries);
+  for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+    WEFT_CHECK(offsets[row] <= offsets[row + 1] && offsets[row + 1] <= entries, invalid_file,
+               "the offsets of its features go from {} to {} at node {}: expected none to fall, and at most {}",
+               offsets[row], offsets[row + 1], row, entries);
+    for (std::int64_t k = offsets[row]; k < offsets[row + 1]; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      const bool follows = k == offsets[row] || columns[at] > columns[at - 1];
+      WEFT_CHECK(columns[at] >= 0 && columns[at] < sparse.cols && follows, invalid_file,
+                 "feature entry {} of node {} is in column {}: expected ascending ones of 0 to {}", k, row, columns[at],
+                 sparse.cols - 1);
+    }
+  }
+  if (!sparse.values) return;
+  check_dtype(sparse.values, "values of features", Dtype::f32);
+  check_rows(sparse.values.shape().rows, "values of features", entries, "entries");
+}
+
+void check_labels(const Dataset& data) {
+  if (!data.labels) return;
+  check_rows(data.labels.shape().rows, "labels", data.num_nodes(), "nodes");
+  if (data.multi_label()) {
+    check_dtype(data.labels, "labels", Dtype::f32);
+    WEFT_CHECK(data.labels.shape().row_size() == data.classes, invalid_file,
+               "its labels have {} columns for {} classes", data.labels.shape().row_size(), data.classes);
+    return;
+  }
+  check_dtype(data.labels, "labels", Dtype::i32);
+  check_range(data.labels.span<std::int32_t>(), -1, data.classes - 1, "the label of node");
+}
+
+void check_splits(const Dataset& data) {
+  std::vector<unsigned char> taken(data.train || data.val || data.test ? static_cast<std::size_t>(data.num_nodes())
+                                                                       : 0);
+  for (const auto& [split, title] : {std::pair(&data.train, "train"), {&data.val, "val"}, {&data.test, "test"}}) {
+    if (!*split) continue;
+    check_dtype(*split, fmt::format("nodes of the {} split", title), Dtype::i32);
+    const auto nodes = split->span<std::int32_t>();
+    check_range(nodes, 0, data.num_nodes() - 1, fmt::format("node of the {} split at place", title));
+    for (const std::int32_t node : nodes) {
+      WEFT_CHECK(!taken[static_cast<std::size_t>(node)], invalid_file,
+                 "node {} stands twice in the splits, the second time in {}: expected once at most", node, title);
+      taken[static_cast<std::size_t>(node)] = 1;
+    }
+  }
+}
+
+void check_collection(const Dataset& data) {
+  if (data.graph_ids) {
+    check_dtype(data.graph_ids, "graphs of nodes", Dtype::i32);
+    check_rows(data.graph_ids.shape().rows, "graphs of nodes", data.num_nodes(), "nodes");
+    const auto ids = data.graph_ids.span<std::int32_t>();
+    std::int32_t last = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      WEFT_CHECK(ids[i] >= last, invalid_file, "node {} is of graph {} after one of graph {}: expected ascending ones",
+                 i, ids[i], last);
+      last = ids[i];
+    }
+    WEFT_CHECK(!data.graph_labels || ids.empty() || last < data.num_graphs(), invalid_file,
+               "a node is of graph {}, but there are labels of {} graphs", last, data.num_graphs());
+  }
+  if (!data.graph_labels) return;
+  check_dtype(data.graph_labels, "labels of graphs", Dtype::i32);
+  check_range(data.graph_labels.span<std::int32_t>(), -1, data.graph_classes - 1, "the label of graph");
+}
+
+}  // namespace
+
+Tensor SparseRows::dense(Dtype dtype) const {
+  Tensor result = Tensor::zeros(Shape(rows(), cols), dtype, "dense features");
+  const auto from = offsets.span<std::int64_t>();
+  const auto at = columns.span<std::int32_t>();
+  const float* const value = values ? values.span<float>().data() : nullptr;
+  with_any_dtype(dtype, [&](auto tag) {
+    using To = typename decltype(tag)::type;
+    To* const out = result.span<To>().data();
+    parallel_ranges(default_threads(), rows(), 1 << 10, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row)
+        for (std::int64_t k = from[static_cast<std::size_t>(row)]; k < from[static_cast<std::size_t>(row) + 1]; ++k)
+          out[row * cols + at[static_cast<std::size_t>(k)]] = convert<To>(value != nullptr ? value[k] : 1.0f);
+    });
+  });
+  return result;
+}
+
+void validate(const Dataset& data) {
+  check_features(data);
+  check_labels(data);
+  check_splits(data);
+  if (data.node_ids) {
+    check_dtype(data.node_ids, "ids of nodes", Dtype::i64);
+    check_rows(data.node_ids.shape().rows, "ids of nodes", data.num_nodes(), "nodes");
+  }
+  check_collection(data);
+  WEFT_CHECK(!data.has_more_than_graph() || data.graph.is_square(), invalid_file,
+             "its graph has {} destinations and {} sources: expected as many, as features and labels are of nodes",
+             data.graph.num_rows(), data.graph.num_cols());
+}
+
+double homophily(const Dataset& data) {
+  if (!data.labels || data.multi_label()) return -1;
+  const GraphView graph = data.graph.host_view();
+  const std::int32_t* const label = data.labels.span<std::int32_t>().data();
+  std::atomic<std::int64_t> known{0}, alike{0};
+  parallel_ranges(default_threads(), graph.num_rows, 1 << 10, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t both = 0, same = 0;
+    for (std::int64_t v = begin; v < end; ++v)
+      for (EdgeId k = graph.offsets[v]; k < graph.offsets[v + 1]; ++k) {
+        const std::int32_t other = label[graph.cols[k]];
+        both += label[v] >= 0 && other >= 0;
+        same += label[v] >= 0 && other == label[v];
+      }
+    known += both;
+    alike += same;
+  });
+  return known > 0 ? static_cast<double>(alike) / static_cast<double>(known) : -1;
+}
+
+}  // namespace weft

@@ -1,0 +1,67 @@
+#include "graph/io/folder.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "graph/io/format.hpp"
+
+namespace weft::io {
+namespace {
+
+constexpr std::size_t most_files = 4096;  // a folder of more is no dataset's
+
+}  // namespace
+
+bool Folder::is_one(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+Folder::Folder(std::string path) : path_(std::move(path)) {
+  while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
+  std::error_code error;
+  std::filesystem::directory_iterator at(path_, error);
+  WEFT_CHECK(!error, io, "cannot list the folder: {}", error.message());
+  for (const std::filesystem::directory_iterator end; at != end && files_.size() < most_files; at.increment(error)) {
+    WEFT_CHECK(!error, io, "cannot list the folder: {}", error.message());
+    files_.push_back(at->path().filename().string());
+  }
+  std::ranges::sort(files_);
+}
+
+std::string Folder::name() const {
+  const std::filesystem::path whole = std::filesystem::path(path_).lexically_normal();
+  std::string last = whole.filename().string();
+  if (last.empty() || last == "." || last == "..") {
+    std::error_code ignored;
+    last = std::filesystem::canonical(whole, ignored).filename().string();
+  }
+  return last;
+}
+
+bool Folder::has(const std::string& file) const {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path_ + "/" + file, ignored);
+}
+
+std::string Folder::packed_or_not(const std::string& file) const {
+  if (has(file)) return file;
+  return has(file + ".gz") ? file + ".gz" : std::string();
+}
+
+Source Folder::open(const std::string& file, const Progress& progress) const {
+  if (!has(file)) {
+    std::string found;
+    for (const std::string& name : files_) {
+      if (found.size() > 200) {
+        found += ", ...";
+        break;
+      }
+      found += (found.empty() ? "" : ", ") + io::quoted(name);
+    }
+    fail(ErrorCode::invalid_file, "it lacks the file {}: found {}", file, found.empty() ? "nothing" : found);
+  }
+  return naming_part(file, [&] { return open_file(path_ + "/" + file, progress); });
+}
+
+}  // namespace weft::io

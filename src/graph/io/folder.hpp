@@ -1,0 +1,45 @@
+// A folder of files that belong together.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/check.hpp"
+#include "graph/io/source.hpp"
+
+namespace weft::io {
+
+class Folder {
+ public:
+  explicit Folder(std::string path);
+  static bool is_one(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  /// "cora" of "data/cora/".
+  std::string name() const;
+  /// Of its files, in alphabetical order; at most some thousands are listed.
+  const std::vector<std::string>& files() const { return files_; }
+  bool has(const std::string& file) const;  // which may stand in a folder below: "raw/edge.csv"
+  /// "edge.csv" or "edge.csv.gz", whichever is there; empty for neither.
+  std::string packed_or_not(const std::string& file) const;
+  /// Unpacked where it is gzip. An Error for a file that is not there names it, and what is there instead.
+  Source open(const std::string& file, const Progress& progress) const;
+  Folder below(const std::string& name) const { return Folder(path_ + "/" + name); }
+
+ private:
+  std::string path_;
+  std::vector<std::string> files_;
+};
+
+/// f() with the name of one of a dataset's files in front of whatever is wrong with it.
+template <class F>
+auto naming_part(std::string_view file, F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    fail(error.code(), "{}: {}", file, error.what());
+  }
+}
+
+}  // namespace weft::io

@@ -1,0 +1,135 @@
+#include "graph/io/text_table.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <type_traits>
+
+#include "core/check.hpp"
+#include "graph/io/format.hpp"
+#include "graph/io/text_chunks.hpp"
+#include "graph/io/text_scan.hpp"
+
+namespace weft::io {
+namespace {
+
+TextFault fault_of(std::string_view text, const char* at, std::string_view expected) {
+  return {at, fmt::format("found {}: expected {}", quoted(rest_of_line(text, at)), expected)};
+}
+
+bool to_next_column(TextCursor& cursor, const TableLayout& layout) {
+  return layout.separator == ' ' || cursor.skip_separator();
+}
+
+/// Numbers of a line and what stands between them take a byte each: text of fewer holds a line that is too short, and
+/// no memory is asked for in its name.
+bool has_room(std::string_view text, std::int64_t rows, std::int64_t columns) {
+  std::int64_t bytes = 0;
+  return !__builtin_mul_overflow(rows, columns, &bytes) && !__builtin_mul_overflow(bytes, 2, &bytes) &&
+         bytes <= static_cast<std::int64_t>(text.size()) + 1;
+}
+
+}  // namespace
+
+template <class Value>
+Table<Value> read_integers(std::string_view text, const TableLayout& layout, const Progress& progress) {
+  const TextChunks chunks(text, text, layout.comment);
+  Table<Value> table;
+  table.rows = chunks.lines();
+  const bool keeps = has_room(text, table.rows, layout.columns);
+  if (keeps) table.values = Buffer<Value>(static_cast<std::size_t>(table.rows * layout.columns), "numbers of a table");
+  std::atomic<bool> too_large{false};
+  chunks.each(progress, [&](std::size_t i, TextFault& fault) {
+    const TextChunk& chunk = chunks.chunks()[i];
+    TextCursor cursor(chunk.text, layout.separator);
+    Value* out = keeps ? table.values.data() + chunk.first * layout.columns : nullptr;
+    for (; cursor.to_content(layout.comment); cursor.next_line()) {
+      const char* const start = cursor.position();
+      for (int c = 0; c < layout.columns; ++c) {
+        std::int64_t value = 0;
+        if ((c > 0 && !to_next_column(cursor, layout)) || !cursor.read_integer(value)) {
+          fault = fault_of(text, start, layout.expected);
+          return;
+        }
+        if (value < layout.least || value > layout.most) {
+          fault = {start, fmt::format("found {}: expected {} to {}", value, layout.least, layout.most)};
+          return;
+        }
+        if (std::is_same_v<Value, std::int32_t> && static_cast<std::int32_t>(value) != value)
+          too_large.store(true, std::memory_order_relaxed);
+        if (keeps) *out++ = static_cast<Value>(value);
+      }
+      cursor.skip_blanks();
+      if (!cursor.at_line_end() && !layout.more_columns) {
+        fault = fault_of(text, start, layout.expected);
+        return;
+      }
+    }
+  });
+  WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", table.rows, layout.columns, text.size());
+  WEFT_CHECK(!too_large.load(), unsupported, "a number has more than 31 bits");
+  return table;
+}
+
+template Table<std::int32_t> read_integers(std::string_view, const TableLayout&, const Progress&);
+template Table<std::int64_t> read_integers(std::string_view, const TableLayout&, const Progress&);
+
+namespace {
+
+/// A number, or where columns have a separator nothing at all ("" for those who write that).
+bool read_field(TextCursor& cursor, const TableLayout& layout, double& value) {
+  if (cursor.read_real(value)) return true;
+  value = std::numeric_limits<double>::quiet_NaN();
+  if (layout.separator == ' ') return false;
+  const std::string_view field = cursor.token();
+  return field.empty() || field == "\"\"";
+}
+
+/// Fields of the first line.
+std::int64_t width_of(std::string_view text, const TableLayout& layout) {
+  TextCursor cursor(text, layout.separator);
+  if (!cursor.to_content(layout.comment)) return 1;
+  std::int64_t width = 0;
+  double ignored = 0;
+  while (read_field(cursor, layout, ignored)) {
+    ++width;
+    cursor.skip_blanks();
+    if (cursor.at_line_end() || !to_next_column(cursor, layout)) break;
+  }
+  return std::max<std::int64_t>(width, 1);
+}
+
+}  // namespace
+
+Tensor read_reals(std::string_view text, const TableLayout& layout, const Progress& progress) {
+  const TextChunks chunks(text, text, layout.comment);
+  const std::int64_t width = layout.columns > 0 ? layout.columns : width_of(text, layout);
+  // Nothing may stand between separators, so that only these are sure to be there.
+  const bool keeps = has_room(text, chunks.lines(), (width + 1) / 2);
+  Tensor table;
+  if (keeps) table = Tensor::empty(Shape(chunks.lines(), width), Dtype::f32, "numbers of a table");
+  float* const values = keeps ? table.span<float>().data() : nullptr;
+  chunks.each(progress, [&](std::size_t i, TextFault& fault) {
+    const TextChunk& chunk = chunks.chunks()[i];
+    TextCursor cursor(chunk.text, layout.separator);
+    float* out = keeps ? values + chunk.first * width : nullptr;
+    for (; cursor.to_content(layout.comment); cursor.next_line()) {
+      const char* const start = cursor.position();
+      bool read = true;
+      for (std::int64_t c = 0; c < width && read; ++c) {
+        double value = 0;
+        read = (c == 0 || to_next_column(cursor, layout)) && read_field(cursor, layout, value);
+        if (read && keeps) *out++ = static_cast<float>(value);
+      }
+      cursor.skip_blanks();
+      if (read && cursor.at_line_end()) continue;
+      fault =
+          fault_of(text, start, fmt::format("{} numbers{}", width, layout.columns > 0 ? "" : ", as in the first line"));
+      return;
+    }
+  });
+  WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", chunks.lines(), width, text.size());
+  return table;
+}
+
+}  // namespace weft::io

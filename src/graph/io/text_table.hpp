@@ -1,0 +1,36 @@
+// Lines of numbers, parsed on all threads.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/memory.hpp"
+#include "weft/progress.hpp"
+#include "weft/tensor.hpp"
+
+namespace weft::io {
+
+struct TableLayout {
+  int columns = 1;
+  char separator = ' ';                              // between columns; blanks may stand around it
+  char comment = '#';                                // lines that start with it are skipped, and empty ones
+  bool more_columns = false;                         // further ones are ignored
+  std::string_view expected;                         // of a line, for people: "a source and a target"
+  std::int64_t least = INT64_MIN, most = INT64_MAX;  // of the numbers
+};
+
+template <class Value>
+struct Table {
+  std::int64_t rows = 0;
+  Buffer<Value> values;  // [rows, columns]
+};
+
+/// Integers. Of std::int32_t only what fits: an Error with the code `unsupported` says that some number does not.
+template <class Value>
+Table<Value> read_integers(std::string_view text, const TableLayout& layout, const Progress& progress);
+
+/// Numbers as f32 [lines, width], the width being that of the first line; `nan`, or nothing between two separators, is
+/// NaN. layout.columns 0: any width of at least 1.
+Tensor read_reals(std::string_view text, const TableLayout& layout, const Progress& progress);
+
+}  // namespace weft::io
