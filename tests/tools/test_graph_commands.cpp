@@ -138,25 +138,30 @@ TEST(round_trip, a_generated_graph_stays_the_same_through_every_format) {
   }
 }
 
-// The command in docs/formats.md, as it stands there.
-TEST(formats_page, its_command_makes_matrix_market_of_a_plain_list_of_edges) {
-  if (std::system("awk 'BEGIN { exit 0 }' >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no awk here";
-  const std::string page = text_of(WEFT_FORMATS_PAGE);
-  const std::size_t begin = page.find("```sh\nawk ") + 6;
-  ASSERT_NE(begin, std::string::npos + 6);
-  const std::string command = page.substr(begin, page.find("```", begin) - begin);
+TEST(info, reads_a_plain_list_of_edges) {
   const std::vector<std::string> lists = {"0 1\n0 2\n3 10\n", "# Nodes: 11 Edges: 3\n# From\tTo\n0\t1\n0\t2\n3\t10",
                                           "0,1\r\n0,2\r\n3,10\r\n", "% bip\n\n 0 1 0.5\n 0 2 7\n 3 10 1\n"};
   for (const std::string& list : lists) {
     SCOPED_TRACE(list);
     const Folder folder;
     write_text(folder / "edges.txt", list);
-    expect_complaint(run_weft({"info", folder / "edges.txt"}), 1, "docs/formats.md");
-    ASSERT_EQ(std::system(("cd '" + (folder / "") + "' && " + command).c_str()), 0);
-    EXPECT_EQ(text_of(folder / "graph.mtx"),
-              "%%MatrixMarket matrix coordinate pattern general\n11 11 3\n2 1\n3 1\n11 4\n");
-    EXPECT_EQ(info_of(folder / "graph.mtx")["edges"], 3);
+    const auto info = info_of(folder / "edges.txt");
+    EXPECT_EQ(info["edges"], 3);
+    EXPECT_EQ(info["nodes"], 5);
+    EXPECT_EQ(info["dataset"]["renumbered"], true);
   }
+}
+
+TEST(convert, keeps_the_ids_of_a_list_in_weft_and_says_who_does_not) {
+  const Folder folder;
+  write_text(folder / "edges.txt", "10 20\n20 30\n");
+  const Outcome kept = run_weft({"convert", folder / "edges.txt", folder / "g.weft", "--json"});
+  ASSERT_EQ(kept.status, 0) << kept.err;
+  EXPECT_EQ(kept.json()["left_out"], "");
+  EXPECT_EQ(info_of(folder / "g.weft")["dataset"]["renumbered"], true);
+  const Outcome left = run_weft({"convert", folder / "g.weft", folder / "g.mtx"});
+  ASSERT_EQ(left.status, 0) << left.err;
+  EXPECT_NE(left.out.find("left out node ids: only .weft keeps them"), std::string::npos) << left.out;
 }
 
 TEST(convert, merges_duplicates_and_adds_their_values_up) {

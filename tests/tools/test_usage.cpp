@@ -63,7 +63,7 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"info", "RMAT:scale=4"}, "did you mean rmat:scale=4?"},
       {{"info", "Cora"}, "did you mean like:cora?"},
       {{"info", "STAR"}, "the generator 'star' takes its parameters behind a colon"},
-      {{"info"}, "GRAPH is missing: a graph file"},
+      {{"info"}, "DATA is missing: a graph or dataset"},
       {{"info", "a", "b"}, "weft info --help"},
       {{"info", "a", "b"}, "argument 'b' is one too many"},
       {{"info", "star:nodes=5", "--jsno"}, "unknown option '--jsno': did you mean --json?"},

@@ -1,6 +1,8 @@
-// weft convert: from one graph file to another, cleaned up on the way.
+// weft convert: from one graph file or dataset to another, cleaned up on the way.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,16 +24,17 @@ struct Options {
 /// The graph and its values, changed one step at a time; each step leaves a note.
 class Pipeline {
  public:
-  explicit Pipeline(GraphFile file) : graph_(std::move(file.graph)), values_(std::move(file.values)) {}
+  explicit Pipeline(Dataset data) : data_(std::move(data)) {}
 
   void apply(std::string_view what, Derived derived, Duplicates duplicates) {
-    const std::int64_t before = graph_.num_edges(), after = derived.graph.num_edges();
-    if (values_) values_ = carry_values(derived.origin, values_, duplicates);
-    graph_ = std::move(derived.graph);
+    const std::int64_t before = graph().num_edges(), after = derived.graph.num_edges();
+    if (data_.values) data_.values = carry_values(derived.origin, data_.values, duplicates);
+    data_.graph = std::move(derived.graph);
     steps_.push_back({std::string(what), before, after});
   }
-  const Graph& graph() const { return graph_; }
-  const Tensor& values() const { return values_; }
+  const Graph& graph() const { return data_.graph; }
+  const Tensor& values() const { return data_.values; }
+  Dataset& data() { return data_; }
 
   struct Step {
     std::string what;
@@ -47,8 +50,7 @@ class Pipeline {
   }
 
  private:
-  Graph graph_;
-  Tensor values_;
+  Dataset data_;
   std::vector<Step> steps_;
 };
 
@@ -75,11 +77,27 @@ void clean(Pipeline& pipeline, const Options& options, SelfLoops loops) {
                    with_self_loops(pipeline.graph(), loops), Duplicates::keep);
 }
 
+/// "features, labels": what a file of that name does not keep.
+std::string left_out(const Dataset& data, std::string path) {
+  std::transform(path.begin(), path.end(), path.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (path.ends_with(".weft")) return {};
+  std::string list;
+  const auto add = [&](bool there, const char* what) {
+    if (there) list += (list.empty() ? "" : ", ") + std::string(what);
+  };
+  add(data.has_features(), "features");
+  add(static_cast<bool>(data.labels), "labels");
+  add(data.train || data.val || data.test, "splits");
+  add(static_cast<bool>(data.node_ids), "node ids");
+  add(data.graph_ids || data.graph_labels, "graphs of a collection");
+  return list;
+}
+
 int run(const Options& options) {
   const SelfLoops loops = parse_self_loops(options.self_loops);
   check_output(options.out);
   const Stopwatch watch;
-  GraphFile file = open_source(options.in);
+  Dataset file = open_data(options.in);
   const double read_seconds = watch.seconds();
   std::string note = file.note;
   const std::string format = file.format;
@@ -87,16 +105,17 @@ int run(const Options& options) {
   Pipeline pipeline(std::move(file));
   clean(pipeline, options, loops);
   if (!note.empty()) note += pipeline.changes();
+  pipeline.data().note = note;
   const double clean_seconds = watch.seconds() - read_seconds;
   {
     ProgressBar bar;
-    write_graph(options.out, pipeline.graph(),
-                pipeline.values() ? ConstTensorView(pipeline.values()) : ConstTensorView{}, bar.callback(), note);
+    write_dataset(options.out, pipeline.data(), bar.callback());
   }
   const double write_seconds = watch.seconds() - read_seconds - clean_seconds;
   std::error_code ignored;
   const auto size = std::filesystem::file_size(options.out, ignored);
   const Graph& graph = pipeline.graph();
+  const std::string left = left_out(pipeline.data(), options.out);
   if (options.json) {
     nlohmann::json steps = nlohmann::json::array();
     for (const auto& step : pipeline.steps())
@@ -111,6 +130,7 @@ int run(const Options& options) {
         {"edges_written", graph.num_edges()},
         {"values", pipeline.values() ? nlohmann::json(name(pipeline.values().dtype())) : nullptr},
         {"steps", steps},
+        {"left_out", left},
         {"bytes", ignored ? nlohmann::json() : nlohmann::json(size)},
         {"read_seconds", read_seconds},
         {"clean_seconds", clean_seconds},
@@ -122,6 +142,7 @@ int run(const Options& options) {
              fmt::format("read     {} ({}): {} x {}, {} edges in {}", options.in, format, grouped(graph.num_rows()),
                          grouped(graph.num_cols()), grouped(edges_read), seconds_text(read_seconds)));
   if (!note.empty()) print_line(stdout, "note     " + note);
+  if (!left.empty()) print_line(stdout, fmt::format("left out {}: only .weft keeps them", left));
   for (const auto& step : pipeline.steps())
     if (step.before != step.after)
       print_line(stdout,
@@ -137,8 +158,8 @@ int run(const Options& options) {
 
 Command add_convert(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("convert", "Write a graph in another format, cleaned up as asked");
-  app->add_option("IN", options->in, "A graph file or a SPEC")->required();
+  CLI::App* app = root.add_subcommand("convert", "Write a graph or dataset in another format, cleaned up as asked");
+  app->add_option("IN", options->in, "A graph or dataset: a file or folder (docs/formats.md), or a SPEC")->required();
   app->add_option("OUT", options->out, "The file to write; its ending says the format (.weft, .npz, .mtx, .mtx.gz)")
       ->required();
   app->add_flag("--symmetric", options->symmetric, "Give every edge its reverse");

@@ -1,4 +1,4 @@
-// weft info: what a graph looks like.
+// weft info: what a graph looks like, and what belongs to it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "dataset_facts.hpp"
 #include "options.hpp"
 #include "structure.hpp"
 #include "text.hpp"
@@ -19,7 +20,8 @@ struct Options {
 };
 
 struct Facts {
-  GraphFile file;
+  Dataset file;
+  DatasetFacts dataset;
   DegreeStats degrees;
   Structure structure;
   ValueRange range;
@@ -35,12 +37,13 @@ struct Facts {
 Facts gather(const Options& options) {
   const Stopwatch watch;
   Facts facts;
-  facts.file = open_source(options.source, options.fast ? Validate::trusted : Validate::full);
+  facts.file = open_data(options.source, options.fast ? Validate::trusted : Validate::full);
   facts.read_seconds = watch.seconds();
-  facts.bytes = facts.file.graph.bytes() + (facts.file.values ? facts.file.values.bytes() : 0);
+  facts.bytes = facts.file.graph.bytes() + (facts.file.values ? facts.file.values.bytes() : 0) + more_bytes(facts.file);
   facts.degrees = facts.file.graph.degree_stats();
   facts.structure = structure_of(facts.file.graph);
   if (facts.file.values) facts.range = range_of(facts.file.values);
+  facts.dataset = facts_of(facts.file);
   facts.seconds = watch.seconds();
   return facts;
 }
@@ -87,6 +90,7 @@ nlohmann::json to_json(const Facts& facts, const std::string& source) {
     json["values"] = {{"dtype", name(facts.file.values.dtype())}, {"not_finite", facts.range.not_finite}};
     if (facts.range.any) json["values"].update({{"min", facts.range.min}, {"max", facts.range.max}});
   }
+  if (facts.file.has_more_than_graph()) json["dataset"] = to_json(facts.dataset);
   return json;
 }
 
@@ -140,6 +144,7 @@ void print(const Facts& facts) {
     if (facts.range.not_finite > 0) text += fmt::format(", {} not finite", grouped(facts.range.not_finite));
     line("edge values", text);
   }
+  for (const auto& [label, text] : lines_of(facts.dataset)) line(label, text);
   line("memory", bytes_text(static_cast<double>(facts.bytes)));
   line("time", fmt::format("{}, of it reading {}", seconds_text(facts.seconds), seconds_text(facts.read_seconds)));
   print_histogram(d);
@@ -149,12 +154,14 @@ void print(const Facts& facts) {
 
 Command add_info(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("info", "Show a graph's size, degrees and structure");
-  app->add_option("GRAPH", options->source, "A graph file (.weft, .npz, .mtx, .mtx.gz, .csr) or a SPEC (like:arxiv)")
+  CLI::App* app = root.add_subcommand(
+      "info", "Show a graph's size, degrees and structure, and a dataset's features, labels and splits");
+  app->add_option("DATA", options->source,
+                  "A graph or dataset: a file or folder (docs/formats.md), or a SPEC (like:arxiv)")
       ->required();
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->add_flag("--fast", options->fast, "Trust a .weft file: skip its checksums and index checks");
-  app->footer("Example:\n  weft info like:cora\n  weft info graph.mtx.gz --json");
+  app->footer("Example:\n  weft info like:cora\n  weft info graph.mtx.gz --json\n  weft info data/ogbn_arxiv");
   return {app, [options] {
             const Facts facts = gather(*options);
             if (options->json)

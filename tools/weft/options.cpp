@@ -114,19 +114,26 @@ std::vector<Dtype> parse_dtypes(std::string_view text) {
   return dtypes;
 }
 
-GraphFile open_source(const std::string& source, Validate validate) {
+namespace {
+
+Dataset open_with(const std::string& source, Validate validate, bool graph_only) {
   ProgressBar bar;
-  const ReadOptions options{bar.callback(), validate};
-  if (source.empty()) return as_usage("", [&] { return open_graph(source, options); });
+  const ReadOptions options{bar.callback(), validate, graph_only};
+  if (source.empty()) return as_usage("", [&] { return open_dataset(source, options); });
   if (is_generator_spec(source)) {
     bar.announce("generating " + source + " ...");
-    return as_usage("", [&] { return open_graph(source, options); });
+    return as_usage("", [&] { return open_dataset(source, options); });
   }
   std::error_code ignored;
   if (const std::string meant = spec_suggestion(source); !meant.empty() && !std::filesystem::exists(source, ignored))
     throw UsageError(fmt::format("GRAPH '{}' is no file: {}", source, meant));
-  return open_graph(source, options);
+  return open_dataset(source, options);
 }
+
+}  // namespace
+
+GraphFile open_source(const std::string& source, Validate validate) { return open_with(source, validate, true); }
+Dataset open_data(const std::string& source, Validate validate) { return open_with(source, validate, false); }
 
 void check_output(const std::string& path) {
   std::string known, lower = path;

@@ -9,8 +9,8 @@
 
 #include "command.hpp"
 #include "weft/context.hpp"
+#include "weft/dataset.hpp"
 #include "weft/error.hpp"
-#include "weft/io.hpp"
 #include "weft/plan.hpp"
 #include "weft/types.hpp"
 
@@ -41,6 +41,8 @@ std::vector<Dtype> parse_dtypes(std::string_view text);
 
 /// A file or a SPEC, with a progress bar; a SPEC that does not parse is wrong usage.
 GraphFile open_source(const std::string& source, Validate validate = Validate::full);
+/// The same with all that belongs to it.
+Dataset open_data(const std::string& source, Validate validate = Validate::full);
 /// Before any work: UsageError where no graph writer exists for the name, Error where the file cannot be made.
 void check_output(const std::string& path);
 

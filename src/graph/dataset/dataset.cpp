@@ -134,6 +134,9 @@ Tensor SparseRows::dense(Dtype dtype) const {
 }
 
 void validate(const Dataset& data) {
+  WEFT_CHECK(!data.has_more_than_graph() || data.graph.is_square(), invalid_file,
+             "its graph has {} destinations and {} sources: expected as many, as features and labels are of nodes",
+             data.graph.num_rows(), data.graph.num_cols());
   check_features(data);
   check_labels(data);
   check_splits(data);
@@ -142,9 +145,6 @@ void validate(const Dataset& data) {
     check_rows(data.node_ids.shape().rows, "ids of nodes", data.num_nodes(), "nodes");
   }
   check_collection(data);
-  WEFT_CHECK(!data.has_more_than_graph() || data.graph.is_square(), invalid_file,
-             "its graph has {} destinations and {} sources: expected as many, as features and labels are of nodes",
-             data.graph.num_rows(), data.graph.num_cols());
 }
 
 double homophily(const Dataset& data) {

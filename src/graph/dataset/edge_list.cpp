@@ -1,5 +1,6 @@
-// Plain lists of edges, as SNAP publishes them: a source and a target a line, comments that start with '#'. Ids may be
-// any numbers; where they are not 0, 1, 2, ... nodes get new ones in their order, and the dataset keeps the file's.
+// Plain lists of edges, as SNAP and KONECT publish them: a source and a target a line, comments start with '#' or '%'.
+// Ids may be any numbers; where they are not 0, 1, 2, ... nodes get new ones in their order, and the dataset keeps the
+// file's.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -13,23 +14,26 @@
 namespace weft::io {
 namespace {
 
+constexpr std::string_view comments = "#%";
+
 // What may stand behind the two ids (a weight, a time, a sign) is not read.
 TableLayout layout_of(std::string_view text) {
   TableLayout layout;
   layout.columns = 2;
+  layout.comments = comments;
   layout.more_columns = true;
   layout.least = 0;
   layout.expected = "a source and a target";
   TextCursor cursor(text.substr(0, 1 << 16), ',');
   std::int64_t id = 0;
-  if (cursor.to_content('#') && cursor.read_integer(id) && cursor.skip_separator()) layout.separator = ',';
+  if (cursor.to_content(comments) && cursor.read_integer(id) && cursor.skip_separator()) layout.separator = ',';
   return layout;
 }
 
 bool sniff_edge_list(const Source& source) {
   const std::string_view text = source.text().substr(0, 1 << 16);
   TextCursor cursor(text, ',');
-  if (!cursor.to_content('#')) return false;
+  if (!cursor.to_content(comments)) return false;
   std::int64_t id = 0;
   if (!cursor.read_integer(id) || (cursor.skip_separator(), !cursor.read_integer(id))) return false;
   double extra = 0;

@@ -100,7 +100,7 @@ class Reader {
 
   void read_sizes() {
     TextCursor cursor(body_);
-    if (!cursor.to_content('%'))
+    if (!cursor.to_content("%"))
       fail_at(text_.data() + text_.size(), "the file ends before the line with rows, columns and entries");
     const char* start = cursor.position();
     const bool read = cursor.read_integer(rows_) && cursor.read_integer(cols_) && cursor.read_integer(entries_);
@@ -132,7 +132,7 @@ class Reader {
   std::string_view rest_of_line(const char* at) const { return io::rest_of_line(text_, at); }
 
   void count_entries() {
-    chunks_.emplace(text_, body_, '%');
+    chunks_.emplace(text_, body_, "%");
     mirrored_.resize(chunks_->chunks().size());
     if (chunks_->lines() != entries_)
       fail_at(sizes_at_,
@@ -166,7 +166,7 @@ class Reader {
     const TextChunk& chunk = chunks_->chunks()[i];
     TextCursor cursor(chunk.text);
     auto place = static_cast<std::size_t>(chunk.first);
-    for (; cursor.to_content('%'); cursor.next_line(), ++place) {
+    for (; cursor.to_content("%"); cursor.next_line(), ++place) {
       const char* start = cursor.position();
       std::int64_t row = 0, col = 0;
       if (!cursor.read_integer(row) || !cursor.read_integer(col)) return blame(fault, start, "a row and a column");

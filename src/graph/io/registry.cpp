@@ -106,7 +106,9 @@ Dataset read(const std::string& path, const ReadOptions& options) {
     WEFT_CHECK(!source.bytes.empty(), invalid_file, "the gzip file unpacks to nothing: expected a graph");
     format = format_of_content(source);
   }
-  if (format == nullptr) format = format_of_name(path);  // its reader knows best what is missing
+  // The reader of what the name says knows best what is missing; two numbers a line are no mark of a format.
+  if (format == nullptr || format == &edge_list_format())
+    if (const Format* named = format_of_name(path); named != nullptr) format = named;
   WEFT_CHECK(format != nullptr, invalid_file, "not a graph file weft knows: it starts with {}; known formats: {}",
              quoted(source.text().substr(0, 16)), known_formats(false));
   Dataset result = format->read(source, options);
@@ -232,7 +234,11 @@ void write_graph(const std::string& path, const Graph& graph, ConstTensorView va
 }
 
 void write_dataset(const std::string& path, const Dataset& dataset, const Progress& progress) {
-  validate(dataset);
+  try {
+    validate(dataset);
+  } catch (const Error& error) {  // the caller's, not a file's
+    fail(ErrorCode::invalid_argument, "{}: {}", path, error.what());
+  }
   write(path, dataset.graph, dataset.values ? ConstTensorView(dataset.values) : ConstTensorView{}, dataset.note,
         &dataset, progress);
 }

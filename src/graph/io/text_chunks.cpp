@@ -14,7 +14,7 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
-TextChunks::TextChunks(std::string_view whole, std::string_view body, char comment) : whole_(whole) {
+TextChunks::TextChunks(std::string_view whole, std::string_view body, std::string_view comments) : whole_(whole) {
   for (std::size_t at = 0; at < body.size();) {
     const std::size_t line_end = body.find('\n', std::min(at + chunk_bytes, body.size()) - 1);
     const std::size_t end = line_end == std::string_view::npos ? body.size() : line_end + 1;
@@ -24,7 +24,7 @@ TextChunks::TextChunks(std::string_view whole, std::string_view body, char comme
   parallel_tasks(default_threads(), static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t i, int) {
     TextChunk& chunk = chunks_[static_cast<std::size_t>(i)];
     TextCursor cursor(chunk.text);
-    for (; cursor.to_content(comment); cursor.next_line()) ++chunk.lines;
+    for (; cursor.to_content(comments); cursor.next_line()) ++chunk.lines;
   });
   for (TextChunk& chunk : chunks_) {
     chunk.first = lines_;

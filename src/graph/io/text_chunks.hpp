@@ -25,8 +25,9 @@ struct TextFault {
 
 class TextChunks {
  public:
-  /// `body` is the part of `whole` to cut; lines are counted from the start of `whole`.
-  TextChunks(std::string_view whole, std::string_view body, char comment);
+  /// `body` is the part of `whole` to cut; lines are counted from the start of `whole`. Those that start with one of
+  /// `comments` have no content.
+  TextChunks(std::string_view whole, std::string_view body, std::string_view comments);
 
   std::int64_t lines() const { return lines_; }
   const std::vector<TextChunk>& chunks() const { return chunks_; }

@@ -26,11 +26,11 @@ class TextCursor {
     const void* line_end = at_ == end_ ? nullptr : std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_));
     at_ = line_end == nullptr ? end_ : static_cast<const char*>(line_end) + 1;
   }
-  /// Skips blank lines and those that start with `mark`; true if a line with content stands here.
-  bool to_content(char mark) {
+  /// Skips blank lines and those that start with one of `marks`; true if a line with content stands here.
+  bool to_content(std::string_view marks) {
     for (; at_ != end_; next_line()) {
       skip_blanks();
-      if (!at_line_end() && *at_ != mark) return true;
+      if (!at_line_end() && !is_one_of(marks)) return true;
     }
     return false;
   }
@@ -74,6 +74,11 @@ class TextCursor {
   bool read_real(double& value);
 
  private:
+  bool is_one_of(std::string_view marks) const {
+    for (const char mark : marks)
+      if (*at_ == mark) return true;
+    return false;
+  }
   static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
   bool ends_token(const char* p) const { return p == end_ || *p == '\n' || is_blank(*p) || *p == separator_; }
   // Whether one more digit stays within 64 bits.

@@ -21,6 +21,13 @@ bool to_next_column(TextCursor& cursor, const TableLayout& layout) {
   return layout.separator == ' ' || cursor.skip_separator();
 }
 
+/// Whether nothing follows but, where that is allowed, further numbers.
+bool ends_line(TextCursor& cursor, const TableLayout& layout) {
+  for (double ignored = 0; cursor.skip_blanks(), !cursor.at_line_end();)
+    if (!layout.more_columns || !to_next_column(cursor, layout) || !cursor.read_real(ignored)) return false;
+  return true;
+}
+
 /// Numbers of a line and what stands between them take a byte each: text of fewer holds a line that is too short, and
 /// no memory is asked for in its name.
 bool has_room(std::string_view text, std::int64_t rows, std::int64_t columns) {
@@ -33,7 +40,7 @@ bool has_room(std::string_view text, std::int64_t rows, std::int64_t columns) {
 
 template <class Value>
 Table<Value> read_integers(std::string_view text, const TableLayout& layout, const Progress& progress) {
-  const TextChunks chunks(text, text, layout.comment);
+  const TextChunks chunks(text, text, layout.comments);
   Table<Value> table;
   table.rows = chunks.lines();
   const bool keeps = has_room(text, table.rows, layout.columns);
@@ -43,7 +50,7 @@ Table<Value> read_integers(std::string_view text, const TableLayout& layout, con
     const TextChunk& chunk = chunks.chunks()[i];
     TextCursor cursor(chunk.text, layout.separator);
     Value* out = keeps ? table.values.data() + chunk.first * layout.columns : nullptr;
-    for (; cursor.to_content(layout.comment); cursor.next_line()) {
+    for (; cursor.to_content(layout.comments); cursor.next_line()) {
       const char* const start = cursor.position();
       for (int c = 0; c < layout.columns; ++c) {
         std::int64_t value = 0;
@@ -59,8 +66,7 @@ Table<Value> read_integers(std::string_view text, const TableLayout& layout, con
           too_large.store(true, std::memory_order_relaxed);
         if (keeps) *out++ = static_cast<Value>(value);
       }
-      cursor.skip_blanks();
-      if (!cursor.at_line_end() && !layout.more_columns) {
+      if (!ends_line(cursor, layout)) {
         fault = fault_of(text, start, layout.expected);
         return;
       }
@@ -88,7 +94,7 @@ bool read_field(TextCursor& cursor, const TableLayout& layout, double& value) {
 /// Fields of the first line.
 std::int64_t width_of(std::string_view text, const TableLayout& layout) {
   TextCursor cursor(text, layout.separator);
-  if (!cursor.to_content(layout.comment)) return 1;
+  if (!cursor.to_content(layout.comments)) return 1;
   std::int64_t width = 0;
   double ignored = 0;
   while (read_field(cursor, layout, ignored)) {
@@ -102,7 +108,7 @@ std::int64_t width_of(std::string_view text, const TableLayout& layout) {
 }  // namespace
 
 Tensor read_reals(std::string_view text, const TableLayout& layout, const Progress& progress) {
-  const TextChunks chunks(text, text, layout.comment);
+  const TextChunks chunks(text, text, layout.comments);
   const std::int64_t width = layout.columns > 0 ? layout.columns : width_of(text, layout);
   // Nothing may stand between separators, so that only these are sure to be there.
   const bool keeps = has_room(text, chunks.lines(), (width + 1) / 2);
@@ -113,7 +119,7 @@ Tensor read_reals(std::string_view text, const TableLayout& layout, const Progre
     const TextChunk& chunk = chunks.chunks()[i];
     TextCursor cursor(chunk.text, layout.separator);
     float* out = keeps ? values + chunk.first * width : nullptr;
-    for (; cursor.to_content(layout.comment); cursor.next_line()) {
+    for (; cursor.to_content(layout.comments); cursor.next_line()) {
       const char* const start = cursor.position();
       bool read = true;
       for (std::int64_t c = 0; c < width && read; ++c) {

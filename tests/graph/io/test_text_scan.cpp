@@ -54,10 +54,10 @@ TEST(text_scan, tells_numbers_too_large_from_numbers_too_small) {
 
 TEST(text_scan, skips_comments_and_blank_lines) {
   TextCursor cursor("% a\n\n  \t\r\n %b\nword next\n%c");
-  ASSERT_TRUE(cursor.to_content('%'));
+  ASSERT_TRUE(cursor.to_content("%"));
   EXPECT_EQ(cursor.token(), "word");
   cursor.next_line();
-  EXPECT_FALSE(cursor.to_content('%'));
+  EXPECT_FALSE(cursor.to_content("%"));
   EXPECT_TRUE(cursor.done());
 }
 
