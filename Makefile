@@ -24,7 +24,7 @@ weft := build/release/bin/weft
 sources = git ls-files -co --exclude-standard -- '*.cpp' '*.hpp' '*.cu' '*.cuh'
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build build-tests demo test sanitize tsan bench install format tidy clean
+.PHONY: help bootstrap build build-tests demo test fuzz sanitize tsan bench install format tidy clean
 
 help: ## show this list
 	@echo "weft: sparse kernels for graph neural networks"
@@ -45,8 +45,13 @@ demo: build ## build, then show what weft does
 build-tests: bootstrap
 	$(call build,dev)
 
-test: build-tests ## build everything and run all tests
+test: build-tests ## build everything, run all tests, and fuzz the readers for a few seconds each
 	@ctest --preset dev --parallel $(JOBS)
+	@JOBS=$(JOBS) scripts/fuzz
+
+FUZZ_SECONDS ?= 600
+fuzz: bootstrap ## fuzz every reader for FUZZ_SECONDS (600)
+	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_SECONDS)
 
 sanitize: bootstrap ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call build,asan)

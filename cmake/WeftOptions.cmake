@@ -10,6 +10,7 @@ option(WEFT_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_BUILD_BENCH "Build the micro-benchmarks" OFF)
 option(WEFT_INSTALL "Make the install target" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "Treat warnings as errors" OFF)
+option(WEFT_FUZZ "Build nothing but the fuzz targets of the readers, with clang" OFF)
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
 if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12) OR

@@ -1,6 +1,8 @@
 #include "core/parallel.hpp"
 
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 #include <sched.h>
 
 #include <atomic>
@@ -69,7 +71,7 @@ void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder or
   if (used == 1) {
     job.work(0, 1);
   } else {
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || !defined(_OPENMP)
     // ThreadSanitizer does not see what libgomp's barriers order; it does see threads start and end.
     std::vector<std::thread> team;
     for (int thread = 1; thread < used; ++thread) team.emplace_back([&job, thread, used] { job.work(thread, used); });

@@ -67,12 +67,12 @@ void Graph::Impl::look_at_rows() {
 }
 
 void Graph::Impl::Pair::reverse_on_device() {
-  const Device device = given.device;
+  const Device where = given.device;
   reversed.hold(given.num_cols, given.num_rows, static_cast<std::int64_t>(given.cols.size()),
-                cuda::reverse_edges(device, given.stream, given.view()), device, given.stream);
+                cuda::reverse_edges(where, given.stream, given.view()), where, given.stream);
   reversed.look_at_rows();
   // Whoever asked for it may work in any stream.
-  synchronise(device, given.stream);
+  synchronise(where, given.stream);
 }
 
 Graph Graph::from_coo(std::int64_t num_destinations, std::int64_t num_sources, ConstTensorView destinations,

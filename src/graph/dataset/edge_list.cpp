@@ -59,8 +59,7 @@ std::vector<Id> ids_that_occur(std::span<const Id> ends, Id largest) {
   }
   ids.assign(ends.begin(), ends.end());
   std::ranges::sort(ids);
-  const auto [first, last] = std::ranges::unique(ids);
-  ids.erase(first, last);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   ids.shrink_to_fit();
   return ids;
 }

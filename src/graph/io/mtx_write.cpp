@@ -66,7 +66,9 @@ std::string lines(const Ends& ends, EdgeId begin, EdgeId end, PutValue&& put_val
 }  // namespace
 
 void write_mtx(AtomicWriter& out, const Contents& contents, const Progress& progress) {
-  const auto& [graph, values, note, dataset] = contents;
+  const Graph& graph = contents.graph;
+  const ConstTensorView& values = contents.values;
+  const std::string_view note = contents.note;
   check_scalar_values(values, ".mtx");
   const bool packed = out.path().ends_with(".gz") || out.path().ends_with(".GZ");
   const std::string_view field = !values ? "pattern" : is_floating(values.dtype) ? "real" : "integer";

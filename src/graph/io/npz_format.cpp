@@ -139,7 +139,9 @@ std::string_view numpy_name(Dtype dtype) {
 }
 
 void write_npz(AtomicWriter& out, const Contents& contents, const Progress& progress) {
-  const auto& [graph, values, note, dataset] = contents;
+  const Graph& graph = contents.graph;
+  const ConstTensorView& values = contents.values;
+  const std::string_view note = contents.note;
   check_scalar_values(values, ".npz");
   const Tensor data = stored_values(graph, values);
   const std::int64_t shape[2] = {graph.num_rows(), graph.num_cols()};

@@ -158,7 +158,7 @@ void check_counts(std::int64_t rows, std::int64_t cols, std::int64_t edges) {
 }
 
 void check_nodes_against_size(std::int64_t rows, std::int64_t cols, std::size_t file_bytes) {
-  constexpr std::int64_t always = std::int64_t{1} << 26, nodes_a_byte = 64;
+  constexpr std::int64_t always = std::int64_t{1} << 22, nodes_a_byte = 64;
   const std::int64_t most = std::max(always, static_cast<std::int64_t>(file_bytes) * nodes_a_byte);
   WEFT_CHECK(std::max(rows, cols) <= most, invalid_file,
              "it declares {} x {} nodes, but holds only {} bytes: expected at most {} nodes for that size", rows, cols,

@@ -1,0 +1,104 @@
+// fuzz_seeds FOLDER: writes a few right inputs of every layout, which fuzzing starts from.
+#include <zip.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/io/gzip.hpp"
+#include "graph/io/npy.hpp"
+#include "weft/dataset.hpp"
+
+namespace {
+
+using namespace weft;
+
+std::string root;
+
+void put(const std::string& format, const std::string& name, std::string_view bytes) {
+  const std::string folder = root + "/" + format;
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/" + name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+std::string get(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <class T>
+std::string npy(std::string_view descr, const std::vector<T>& values, std::vector<std::int64_t> shape = {}) {
+  if (shape.empty()) shape = {static_cast<std::int64_t>(values.size())};
+  return io::make_npy_header(descr, shape) +
+         std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+std::string npz(const std::map<std::string, std::string>& members, int method) {
+  const std::string path = root + "/archive.tmp";
+  zip_t* const archive = ::zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
+  for (const auto& [key, bytes] : members) {
+    const auto at = ::zip_file_add(archive, (key + ".npy").c_str(),
+                                   ::zip_source_buffer(archive, bytes.data(), bytes.size(), 0), ZIP_FL_OVERWRITE);
+    ::zip_set_file_compression(archive, static_cast<zip_uint64_t>(at), method, 0);
+  }
+  ::zip_close(archive);
+  const std::string bytes = get(path);
+  std::filesystem::remove(path);
+  return bytes;
+}
+
+void write_graph_files() {
+  const Graph graph = Graph::from_coo(4, 4, std::vector<NodeId>{1, 2, 3, 0, 0}, std::vector<NodeId>{0, 1, 2, 3, 3});
+  const std::vector<float> values = {0.5f, 1, 2, 3, 4};
+  const Tensor edge_values = Tensor::from(std::span<const float>(values), Shape(5));
+  for (const std::string format : {"weft", "npz", "mtx"}) {
+    const std::string path = root + "/seed." + format;
+    write_graph(path, graph);
+    put(format, "plain", get(path));
+    write_graph(path, graph, edge_values, {}, "a note");
+    put(format, "values", get(path));
+    std::filesystem::remove(path);
+  }
+  put("mtx", "symmetric", "%%MatrixMarket matrix coordinate integer symmetric\n% c\n3 3 2\n2 1 5\n3 3 -7\n");
+  put("mtx", "packed", io::gzip_member("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 1\n"));
+  const std::vector<std::int32_t> rows = {3, 3, 2, 0, 1, 1, 2, 2, 0};
+  put("csr", "small", {reinterpret_cast<const char*>(rows.data()), rows.size() * 4});
+  put("edge_list", "snap", "# Nodes: 3\n0\t2\n2 1\n");
+  put("edge_list", "sparse", "100,7\n7,4000000000\n");
+  put("edge_list", "packed", io::gzip_member("0 1 0.5\n1 2 1\n"));
+}
+
+void write_npz_datasets() {
+  std::map<std::string, std::string> members = {{"adj_indptr", npy<std::int32_t>("<i4", {0, 2, 2, 3})},
+                                                {"adj_indices", npy<std::int32_t>("<i4", {1, 2, 1})},
+                                                {"adj_data", npy<float>("<f4", {1, 2, 1})},
+                                                {"adj_shape", npy<std::int64_t>("<i8", {3, 3})},
+                                                {"attr_indptr", npy<std::int32_t>("<i4", {0, 2, 2, 3})},
+                                                {"attr_indices", npy<std::int32_t>("<i4", {0, 3, 1})},
+                                                {"attr_shape", npy<std::int64_t>("<i8", {3, 5})},
+                                                {"labels", npy<std::int8_t>("|i1", {1, 0, 2})},
+                                                {"train_idx", npy<std::int32_t>("<i4", {2})}};
+  put("npz_dataset", "sparse", npz(members, ZIP_CM_STORE));
+  put("npz_dataset", "deflated", npz(members, ZIP_CM_DEFLATE));
+  for (const char* key : {"attr_indptr", "attr_indices", "attr_shape", "labels"}) members.erase(key);
+  members["attr_matrix"] = npy<float>("<f4", {1, 2, 3, 4, 5, 6}, {3, 2});
+  members["labels_indptr"] = npy<std::int32_t>("<i4", {0, 2, 2, 3});
+  members["labels_indices"] = npy<std::int32_t>("<i4", {0, 1, 1});
+  members["labels_shape"] = npy<std::int64_t>("<i8", {3, 2});
+  put("npz_dataset", "dense", npz(members, ZIP_CM_STORE));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::fprintf(stderr, "usage: fuzz_seeds FOLDER\n");
+    return 2;
+  }
+  root = arguments[1];
+  std::filesystem::create_directories(root);
+  write_graph_files();
+  write_npz_datasets();
+  return 0;
+}
