@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "weft/io.hpp"
 
@@ -50,6 +52,14 @@ struct Dataset : GraphFile {
 Dataset read_dataset(const std::string& path, const ReadOptions& options = {});
 /// What the command line takes as DATA.
 Dataset open_dataset(const std::string& source, const ReadOptions& options = {});
+/// Datasets that need no file: karate, citations. A name may be followed by a colon and options, as a generator's SPEC.
+bool is_builtin_dataset(std::string_view text);
+struct BuiltinDataset {
+  std::string_view name;
+  std::string form;  // with every option at its default
+  std::string_view description;
+};
+std::vector<BuiltinDataset> builtin_datasets();
 /// To a .weft file, which keeps all of it; to any other format that is written, which keep the graph alone.
 void write_dataset(const std::string& path, const Dataset& dataset, const Progress& progress = {});
 /// An Error (invalid_file) that says which part does not fit the others, and where.

@@ -152,6 +152,23 @@ TEST(info, reads_a_plain_list_of_edges) {
   }
 }
 
+TEST(info, knows_what_is_built_in) {
+  const auto info = info_of("karate");
+  EXPECT_EQ(info["nodes"], 34);
+  EXPECT_EQ(info["edges"], 156);
+  EXPECT_EQ(info["dataset"]["classes"], 2);
+  const auto made = info_of("citations:nodes=200,seed=3");
+  EXPECT_EQ(made["nodes"], 200);
+  EXPECT_EQ(made["dataset"]["sparse"], true);
+}
+
+TEST(info, says_where_a_dataset_can_be_had_that_is_not_there) {
+  const Outcome outcome = run_weft({"info", "Cora"});
+  EXPECT_EQ(outcome.status, 1);
+  for (const char* part : {"Planetoid", "WEFT_DATA", "like:cora"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in: " << outcome.err;
+}
+
 TEST(convert, keeps_the_ids_of_a_list_in_weft_and_says_who_does_not) {
   const Folder folder;
   write_text(folder / "edges.txt", "10 20\n20 30\n");

@@ -51,8 +51,6 @@ std::string spec_suggestion(std::string_view given) {
                          word == "like" ? "like:cora" : generator.form);
     kinds.push_back(generator.kind);
   }
-  for (const KnownDataset& dataset : known_datasets())
-    if (dataset.name == text) return fmt::format("did you mean like:{}?", text);
   const std::string_view meant = colon == text.npos ? "" : nearest(word, kinds);
   return meant.empty() ? "" : fmt::format("did you mean {}{}?", meant, text.substr(colon));
 }

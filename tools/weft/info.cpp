@@ -156,8 +156,9 @@ Command add_info(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "info", "Show a graph's size, degrees and structure, and a dataset's features, labels and splits");
-  app->add_option("DATA", options->source,
-                  "A graph or dataset: a file or folder (docs/formats.md), or a SPEC (like:arxiv)")
+  app->add_option(
+         "DATA", options->source,
+         "A graph or dataset: a file or folder (docs/formats.md), a name (karate, cora) or a SPEC (like:arxiv)")
       ->required();
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->add_flag("--fast", options->fast, "Trust a .weft file: skip its checksums and index checks");

@@ -120,7 +120,7 @@ Dataset open_with(const std::string& source, Validate validate, bool graph_only)
   ProgressBar bar;
   const ReadOptions options{bar.callback(), validate, graph_only};
   if (source.empty()) return as_usage("", [&] { return open_dataset(source, options); });
-  if (is_generator_spec(source)) {
+  if (is_generator_spec(source) || is_builtin_dataset(source)) {
     bar.announce("generating " + source + " ...");
     return as_usage("", [&] { return open_dataset(source, options); });
   }

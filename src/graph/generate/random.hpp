@@ -11,7 +11,18 @@
 namespace weft::generator {
 
 /// One sequence for each thing that is drawn, so that adding one never shifts another.
-enum class Stream : std::uint64_t { degree = 1, sources, ids, quadrant, edge_slot, molecule_size, molecule, bond };
+enum class Stream : std::uint64_t {
+  degree = 1,
+  sources,
+  ids,
+  quadrant,
+  edge_slot,
+  molecule_size,
+  molecule,
+  bond,
+  citation,
+  word
+};
 
 /// Names the sequence (seed, stream, index).
 constexpr std::uint64_t sequence_key(std::uint64_t seed, Stream stream, std::uint64_t index = 0) {

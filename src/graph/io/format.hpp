@@ -47,6 +47,8 @@ const Format& edge_list_format();
 
 /// Every format, in the order their contents are looked at.
 std::span<const Format* const> formats();
+/// The one whose layout a folder is in, or null.
+const Format* format_of_folder(const Folder& folder);
 
 /// Text from a file as it may stand in a message: one line, printable, at most 40 characters.
 std::string quoted(std::string_view text);

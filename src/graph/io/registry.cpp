@@ -5,6 +5,8 @@
 #include <new>
 
 #include "core/check.hpp"
+#include "graph/dataset/builtin.hpp"
+#include "graph/dataset/lookup.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/gzip.hpp"
 #include "graph/io/mapped_file.hpp"
@@ -73,12 +75,6 @@ auto naming_file(const std::string& path, bool reading, F&& f) {
   }
 }
 
-const Format* format_of_folder(const Folder& folder) {
-  for (const Format* format : formats())
-    if (format->sniff_folder != nullptr && format->sniff_folder(folder)) return format;
-  return nullptr;
-}
-
 Dataset read_folder(const std::string& path, const ReadOptions& options) {
   const Folder folder(path);
   const Format* format = format_of_folder(folder);
@@ -134,6 +130,12 @@ std::span<const Format* const> formats() {
   static const std::array all = {&weft_format(), &npz_dataset_format(), &npz_format(),
                                  &mtx_format(),  &csr_format(),         &edge_list_format()};
   return all;
+}
+
+const Format* format_of_folder(const Folder& folder) {
+  for (const Format* format : formats())
+    if (format->sniff_folder != nullptr && format->sniff_folder(folder)) return format;
+  return nullptr;
 }
 
 std::string quoted(std::string_view text) {
@@ -193,13 +195,15 @@ Dataset open_dataset(const std::string& source, const ReadOptions& options) {
     result.note = std::move(generated.description);
     return result;
   }
+  if (is_builtin_dataset(source)) return builtin::make(source, options);
   WEFT_CHECK(!source.empty(), invalid_argument,
              "the graph's path is empty: expected a graph file or something like rmat:scale=16,edge_factor=16");
-  WEFT_CHECK(io::path_exists(source), io,
+  if (io::path_exists(source)) return read_dataset(source, options);
+  WEFT_CHECK(io::may_be_name(source), io,
              "{}: no such file, and not a generator's SPEC: expected a graph file or something like "
              "rmat:scale=16,edge_factor=16",
              source);
-  return read_dataset(source, options);
+  return read_dataset(io::find_by_name(source), options);
 }
 
 GraphFile open_graph(const std::string& source, const ReadOptions& options) {
