@@ -2,7 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)            # error messages, command-line output
-find_package(nlohmann_json REQUIRED)  # records and --json
+find_package(nlohmann_json REQUIRED)  # records and --json, GraphSAINT's labels and splits
 find_package(ZLIB REQUIRED)           # .gz, .npz checksums
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # .npz
