@@ -4,7 +4,7 @@ if(NOT WEFT_FUZZ)  # one thread at a time, and clang may come without OpenMP
   find_package(OpenMP REQUIRED COMPONENTS CXX)
 endif()
 find_package(fmt REQUIRED)            # error messages, command-line output
-find_package(nlohmann_json REQUIRED)  # records and --json
+find_package(nlohmann_json REQUIRED)  # records and --json, GraphSAINT's labels and splits
 find_package(ZLIB REQUIRED)           # .gz, .npz checksums
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # .npz

@@ -1,4 +1,4 @@
 weft_test(graph_dataset LAYERS core graph SOURCES
   dataset/test_dataset.cpp dataset/test_edge_list.cpp dataset/test_npz_dataset.cpp dataset/test_builtin.cpp
-  dataset/test_lookup.cpp)
-target_link_libraries(test_graph_dataset PRIVATE PkgConfig::libzip)
+  dataset/test_lookup.cpp dataset/test_graphsaint.cpp dataset/test_reddit.cpp dataset/test_tu.cpp)
+target_link_libraries(test_graph_dataset PRIVATE PkgConfig::libzip)  # tests make archives

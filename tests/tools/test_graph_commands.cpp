@@ -165,7 +165,7 @@ TEST(info, knows_what_is_built_in) {
 TEST(info, says_where_a_dataset_can_be_had_that_is_not_there) {
   const Outcome outcome = run_weft({"info", "Cora"});
   EXPECT_EQ(outcome.status, 1);
-  for (const char* part : {"Planetoid", "WEFT_DATA", "like:cora"})
+  for (const char* part : {"planetoid", "WEFT_DATA", "like:cora"})
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in: " << outcome.err;
 }
 

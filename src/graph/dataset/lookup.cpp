@@ -188,8 +188,8 @@ std::string what_may_be_meant(std::string_view name) {
   const std::vector<std::string> folders = dataset_folders();
   const std::string places = fmt::format("{}", fmt::join(folders, ", ")), there = what_lies_there(name, folders);
   if (const std::string advice = where_to_get(name, folders.front()); !advice.empty())
-    fail(ErrorCode::io, "{}: no such file, and no dataset of that name in {} (looked in that order): {}{}", name,
-         places, advice, there);
+    fail(ErrorCode::io, "{}: no such file, and no dataset of that name in {} (looked in that order{}): {}{}", name,
+         places, std::getenv("WEFT_DATA") == nullptr ? "; WEFT_DATA may name another folder" : "", advice, there);
   std::vector<std::string_view> built_in;
   for (const BuiltinDataset& form : builtin_datasets()) built_in.push_back(form.name);
   fail(

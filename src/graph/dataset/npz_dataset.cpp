@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/check.hpp"
+#include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/npz_arrays.hpp"
 
@@ -32,13 +33,6 @@ Compressed read_compressed(const NpzArrays& arrays, const std::string& prefix) {
              m.rows + 1);
   m.columns = arrays.node_ids(prefix + "_indices");
   return m;
-}
-
-template <class T>
-Tensor tensor_of(const Buffer<T>& values, std::string_view what) {
-  Tensor tensor = Tensor::empty(Shape(static_cast<std::int64_t>(values.size())), dtype_of<T>, what);
-  std::copy(values.begin(), values.end(), tensor.span<T>().begin());
-  return tensor;
 }
 
 void read_graph_of(const NpzArrays& arrays, Dataset& data) {

@@ -43,6 +43,9 @@ const Format& mtx_format();
 const Format& csr_format();
 // Of datasets, in src/graph/dataset:
 const Format& npz_dataset_format();
+const Format& graphsaint_format();
+const Format& reddit_format();
+const Format& tu_format();
 const Format& edge_list_format();
 
 /// Every format, in the order their contents are looked at.

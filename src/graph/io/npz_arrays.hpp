@@ -40,7 +40,7 @@ class NpzArrays {
   Opened open_list(const std::string& key, bool integers) const;
 
   ZipReader zip_;
-  const Progress& progress_;
+  const Progress progress_;
 };
 
 }  // namespace weft::io
