@@ -42,6 +42,7 @@ const Format& npz_format();
 const Format& mtx_format();
 const Format& csr_format();
 // Of datasets, in src/graph/dataset:
+const Format& planetoid_format();
 const Format& npz_dataset_format();
 const Format& graphsaint_format();
 const Format& reddit_format();

@@ -1,0 +1,36 @@
+// numpy's arrays and scipy's matrices inside a pickle.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/memory.hpp"
+#include "graph/dataset/pickle.hpp"
+#include "graph/io/npy.hpp"
+#include "weft/progress.hpp"
+
+namespace weft::io {
+
+/// Numbers of any type in either byte order.
+struct PickledArray {
+  NpyHeader header;
+  bool by_columns = false;  // Fortran's order
+  std::string_view data;    // as many bytes as the header says
+
+  /// All elements, in the order of the file. An integer that does not fit is an Error.
+  template <class To>
+  Buffer<To> read(std::string_view what, const Progress& progress) const;
+};
+
+/// Compressed rows whose offsets and columns were checked. Columns of a row are in any order.
+struct PickledMatrix {
+  std::int64_t rows = 0, cols = 0;
+  Buffer<std::int64_t> offsets;
+  Buffer<std::int32_t> columns;
+  Buffer<float> values;
+};
+
+PickledArray pickled_array(const Pickle& pickle, PickleValue value);
+PickledMatrix pickled_matrix(const Pickle& pickle, PickleValue value, const Progress& progress);
+
+}  // namespace weft::io
