@@ -43,6 +43,7 @@ const Format& mtx_format();
 const Format& csr_format();
 // Of datasets, in src/graph/dataset:
 const Format& npz_dataset_format();
+const Format& ogb_format();
 const Format& edge_list_format();
 
 /// Every format, in the order their contents are looked at.

@@ -129,8 +129,8 @@ void check_values(const Graph& graph, const ConstTensorView& values) {
 }  // namespace
 
 std::span<const Format* const> formats() {
-  static const std::array all = {&weft_format(), &npz_dataset_format(), &npz_format(),
-                                 &mtx_format(),  &csr_format(),         &edge_list_format()};
+  static const std::array all = {&weft_format(), &ogb_format(), &npz_dataset_format(), &npz_format(),
+                                 &mtx_format(),  &csr_format(), &edge_list_format()};
   return all;
 }
 
