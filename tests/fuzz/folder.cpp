@@ -1,4 +1,5 @@
-// A reader of folders. The input is a bundle of files: each begins with a line "==== NAME".
+// A reader of folders. The input is a bundle of files: each begins with a line "==== NAME", and ends before the
+// line end in front of the next.
 #include <unistd.h>
 
 #include <filesystem>
@@ -52,9 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const std::string_view name = rest.substr(mark.size(), line_end - mark.size());
     rest.remove_prefix(line_end + 1);
     const std::size_t next = rest.find("\n==== ");
-    const std::size_t end = next == rest.npos ? rest.size() : next + 1;
-    folder.put(name, rest.substr(0, end));
-    rest.remove_prefix(end);
+    folder.put(name, rest.substr(0, next));
+    rest.remove_prefix(next == rest.npos ? rest.size() : next + 1);
   }
   test::expect_an_answer(4 * size, [&] {
     const io::Folder files(folder.path());

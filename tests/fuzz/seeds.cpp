@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/dataset/pickles.hpp"
 #include "graph/io/gzip.hpp"
 #include "graph/io/npy.hpp"
 #include "weft/dataset.hpp"
@@ -89,6 +90,72 @@ void write_npz_datasets() {
   put("npz_dataset", "dense", npz(members, ZIP_CM_STORE));
 }
 
+using Files = std::map<std::string, std::string>;
+
+std::string bundle(const Files& files) {
+  std::string all;
+  for (const auto& [name, content] : files) all += (all.empty() ? "==== " : "\n==== ") + name + "\n" + content;
+  return all;
+}
+
+void write_planetoid() {
+  using namespace test::pickles;
+  put("planetoid", "small",
+      bundle({{"ind.tiny.x", pickle(Csr(1, 4, {0, 2}, {3, 1}, {1, 1})())},
+              {"ind.tiny.y", pickle(array<std::int32_t>({1, 2}, {0, 1}))},
+              {"ind.tiny.allx", pickle(Csr(3, 4, {0, 2, 4, 5}, {3, 1, 0, 2, 2}, {1, 1, 1, 0, 1})())},
+              {"ind.tiny.ally", pickle(array<std::int32_t>({3, 2}, {0, 1, 1, 0, 0, 1}))},
+              {"ind.tiny.tx", pickle(Csr(2, 4, {0, 1, 3}, {0, 1, 3}, {1, 1, 1})())},
+              {"ind.tiny.ty", pickle(array<std::int32_t>({2, 2}, {0, 1, 1, 0}))},
+              {"ind.tiny.test.index", "5\n3\n"},
+              {"ind.tiny.graph",
+               pickle(neighbours({{1, {0, 2}}, {0, {2, 1, 1, 0}}, {2, {1, 0}}, {3, {5}}, {4, {}}, {5, {3}}}))}}));
+}
+
+void write_folders() {
+  Files ogb = {{"raw/edge.csv", "0,1\n1,2\n"},        {"raw/num-node-list.csv", "3\n"},
+               {"raw/num-edge-list.csv", "2\n"},      {"raw/node-feat.csv", "0.5,1\n1,2\n3,4\n"},
+               {"raw/node-label.csv", "0\nnan\n1\n"}, {"split/time/train.csv", "0\n"},
+               {"split/time/valid.csv", "1\n"},       {"split/time/test.csv", "2\n"}};
+  put("ogb", "tables", bundle(ogb));
+  for (const char* name :
+       {"raw/edge.csv", "raw/num-node-list.csv", "raw/num-edge-list.csv", "raw/node-feat.csv", "raw/node-label.csv"})
+    ogb.erase(name);
+  ogb["raw/data.npz"] = npz({{"edge_index", npy<std::int64_t>("<i8", {0, 1, 1, 2}, {2, 2})},
+                             {"num_nodes_list", npy<std::int64_t>("<i8", {3})},
+                             {"num_edges_list", npy<std::int64_t>("<i8", {2})},
+                             {"node_feat", npy<float>("<f4", {1, 2, 3, 4, 5, 6}, {3, 2})}},
+                            ZIP_CM_STORE);
+  ogb["raw/node-label.npz"] = npz({{"node_label", npy<float>("<f4", {0, 1, 1}, {3, 1})}}, ZIP_CM_STORE);
+  put("ogb", "arrays", bundle(ogb));
+
+  const std::map<std::string, std::string> matrix = {{"data", npy<float>("<f4", {1, 1, 1})},
+                                                     {"indices", npy<std::int32_t>("<i4", {1, 2, 1})},
+                                                     {"indptr", npy<std::int32_t>("<i4", {0, 2, 2, 3})},
+                                                     {"shape", npy<std::int64_t>("<i8", {3, 3})}};
+  Files saint = {{"adj_full.npz", npz(matrix, ZIP_CM_STORE)},
+                 {"feats.npy", npy<double>("<f8", {1, 2, 3, 4, 5, 6}, {3, 2})},
+                 {"class_map.json", R"({"0": 1, "1": 0, "2": 2})"},
+                 {"role.json", R"({"tr": [0], "va": [1], "te": [2]})"}};
+  put("graphsaint", "classes", bundle(saint));
+  saint["class_map.json"] = R"({"0": [1, 0], "2": [0, 1]})";
+  put("graphsaint", "lists", bundle(saint));
+
+  put("reddit", "small",
+      bundle({{"reddit_data.npz", npz({{"feature", npy<float>("<f4", {1, 2, 3, 4, 5, 6}, {3, 2})},
+                                       {"label", npy<std::int64_t>("<i8", {0, 1, 2})},
+                                       {"node_types", npy<std::int64_t>("<i8", {1, 2, 3})}},
+                                      ZIP_CM_STORE)},
+              {"reddit_graph.npz", npz(matrix, ZIP_CM_DEFLATE)}}));
+
+  put("tu", "small",
+      bundle({{"DS_A.txt", "1, 2\n2, 1\n3, 4\n4, 3\n"},
+              {"DS_graph_indicator.txt", "1\n1\n2\n2\n"},
+              {"DS_graph_labels.txt", "-1\n1\n"},
+              {"DS_node_labels.txt", "0\n2\n0\n1\n"},
+              {"DS_node_attributes.txt", "0.5, 1\n1, 2\n3, 4\n5, 6\n"}}));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -100,5 +167,7 @@ int main(int count, char** arguments) {
   std::filesystem::create_directories(root);
   write_graph_files();
   write_npz_datasets();
+  write_planetoid();
+  write_folders();
   return 0;
 }

@@ -311,7 +311,7 @@ std::vector<std::string> names_in(const Folder& folder) {
   std::vector<std::string> names;
   for (const std::string& file : folder.files())
     if (const std::string_view name = name_in(file, "graph"); !name.empty()) names.emplace_back(name);
-  names.erase(std::ranges::unique(names).begin(), names.end());  // packed and not
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // packed and not
   return names;
 }
 

@@ -139,7 +139,7 @@ void read_graph_labels(const Parts& parts, Dataset& data) {
     check_counts(table.rows, 0, 0);
     std::vector<std::int64_t> classes(table.values.begin(), table.values.end());
     std::ranges::sort(classes);
-    classes.erase(std::ranges::unique(classes).begin(), classes.end());
+    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     data.graph_labels = Tensor::empty(Shape(table.rows), Dtype::i32, "labels of graphs");
     std::ranges::transform(table.values, data.graph_labels.span<std::int32_t>().begin(), [&](std::int64_t label) {
       return static_cast<std::int32_t>(std::ranges::lower_bound(classes, label) - classes.begin());

@@ -78,6 +78,22 @@ Buffer<std::int32_t> NpzArrays::node_ids(const std::string& key) const {
   return result;
 }
 
+std::array<Buffer<std::int32_t>, 2> NpzArrays::node_id_rows(const std::string& key) const {
+  Opened opened = open(key);
+  NpyHeader row = opened.header;
+  WEFT_CHECK(row.shape.size() == 2 && row.shape[0] == 2, invalid_file, "array '{}' has the shape ({}): expected (2, n)",
+             key, fmt::join(row.shape, ", "));
+  WEFT_CHECK(row.is_integer(), invalid_file, "array '{}' has the type '{}': expected integers", key, row.descr);
+  row.count = row.shape[1];
+  std::array<Buffer<std::int32_t>, 2> rows;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = Buffer<std::int32_t>(static_cast<std::size_t>(row.count), key);
+    naming_key(fmt::format("{}[{}]", key, i), [&] { read_npy_items(row, opened.member, rows[i].data(), progress_); });
+  }
+  naming_key(key, [&] { opened.member.finish(); });
+  return rows;
+}
+
 Buffer<std::int64_t> NpzArrays::integers(const std::string& key) const {
   Opened opened = open_list(key, true);
   Buffer<std::int64_t> result(static_cast<std::size_t>(opened.header.count), key);

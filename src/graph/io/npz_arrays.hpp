@@ -1,6 +1,7 @@
 // Arrays out of an .npz archive, converted block by block while they are read.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class NpzArrays {
 
   /// One-dimensional integer arrays; an Error names the first element that does not fit.
   Buffer<std::int32_t> node_ids(const std::string& key) const;
+  /// The two rows of an integer array [2, n], each in memory of its own.
+  std::array<Buffer<std::int32_t>, 2> node_id_rows(const std::string& key) const;
   Buffer<std::int64_t> integers(const std::string& key) const;
   /// A one-dimensional array of numbers in the smallest type that is exact: f32, f64, i64.
   Tensor values(const std::string& key) const;

@@ -1,0 +1,321 @@
+// OGB's node-property datasets, as their downloads unpack. DATASET/raw holds one graph, as tables (edge.csv and others,
+// mostly packed) or as arrays (data.npz, node-label.npz); DATASET/split/HOW holds train.csv, valid.csv and test.csv.
+// split_dict.pt beside those is a pickle and stays closed.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "core/check.hpp"
+#include "core/parallel.hpp"
+#include "graph/io/format.hpp"
+#include "graph/io/npz_arrays.hpp"
+#include "graph/io/text_table.hpp"
+
+namespace weft::io {
+namespace {
+
+constexpr std::array of_one_type = {"edge.csv", "num-node-list.csv", "data.npz"};
+constexpr std::array of_several_types = {"triplet-type-list.csv", "num-node-dict.csv", "edge_index_dict.npz"};
+
+/// The first of the files that is there, packed or not; empty for none.
+std::string first_of(const Folder& folder, const std::string& below, std::span<const char* const> files) {
+  for (const char* file : files)
+    if (std::string found = folder.packed_or_not(below + file); !found.empty()) return found;
+  return {};
+}
+
+bool is_raw(const Folder& folder) { return folder.name() == "raw"; }
+
+bool sniff_ogb(const Folder& folder) {
+  const std::string below = is_raw(folder) ? "" : "raw/";
+  return !first_of(folder, below, of_one_type).empty() || !first_of(folder, below, of_several_types).empty();
+}
+
+void add_note(Dataset& data, std::string_view what) {
+  if (!data.note.empty()) data.note += "; ";
+  data.note += what;
+}
+
+/// Datasets whose tables list an edge between two nodes once; which ones do is not in their files. Arrays have all
+/// edges.
+bool lists_edges_once(std::string name) {
+  for (char& c : name) c = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (name.starts_with("ogbn-")) name.erase(0, 5);
+  for (const std::string_view ending : {"-pyg", "-dgl"})  // of folders that old versions of OGB made
+    if (name.ends_with(ending)) name.erase(name.size() - ending.size());
+  return name == "products" || name == "proteins";
+}
+
+struct Edges {
+  Buffer<NodeId> sources, targets;
+
+  explicit Edges(std::size_t count) : sources(count, "source of every edge"), targets(count, "target of every edge") {}
+  Edges(Buffer<NodeId> from, Buffer<NodeId> to) : sources(std::move(from)), targets(std::move(to)) {}
+  std::size_t size() const { return sources.size(); }
+};
+
+/// Every edge, and behind each its reverse.
+Edges with_reverse(const Edges& once) {
+  Edges both(2 * once.size());
+  parallel_ranges(default_threads(), static_cast<std::int64_t>(once.size()), 1 << 14,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
+                      both.sources[2 * k] = both.targets[2 * k + 1] = once.sources[k];
+                      both.targets[2 * k] = both.sources[2 * k + 1] = once.targets[k];
+                    }
+                  });
+  return both;
+}
+
+Graph graph_of(const Edges& edges, std::int64_t nodes) {
+  return Graph::from_coo(nodes, nodes, {edges.targets.data(), edges.size()}, {edges.sources.data(), edges.size()});
+}
+
+/// OGB counts nodes and edges of each graph of a collection. Here there must be one.
+std::int64_t only_count(std::span<const std::int64_t> counts, std::string_view of, std::int64_t most) {
+  WEFT_CHECK(!counts.empty(), invalid_file, "it is empty: expected the number of {}", of);
+  WEFT_CHECK(counts.size() == 1, unsupported,
+             "it counts the {} of {} graphs: weft reads OGB's node-property datasets, which are one graph, and not its "
+             "graph-property datasets",
+             of, counts.size());
+  WEFT_CHECK(counts[0] >= 0 && counts[0] <= most, invalid_file, "it declares {} {}: expected 0 to {}", counts[0], of,
+             most);
+  return counts[0];
+}
+
+constexpr std::int64_t most_nodes = std::numeric_limits<NodeId>::max();
+constexpr std::int64_t most_edges = std::numeric_limits<std::int64_t>::max();
+
+void check_edges(std::size_t found, std::int64_t declared, std::string_view where) {
+  WEFT_CHECK(static_cast<std::int64_t>(found) == declared, invalid_file, "it lists {} edges, but {} declares {}", found,
+             where, declared);
+}
+
+void check_rows(const Tensor& table, std::int64_t nodes) {
+  WEFT_CHECK(table.shape().rows == nodes, invalid_file, "it has {} rows: expected one for each of the {} nodes",
+             table.shape().rows, nodes);
+}
+
+void take_features(Tensor table, Dataset& data) {
+  check_rows(table, data.num_nodes());
+  data.features = std::move(table);
+}
+
+Tensor classes_of(std::span<const float> labels) {
+  constexpr float most = 1 << 24;  // beyond it a float skips numbers
+  Tensor classes = Tensor::empty(Shape(static_cast<std::int64_t>(labels.size())), Dtype::i32, "labels");
+  const auto out = classes.span<std::int32_t>();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float label = labels[i];
+    WEFT_CHECK(std::isnan(label) || (label >= -1 && label < most && label == std::trunc(label)), invalid_file,
+               "the label of node {} is {}: expected a class from 0 to {}, or nan for none", i, label, (1 << 24) - 1);
+    out[i] = std::isnan(label) ? -1 : static_cast<std::int32_t>(label);
+  }
+  return classes;
+}
+
+void take_labels(Tensor table, Dataset& data) {
+  check_rows(table, data.num_nodes());
+  const std::int64_t columns = table.shape().row_size();
+  WEFT_CHECK(columns > 0, invalid_file, "its rows are empty: expected a label for each node");
+  const std::span<const float> labels = std::as_const(table).span<float>();
+  if (columns == 1) {
+    data.labels = classes_of(labels);
+    for (const std::int32_t label : std::as_const(data.labels).span<std::int32_t>())
+      data.classes = std::max<std::int64_t>(data.classes, std::int64_t{label} + 1);
+    return;
+  }
+  const auto wrong = std::ranges::find_if(labels, [](float v) { return v != 0 && v != 1 && !std::isnan(v); });
+  WEFT_CHECK(wrong == labels.end(), invalid_file,
+             "label {} of node {} is {}: expected 0, 1, or nan where it is unknown", (wrong - labels.begin()) % columns,
+             (wrong - labels.begin()) / columns, *wrong);
+  data.classes = columns;
+  data.labels = std::move(table);
+}
+
+Source open_table(const Folder& folder, const std::string& table, const Progress& progress) {
+  const std::string found = folder.packed_or_not(table);
+  return folder.open(found.empty() ? table + ".gz" : found, progress);
+}
+
+/// f(text) of one of the folder's tables, packed or not.
+template <class F>
+auto with_table(const Folder& folder, const std::string& table, const Progress& progress, F&& f) {
+  const Source source = open_table(folder, table, progress);
+  return naming_part(source.file_name(), [&] { return f(source.text()); });
+}
+
+std::int64_t read_count(const Folder& raw, const std::string& table, std::string_view of, std::int64_t most,
+                        const Progress& progress) {
+  return with_table(raw, table, progress, [&](std::string_view text) {
+    TableLayout layout;
+    layout.expected = "a number";
+    const auto counts = read_integers<std::int64_t>(text, layout, progress);
+    return only_count({counts.values.data(), counts.values.size()}, of, most);
+  });
+}
+
+Edges read_edge_table(const Folder& raw, std::int64_t nodes, std::int64_t declared, const Progress& progress) {
+  const Source source = open_table(raw, "edge.csv", progress);
+  check_nodes_against_size(nodes, nodes, source.bytes.size());
+  TableLayout layout;
+  layout.columns = 2;
+  layout.separator = ',';
+  layout.expected = "a source and a target: SOURCE,TARGET";
+  layout.least = 0;
+  layout.most = nodes - 1;
+  return naming_part(source.file_name(), [&] {
+    const auto table = read_integers<NodeId>(source.text(), layout, progress);
+    const auto count = static_cast<std::size_t>(table.rows);
+    check_edges(count, declared, "num-edge-list.csv");
+    Edges edges(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      edges.sources[k] = table.values[2 * k];
+      edges.targets[k] = table.values[2 * k + 1];
+    }
+    return edges;
+  });
+}
+
+Tensor read_matrix(std::string_view text, const Progress& progress) {
+  TableLayout layout;
+  layout.columns = 0;
+  layout.separator = ',';
+  return read_reals(text, layout, progress);
+}
+
+void read_tables(const Folder& raw, Dataset& data, const ReadOptions& options) {
+  const Progress& progress = options.progress;
+  const std::int64_t nodes = read_count(raw, "num-node-list.csv", "nodes", most_nodes, progress);
+  const std::int64_t declared = read_count(raw, "num-edge-list.csv", "edges", most_edges, progress);
+  Edges edges = read_edge_table(raw, nodes, declared, progress);
+  if (lists_edges_once(data.name)) {
+    edges = with_reverse(edges);
+    add_note(data, "reverse edges added, as OGB does for this dataset");
+  }
+  data.graph = graph_of(edges, nodes);
+  edges = Edges(0);  // their memory is the features' next
+  if (!raw.packed_or_not("edge-feat.csv").empty()) add_note(data, "edge features left out");
+  if (options.graph_only) return;
+  const auto read = [&](const char* table, auto take) {
+    if (raw.packed_or_not(table).empty()) return;
+    with_table(raw, table, progress, [&](std::string_view text) { take(read_matrix(text, progress), data); });
+  };
+  read("node-feat.csv", take_features);
+  read("node-label.csv", take_labels);
+}
+
+// Messages below say what is wrong with an array that fits its header; this says which one it is.
+template <class F>
+auto naming_array(std::string_view key, F&& f) {
+  return naming_part(fmt::format("array '{}'", key), f);
+}
+
+Edges read_edge_arrays(const NpzArrays& arrays, std::int64_t nodes, std::int64_t declared) {
+  auto ends = arrays.node_id_rows("edge_index");
+  Edges edges(std::move(ends[0]), std::move(ends[1]));
+  naming_array("edge_index", [&] {
+    check_edges(edges.size(), declared, "array 'num_edges_list'");
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+      const NodeId from = edges.sources[k], to = edges.targets[k];
+      WEFT_CHECK(from >= 0 && from < nodes && to >= 0 && to < nodes, invalid_file,
+                 "edge {} runs from {} to {}: expected nodes from 0 to {}", k, from, to, nodes - 1);
+    }
+  });
+  return edges;
+}
+
+void read_arrays(const Folder& raw, Dataset& data, const ReadOptions& options) {
+  const auto with_arrays = [&](const char* file, auto f) {
+    const Source source = raw.open(file, options.progress);
+    naming_part(file, [&] { f(NpzArrays(source.bytes, options.progress), source.bytes.size()); });
+  };
+  with_arrays("data.npz", [&](const NpzArrays& arrays, std::size_t bytes) {
+    const auto count = [&](const char* key, const char* of, std::int64_t most) {
+      const Buffer<std::int64_t> counts = arrays.integers(key);
+      return naming_array(key, [&] { return only_count({counts.data(), counts.size()}, of, most); });
+    };
+    const std::int64_t nodes = count("num_nodes_list", "nodes", most_nodes);
+    const std::int64_t edges = count("num_edges_list", "edges", most_edges);
+    check_nodes_against_size(nodes, nodes, bytes);
+    data.graph = graph_of(read_edge_arrays(arrays, nodes, edges), nodes);
+    if (arrays.has("edge_feat")) add_note(data, "edge features left out");
+    if (options.graph_only || !arrays.has("node_feat")) return;
+    Tensor features = arrays.matrix("node_feat");
+    naming_array("node_feat", [&] { take_features(std::move(features), data); });
+  });
+  if (options.graph_only || !raw.has("node-label.npz")) return;
+  with_arrays("node-label.npz", [&](const NpzArrays& arrays, std::size_t) {
+    Tensor labels = arrays.matrix("node_label");
+    naming_array("node_label", [&] { take_labels(std::move(labels), data); });
+  });
+}
+
+Tensor read_split(const Folder& folder, const std::string& table, std::int64_t nodes, const Progress& progress) {
+  return with_table(folder, table, progress, [&](std::string_view text) {
+    TableLayout layout;
+    layout.expected = "a node";
+    layout.least = 0;
+    layout.most = nodes - 1;
+    const auto list = read_integers<std::int32_t>(text, layout, progress);
+    Tensor split = Tensor::empty(Shape(list.rows), Dtype::i32, "nodes of a split");
+    std::ranges::copy(list.values, split.span<std::int32_t>().begin());
+    return split;
+  });
+}
+
+/// The only folder below split/ with tables in it: sales_ranking, time, species, ... Empty for none.
+std::string split_folder(const Folder& splits) {
+  constexpr std::array tables = {"train.csv", "valid.csv", "test.csv"};
+  std::string found;
+  for (const std::string& name : splits.files()) {
+    if (!Folder::is_one(splits.path() + "/" + name) || first_of(splits, name + "/", tables).empty()) continue;
+    WEFT_CHECK(found.empty(), unsupported, "it holds the splits {} and {}: expected one, so move the others away",
+               io::quoted(found), io::quoted(name));
+    found = name;
+  }
+  return found;
+}
+
+void read_splits(const std::string& path, Dataset& data, const Progress& progress) {
+  if (!Folder::is_one(path)) return;
+  const Folder splits(path);
+  const std::string how = naming_part("split", [&] { return split_folder(splits); });
+  if (how.empty()) return;
+  naming_part("split/" + how, [&] {
+    const Folder folder = splits.below(how);
+    data.train = read_split(folder, "train.csv", data.num_nodes(), progress);
+    data.val = read_split(folder, "valid.csv", data.num_nodes(), progress);
+    data.test = read_split(folder, "test.csv", data.num_nodes(), progress);
+  });
+}
+
+Folder above(const Folder& folder) {
+  return Folder((std::filesystem::path(folder.path()) / "..").lexically_normal().string());
+}
+
+Dataset read_ogb(const Folder& folder, const ReadOptions& options) {
+  const Folder raw = is_raw(folder) ? folder : folder.below("raw");
+  const Folder whole = is_raw(folder) ? above(folder) : folder;
+  const std::string typed = first_of(raw, "", of_several_types);
+  WEFT_CHECK(typed.empty(), unsupported,
+             "it has nodes or edges of several types ({}): weft reads OGB datasets with one type of nodes only", typed);
+  Dataset data;
+  data.name = whole.name();
+  const bool tables = !raw.has("data.npz") || !raw.packed_or_not("edge.csv").empty();
+  naming_part("raw", [&] { tables ? read_tables(raw, data, options) : read_arrays(raw, data, options); });
+  if (!options.graph_only) read_splits(whole.path() + "/split", data, options.progress);
+  return data;
+}
+
+}  // namespace
+
+const Format& ogb_format() {
+  static const Format format{"ogb",      {},       "an OGB node-property dataset", nullptr, nullptr, nullptr,
+                             &sniff_ogb, &read_ogb};
+  return format;
+}
+
+}  // namespace weft::io
