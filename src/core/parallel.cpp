@@ -72,7 +72,8 @@ void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder or
     job.work(0, 1);
   } else {
 #if defined(__SANITIZE_THREAD__) || !defined(_OPENMP)
-    // ThreadSanitizer does not see what libgomp's barriers order; it does see threads start and end.
+    // ThreadSanitizer does not see what libgomp's barriers order; it does see threads start and end. Fuzz targets are
+    // built without OpenMP.
     std::vector<std::thread> team;
     for (int thread = 1; thread < used; ++thread) team.emplace_back([&job, thread, used] { job.work(thread, used); });
     job.work(0, used);

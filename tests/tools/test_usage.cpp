@@ -66,7 +66,7 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"info", "a", "b"}, "weft info --help"},
       {{"info", "a", "b"}, "argument 'b' is one too many"},
       {{"info", "star:nodes=5", "--jsno"}, "unknown option '--jsno': did you mean --json?"},
-      {{"info", "star"}, "GRAPH 'star' is no file: the generator 'star' takes its parameters behind a colon, as in"},
+      {{"info", "star"}, "'star' is no file: the generator 'star' takes its parameters behind a colon, as in"},
       {{"info", "citations:frobs=3"}, "frobs"},
       {{"info", "Rmat:scale=3"}, "did you mean rmat:scale=3?"},
       {{"info", "like:arxvi"}, "like: dataset 'arxvi' is not known: did you mean arxiv? expected one of aifb"},

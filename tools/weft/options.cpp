@@ -126,7 +126,7 @@ Dataset open_with(const std::string& source, Validate validate, bool graph_only)
   }
   std::error_code ignored;
   if (const std::string meant = spec_suggestion(source); !meant.empty() && !std::filesystem::exists(source, ignored))
-    throw UsageError(fmt::format("GRAPH '{}' is no file: {}", source, meant));
+    throw UsageError(fmt::format("'{}' is no file: {}", source, meant));
   return open_dataset(source, options);
 }
 

@@ -17,6 +17,23 @@ void check_dtype(const Tensor& tensor, std::string_view what, Dtype wanted) {
   WEFT_CHECK(tensor.dtype() == wanted, invalid_file, "the {} are {}: expected {}", what, name(tensor.dtype()),
              name(wanted));
 }
+/// One number a row, of that type: whoever reads them counts on it.
+void check_list(const Tensor& list, std::string_view what, Dtype wanted) {
+  check_dtype(list, what, wanted);
+  WEFT_CHECK(list.shape().rank == 1, invalid_file, "the {} have the shape {}: expected one number each", what,
+             to_string(list.shape()));
+}
+void check_classes(std::int64_t classes, std::string_view of) {
+  WEFT_CHECK(classes >= 0 && classes <= INT32_MAX, invalid_file, "it declares {} classes of {}: expected 0 to {}",
+             classes, of, INT32_MAX);
+}
+void check_on_host(const Dataset& data) {
+  for (const Tensor* tensor :
+       {&data.features, &data.sparse_features.offsets, &data.sparse_features.columns, &data.sparse_features.values,
+        &data.labels, &data.train, &data.val, &data.test, &data.node_ids, &data.graph_ids, &data.graph_labels})
+    WEFT_CHECK(!*tensor || tensor->device().kind == DeviceKind::cpu, unsupported,
+               "a part of the dataset is on {}: copy it to the cpu first", to_string(tensor->device()));
+}
 void check_rows(std::int64_t found, std::string_view what, std::int64_t wanted, std::string_view of) {
   WEFT_CHECK(found == wanted, invalid_file, "it has {} for {} {}: expected one for each of {}", what, found, of,
              wanted);
@@ -37,9 +54,9 @@ void check_features(const Dataset& data) {
   }
   if (!data.sparse_features) return;
   const SparseRows& sparse = data.sparse_features;
-  check_dtype(sparse.offsets, "offsets of features", Dtype::i64);
+  check_list(sparse.offsets, "offsets of features", Dtype::i64);
   WEFT_CHECK(static_cast<bool>(sparse.columns), invalid_file, "its features have offsets, but no columns");
-  check_dtype(sparse.columns, "columns of features", Dtype::i32);
+  check_list(sparse.columns, "columns of features", Dtype::i32);
   check_rows(sparse.rows(), "features", data.num_nodes(), "nodes");
   WEFT_CHECK(sparse.cols >= 0 && sparse.cols <= INT32_MAX, invalid_file, "it declares {} features: expected 0 to {}",
              sparse.cols, INT32_MAX);
@@ -56,18 +73,20 @@ void check_features(const Dataset& data) {
     for (std::int64_t k = offsets[row]; k < offsets[row + 1]; ++k) {
       const auto at = static_cast<std::size_t>(k);
       const bool follows = k == offsets[row] || columns[at] > columns[at - 1];
-      WEFT_CHECK(columns[at] >= 0 && columns[at] < sparse.cols && follows, invalid_file,
-                 "feature entry {} of node {} is in column {}: expected ascending ones of 0 to {}", k, row, columns[at],
-                 sparse.cols - 1);
+      WEFT_CHECK(
+          columns[at] >= 0 && columns[at] < sparse.cols && follows, invalid_file,
+          "feature entry {} of node {} is in column {}, twice or out of order: expected ascending ones of 0 to {}", k,
+          row, columns[at], sparse.cols - 1);
     }
   }
   if (!sparse.values) return;
-  check_dtype(sparse.values, "values of features", Dtype::f32);
+  check_list(sparse.values, "values of features", Dtype::f32);
   check_rows(sparse.values.shape().rows, "values of features", entries, "entries");
 }
 
 void check_labels(const Dataset& data) {
   if (!data.labels) return;
+  check_classes(data.classes, "nodes");
   check_rows(data.labels.shape().rows, "labels", data.num_nodes(), "nodes");
   if (data.multi_label()) {
     check_dtype(data.labels, "labels", Dtype::f32);
@@ -75,7 +94,7 @@ void check_labels(const Dataset& data) {
                "its labels have {} columns for {} classes", data.labels.shape().row_size(), data.classes);
     return;
   }
-  check_dtype(data.labels, "labels", Dtype::i32);
+  check_list(data.labels, "labels", Dtype::i32);
   check_range(data.labels.span<std::int32_t>(), -1, data.classes - 1, "the label of node");
 }
 
@@ -84,7 +103,7 @@ void check_splits(const Dataset& data) {
                                                                        : 0);
   for (const auto& [split, title] : {std::pair(&data.train, "train"), {&data.val, "val"}, {&data.test, "test"}}) {
     if (!*split) continue;
-    check_dtype(*split, fmt::format("nodes of the {} split", title), Dtype::i32);
+    check_list(*split, fmt::format("nodes of the {} split", title), Dtype::i32);
     const auto nodes = split->span<std::int32_t>();
     check_range(nodes, 0, data.num_nodes() - 1, fmt::format("node of the {} split at place", title));
     for (const std::int32_t node : nodes) {
@@ -97,7 +116,7 @@ void check_splits(const Dataset& data) {
 
 void check_collection(const Dataset& data) {
   if (data.graph_ids) {
-    check_dtype(data.graph_ids, "graphs of nodes", Dtype::i32);
+    check_list(data.graph_ids, "graphs of nodes", Dtype::i32);
     check_rows(data.graph_ids.shape().rows, "graphs of nodes", data.num_nodes(), "nodes");
     const auto ids = data.graph_ids.span<std::int32_t>();
     std::int32_t last = 0;
@@ -110,7 +129,8 @@ void check_collection(const Dataset& data) {
                "a node is of graph {}, but there are labels of {} graphs", last, data.num_graphs());
   }
   if (!data.graph_labels) return;
-  check_dtype(data.graph_labels, "labels of graphs", Dtype::i32);
+  check_list(data.graph_labels, "labels of graphs", Dtype::i32);
+  check_classes(data.graph_classes, "graphs");
   check_range(data.graph_labels.span<std::int32_t>(), -1, data.graph_classes - 1, "the label of graph");
 }
 
@@ -137,11 +157,12 @@ void validate(const Dataset& data) {
   WEFT_CHECK(!data.has_more_than_graph() || data.graph.is_square(), invalid_file,
              "its graph has {} destinations and {} sources: expected as many, as features and labels are of nodes",
              data.graph.num_rows(), data.graph.num_cols());
+  check_on_host(data);
   check_features(data);
   check_labels(data);
   check_splits(data);
   if (data.node_ids) {
-    check_dtype(data.node_ids, "ids of nodes", Dtype::i64);
+    check_list(data.node_ids, "ids of nodes", Dtype::i64);
     check_rows(data.node_ids.shape().rows, "ids of nodes", data.num_nodes(), "nodes");
   }
   check_collection(data);

@@ -24,7 +24,7 @@ TableLayout layout_of(std::string_view text) {
   layout.more_columns = true;
   layout.least = 0;
   layout.expected = "a source and a target";
-  TextCursor cursor(text.substr(0, 1 << 16), ',');
+  TextCursor cursor(text, ',');
   std::int64_t id = 0;
   if (cursor.to_content(comments) && cursor.read_integer(id) && cursor.skip_separator()) layout.separator = ',';
   return layout;
@@ -72,7 +72,7 @@ Dataset from_table(Table<Id> table) {
   const std::vector<Id> ids = ends.empty() ? std::vector<Id>{} : ids_that_occur(ends, largest);
   const auto nodes = static_cast<std::int64_t>(ids.size());
   check_counts(nodes, nodes, table.rows);
-  const bool renumbered = nodes != static_cast<std::int64_t>(largest) + 1;
+  const bool renumbered = nodes - 1 != static_cast<std::int64_t>(largest);
   Buffer<NodeId> sources(edges, "source of every edge"), targets(edges, "target of every edge");
   parallel_ranges(default_threads(), table.rows, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
     const auto place = [&](Id id) {

@@ -121,7 +121,7 @@ class ClassMap final : public ListsByName {
   void start_lists() {
     classes_ = static_cast<std::int64_t>(row_.size());
     WEFT_CHECK(classes_ > 0, invalid_file, "found an empty list for node {}: expected 0 and 1", node_);
-    const std::int64_t most = std::max<std::int64_t>(std::int64_t{1} << 24, 4 * static_cast<std::int64_t>(file_bytes_));
+    const std::int64_t most = std::max<std::int64_t>(std::int64_t{1} << 22, static_cast<std::int64_t>(file_bytes_));
     std::int64_t size = 0;
     const bool overflow = __builtin_mul_overflow(nodes_, classes_, &size);
     WEFT_CHECK(!overflow && size <= most, invalid_file,

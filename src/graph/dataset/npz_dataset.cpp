@@ -36,11 +36,8 @@ Compressed read_compressed(const NpzArrays& arrays, const std::string& prefix) {
 }
 
 void read_graph_of(const NpzArrays& arrays, Dataset& data) {
-  struct Kept {
-    Compressed matrix;
-  };
-  auto kept = std::make_shared<Kept>(Kept{read_compressed(arrays, "adj")});
-  const Compressed& m = kept->matrix;
+  const auto kept = std::make_shared<const Compressed>(read_compressed(arrays, "adj"));
+  const Compressed& m = *kept;
   const Graph by_source = Graph::adopt(m.rows, m.cols, {m.offsets.data(), m.offsets.size()},
                                        {m.columns.data(), m.columns.size()}, {}, kept, Validate::full);
   // Rows of the graph are targets: what the file calls rows are its columns.
@@ -78,8 +75,11 @@ SparseRows sparse_rows(const NpzArrays& arrays, const std::string& prefix) {
                "array '{}_indptr' goes from {} to {} at row {}: expected none to fall, and at most {}", prefix, at, end,
                r, entries);
     row.clear();
-    for (; at < static_cast<std::size_t>(end); ++at)
+    for (; at < static_cast<std::size_t>(end); ++at) {
+      WEFT_CHECK(m.columns[at] >= 0 && m.columns[at] < m.cols, invalid_file,
+                 "array '{}_indices': element {} is {}: expected 0 to {}", prefix, at, m.columns[at], m.cols - 1);
       row.emplace_back(m.columns[at], value != nullptr ? value[at] : 1.0f);
+    }
     std::ranges::sort(row, {}, &std::pair<std::int32_t, float>::first);
     for (const auto& [column, v] : row) {
       if (v == 0) continue;
@@ -106,6 +106,16 @@ void read_labels(const NpzArrays& arrays, Dataset& data) {
       data.classes = std::max<std::int64_t>(data.classes, std::int64_t{label} + 1);
   } else if (arrays.has("labels_indptr")) {
     const SparseRows rows = sparse_rows(arrays, "labels");
+    WEFT_CHECK(rows.rows() == data.num_nodes(), invalid_file, "array 'labels_shape' has {} rows for {} nodes",
+               rows.rows(), data.num_nodes());
+    // A class that nobody has costs the file nothing, and a float a node here.
+    constexpr std::int64_t always = std::int64_t{1} << 22, cells_an_entry = 1024;
+    std::int64_t cells = 0;
+    WEFT_CHECK(!__builtin_mul_overflow(rows.rows(), rows.cols, &cells) &&
+                   cells <= std::max(always, cells_an_entry * rows.entries()),
+               invalid_file, "array 'labels_shape' declares {} classes for {} nodes, but only {} labels are there",
+               rows.cols, rows.rows(), rows.entries());
+    WEFT_CHECK(!rows.values, invalid_file, "array 'labels_data' has values other than 0 and 1");
     data.classes = rows.cols;
     data.labels = rows.dense();
   }

@@ -159,7 +159,7 @@ std::int64_t read_count(const Folder& raw, const std::string& table, std::string
 
 Edges read_edge_table(const Folder& raw, std::int64_t nodes, std::int64_t declared, const Progress& progress) {
   const Source source = open_table(raw, "edge.csv", progress);
-  check_nodes_against_size(nodes, nodes, source.bytes.size());
+  naming_part("num-node-list and edge.csv", [&] { check_nodes_against_size(nodes, nodes, source.bytes.size()); });
   TableLayout layout;
   layout.columns = 2;
   layout.separator = ',';

@@ -274,6 +274,8 @@ void PickleParser::add(PickleValue container, PickleValue value) {
 }
 
 PickleValue PickleParser::make(PickleKind kind, std::span<const PickleValue> items) {
+  // What real files spend on one is more; an empty list of one byte must not cost fifty here.
+  if (to_.nodes_.size() > 4096 + bytes_.size() / 4) refuse("{} bytes hold too many containers", bytes_.size());
   const PickleValue made{kind, static_cast<std::int64_t>(to_.nodes_.size())};
   to_.nodes_.emplace_back();
   to_.nodes_.back().items.reserve(items.size());
@@ -327,8 +329,8 @@ void PickleParser::set_item() {
 }
 
 void PickleParser::put(std::uint64_t place) {
-  // Places are counted up by one a value, and every value takes a byte.
-  if (place > bytes_.size()) refuse("place {} of the memo is beyond what {} bytes can fill", place, bytes_.size());
+  // Places are counted up by one a value, from 0 or from 1.
+  if (place > memo_.size() + 1) refuse("place {} of the memo follows {}: places count up", place, memo_.size());
   const auto at = static_cast<std::size_t>(place);
   if (at >= memo_.size()) {
     memo_.resize(at + 1);

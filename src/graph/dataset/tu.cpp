@@ -212,7 +212,7 @@ Tensor with_one_hot(const Tensor& attributes, const NodeLabels& labels) {
   // A label takes a few bytes of the file and a whole row of numbers here.
   std::int64_t size = 0;
   const std::int64_t most =
-      std::max<std::int64_t>(1 << 24, 64 * (static_cast<std::int64_t>(labels.file_bytes) + nodes * before));
+      std::max<std::int64_t>(1 << 22, 4 * (static_cast<std::int64_t>(labels.file_bytes) + nodes * before));
   WEFT_CHECK(!__builtin_mul_overflow(nodes, width, &size) && size <= most, invalid_file,
              "{} attributes and {} kinds of labels for each of {} nodes are more than weft makes dense features of",
              before, labels.width, nodes);

@@ -22,10 +22,12 @@ Folder::Folder(std::string path) : path_(std::move(path)) {
   std::error_code error;
   std::filesystem::directory_iterator at(path_, error);
   WEFT_CHECK(!error, io, "cannot list the folder: {}", error.message());
-  for (const std::filesystem::directory_iterator end; at != end && files_.size() < most_files; at.increment(error)) {
-    WEFT_CHECK(!error, io, "cannot list the folder: {}", error.message());
+  for (const std::filesystem::directory_iterator end; at != end; at.increment(error)) {
     files_.push_back(at->path().filename().string());
+    WEFT_CHECK(files_.size() <= most_files, unsupported, "the folder has more than {} files: expected a dataset's",
+               most_files);
   }
+  WEFT_CHECK(!error, io, "cannot list the folder: {}", error.message());
   std::ranges::sort(files_);
 }
 

@@ -18,7 +18,7 @@ class Folder {
   const std::string& path() const { return path_; }
   /// "cora" of "data/cora/".
   std::string name() const;
-  /// Of its files, in alphabetical order; at most some thousands are listed.
+  /// Of its files, in alphabetical order.
   const std::vector<std::string>& files() const { return files_; }
   bool has(const std::string& file) const;  // which may stand in a folder below: "raw/edge.csv"
   /// "edge.csv" or "edge.csv.gz", whichever is there; empty for neither.

@@ -27,6 +27,7 @@ struct NpyHeader {
   std::int64_t count = 1;       // elements
   std::int64_t data_bytes = 0;  // count * item_bytes
 
+  bool is_number() const { return kind != NpyKind::bytes && kind != NpyKind::text; }
   bool is_integer() const { return kind == NpyKind::signed_integer || kind == NpyKind::unsigned_integer; }
 };
 

@@ -30,6 +30,7 @@ Tensor read_npy_matrix(const Source& source, const Progress& progress) {
   WEFT_CHECK(found == header.data_bytes, invalid_file,
              "its header declares {} elements of {} bytes, but {} bytes follow it instead of {}", header.count,
              header.item_bytes, found, header.data_bytes);
+  WEFT_CHECK(header.is_number(), invalid_file, "the array's type is '{}': expected numbers", header.descr);
   WEFT_CHECK(header.shape.size() == 2, invalid_file, "the array has {} dimensions: expected 2", header.shape.size());
   Tensor matrix = Tensor::empty(Shape(header.shape[0], header.shape[1]), Dtype::f32, "a matrix of a .npy file");
   Items items{source.bytes.subspan(header_bytes)};

@@ -53,10 +53,20 @@ NpzArrays::Opened NpzArrays::open(const std::string& key) const {
   });
 }
 
+namespace {
+
+/// Before memory is asked for: strings of no bytes may be any number.
+void check_numbers(const std::string& key, const NpyHeader& header) {
+  WEFT_CHECK(header.is_number(), invalid_file, "array '{}' has the type '{}': expected numbers", key, header.descr);
+}
+
+}  // namespace
+
 NpzArrays::Opened NpzArrays::open_list(const std::string& key, bool integers) const {
   Opened opened = open(key);
   WEFT_CHECK(opened.header.shape.size() == 1, invalid_file, "array '{}' has {} dimensions: expected 1", key,
              opened.header.shape.size());
+  check_numbers(key, opened.header);
   WEFT_CHECK(!integers || opened.header.is_integer(), invalid_file, "array '{}' has the type '{}': expected integers",
              key, opened.header.descr);
   return opened;
@@ -126,6 +136,7 @@ Tensor NpzArrays::matrix(const std::string& key) const {
   const NpyHeader& header = opened.header;
   WEFT_CHECK(header.shape.size() == 1 || header.shape.size() == 2, invalid_file,
              "array '{}' has {} dimensions: expected 2", key, header.shape.size());
+  check_numbers(key, header);
   Tensor result =
       Tensor::empty(Shape(header.shape[0], header.shape.size() == 2 ? header.shape[1] : 1), Dtype::f32, key);
   read(opened, key, result.span<float>().data());

@@ -30,10 +30,9 @@ bool ends_line(TextCursor& cursor, const TableLayout& layout) {
 
 /// Numbers of a line and what stands between them take a byte each: text of fewer holds a line that is too short, and
 /// no memory is asked for in its name.
-bool has_room(std::string_view text, std::int64_t rows, std::int64_t columns) {
+bool has_room(std::string_view text, std::int64_t rows, std::int64_t bytes_a_row) {
   std::int64_t bytes = 0;
-  return !__builtin_mul_overflow(rows, columns, &bytes) && !__builtin_mul_overflow(bytes, 2, &bytes) &&
-         bytes <= static_cast<std::int64_t>(text.size()) + 1;
+  return !__builtin_mul_overflow(rows, bytes_a_row, &bytes) && bytes <= static_cast<std::int64_t>(text.size()) + 1;
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ Table<Value> read_integers(std::string_view text, const TableLayout& layout, con
   const TextChunks chunks(text, text, layout.comments);
   Table<Value> table;
   table.rows = chunks.lines();
-  const bool keeps = has_room(text, table.rows, layout.columns);
+  const bool keeps = has_room(text, table.rows, 2 * layout.columns);
   if (keeps) table.values = Buffer<Value>(static_cast<std::size_t>(table.rows * layout.columns), "numbers of a table");
   std::atomic<bool> too_large{false};
   chunks.each(progress, [&](std::size_t i, TextFault& fault) {
@@ -110,8 +109,8 @@ std::int64_t width_of(std::string_view text, const TableLayout& layout) {
 Tensor read_reals(std::string_view text, const TableLayout& layout, const Progress& progress) {
   const TextChunks chunks(text, text, layout.comments);
   const std::int64_t width = layout.columns > 0 ? layout.columns : width_of(text, layout);
-  // Nothing may stand between separators, so that only these are sure to be there.
-  const bool keeps = has_room(text, chunks.lines(), (width + 1) / 2);
+  // Nothing may stand between separators, so that only these are sure to be there, and the line's end.
+  const bool keeps = has_room(text, chunks.lines(), std::max<std::int64_t>(width, 2));
   Tensor table;
   if (keeps) table = Tensor::empty(Shape(chunks.lines(), width), Dtype::f32, "numbers of a table");
   float* const values = keeps ? table.span<float>().data() : nullptr;

@@ -111,6 +111,12 @@ TEST(datasets, whose_parts_do_not_fit_are_not_written) {
   refused([](Dataset& d) { d.sparse_features.offsets = tensor<std::int64_t>({0, 2, 1, 3, 4}); }, {"from 2 to 1"});
   refused([](Dataset& d) { d.sparse_features.offsets = tensor<std::int64_t>({0, 2, 4}); }, {"features", "2", "4"});
   refused([](Dataset& d) { d.sparse_features.values = tensor<float>({1}); }, {"values of features", "1", "4"});
+  refused([](Dataset& d) { d.train = tensor<std::int32_t>({0, 3}, Shape(2, 1)); }, {"train", "[2, 1]"});
+  refused([](Dataset& d) { d.node_ids = Tensor::empty(Shape(4, 0), Dtype::i64); }, {"ids of nodes", "[4, 0]"});
+  refused([](Dataset& d) { d.sparse_features.offsets = Tensor::empty(Shape(5, 0), Dtype::i64); },
+          {"offsets", "[5, 0]"});
+  refused([](Dataset& d) { d.classes = std::numeric_limits<std::int64_t>::min(); }, {"classes of nodes"});
+  refused([](Dataset& d) { d.graph_classes = std::numeric_limits<std::int64_t>::min(); }, {"classes of graphs"});
   refused([](Dataset& d) { d.labels = tensor<std::int32_t>({0, 1, 2}); }, {"labels", "3", "4"});
   refused([](Dataset& d) { d.classes = 1; }, {"label of node 1 is 1", "-1 to 0"});
   refused([](Dataset& d) { d.labels = Tensor::zeros(Shape(4), Dtype::f64); }, {"labels", "f64", "i32"});

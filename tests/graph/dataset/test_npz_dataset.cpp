@@ -87,6 +87,28 @@ TEST_F(npz_datasets, may_have_dense_features_and_several_labels_a_node) {
   EXPECT_EQ(list(data.labels.span<float>()), (std::vector<float>{1, 1, 0, 0, 0, 1}));
 }
 
+TEST_F(npz_datasets, whose_lists_of_labels_lie_are_refused_before_memory_is_asked_for) {
+  members_.erase("labels");
+  members_["labels_indptr"] = npy<std::int32_t>("<i4", {0, 2, 2, 3});
+  members_["labels_indices"] = npy<std::int32_t>("<i4", {0, 1, 1});
+  members_["labels_shape"] = npy<std::int64_t>("<i8", {3, 2});
+  const Members right = members_;
+  EXPECT_EQ(read().classes, 2);
+  for (const std::int32_t column : {2, -1, 1000000}) {
+    members_["labels_indices"] = npy<std::int32_t>("<i4", {0, column, 1});
+    expect_refused({"labels_indices", "element 1", std::to_string(column), "0 to 1"});
+  }
+  members_ = right;
+  members_["labels_shape"] = npy<std::int64_t>("<i8", {3, std::int64_t{1} << 30});
+  expect_refused({"labels_shape", "1073741824", "3 labels"});
+  members_ = right;
+  members_["labels_data"] = npy<float>("<f4", {1, 0.5f, 1});
+  expect_refused({"labels_data", "0 and 1"});
+  members_ = right;
+  members_["attr_matrix"] = npy_of_dict("{'descr': '|S0', 'fortran_order': False, 'shape': (3, 1000000000000), }");
+  expect_refused({"attr_matrix", "|S0", "numbers"});
+}
+
 TEST_F(npz_datasets, that_do_not_fit_together_are_refused) {
   const Members right = members_;
   const auto with = [&](const char* key, std::string bytes) {
@@ -102,7 +124,7 @@ TEST_F(npz_datasets, that_do_not_fit_together_are_refused) {
   with("val_idx", npy<std::int32_t>("<i4", {2}));
   expect_refused({"node 2", "twice", "val"});
   with("attr_indices", npy<std::int32_t>("<i4", {3, 5, 1}));
-  expect_refused({"feature", "5", "0 to 4"});
+  expect_refused({"attr_indices", "element 1", "5", "0 to 4"});
   with("attr_indices", npy<std::int32_t>("<i4", {3, 3, 1}));
   expect_refused({"feature", "3", "ascending"});
   with("attr_indptr", npy<std::int32_t>("<i4", {0, 2, 1, 3}));
