@@ -45,9 +45,8 @@ demo: build ## build, then show what weft does
 build-tests: bootstrap
 	$(call build,dev)
 
-test: build-tests ## build everything, run all tests, and fuzz the readers for a few seconds each
+test: build-tests ## build everything and run all tests
 	@ctest --preset dev --parallel $(JOBS)
-	@JOBS=$(JOBS) scripts/fuzz
 
 FUZZ_SECONDS ?= 600
 fuzz: bootstrap ## fuzz every reader for FUZZ_SECONDS (600)

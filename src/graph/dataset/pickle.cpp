@@ -329,8 +329,9 @@ void PickleParser::set_item() {
 }
 
 void PickleParser::put(std::uint64_t place) {
-  // Places are counted up by one a value, from 0 or from 1.
-  if (place > memo_.size() + 1) refuse("place {} of the memo follows {}: places count up", place, memo_.size());
+  // Places are counted up by one a value, and a value with its place takes some bytes; a few may be left out.
+  if (place > 256 + bytes_.size() / 4)
+    refuse("place {} of the memo is beyond what {} bytes can fill", place, bytes_.size());
   const auto at = static_cast<std::size_t>(place);
   if (at >= memo_.size()) {
     memo_.resize(at + 1);

@@ -196,7 +196,7 @@ TEST_F(ogb_tables, of_few_bytes_ask_for_little_memory) {
   reset_memory_peak();
   const std::size_t before = memory_stats().peak_bytes;
   expect_refused_with("raw/num-node-list.csv", "2147483647\n",
-                      {"raw: it declares 2147483647 x 2147483647 nodes", "20 bytes"});
+                      {"num-node-list and edge.csv: it declares 2147483647 x 2147483647 nodes", "20 bytes"});
   EXPECT_LT(memory_stats().peak_bytes, before + (1 << 20));
 }
 
