@@ -3,6 +3,7 @@
 // are kept.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,9 +43,25 @@ struct Dataset : GraphFile {
   std::int64_t num_features() const { return features ? features.shape().row_size() : sparse_features.cols; }
   bool multi_label() const { return labels && labels.shape().rank > 1; }
   std::int64_t num_graphs() const { return graph_labels ? graph_labels.shape().rows : 0; }
+  /// Every tensor beside the graph and its values, given or not.
+  std::array<const Tensor*, 11> parts() const {
+    return {&features,
+            &sparse_features.offsets,
+            &sparse_features.columns,
+            &sparse_features.values,
+            &labels,
+            &train,
+            &val,
+            &test,
+            &node_ids,
+            &graph_ids,
+            &graph_labels};
+  }
   /// Whether there is more to it than a graph.
   bool has_more_than_graph() const {
-    return has_features() || labels || train || val || test || node_ids || graph_ids || graph_labels;
+    for (const Tensor* part : parts())
+      if (*part) return true;
+    return false;
   }
 };
 

@@ -45,7 +45,7 @@ void expect_an_answer(std::size_t bytes, const Read& read) {
 inline io::Source source_of(std::span<const std::byte> bytes, std::string path) {
   auto kept = std::make_shared<Buffer<std::byte>>(bytes.size(), "the input");
   if (!bytes.empty()) std::memcpy(kept->data(), bytes.data(), bytes.size());
-  return {std::move(path), {kept->data(), bytes.size()}, kept, bytes.size()};
+  return {std::move(path), {kept->data(), bytes.size()}, kept};
 }
 
 }  // namespace weft::test

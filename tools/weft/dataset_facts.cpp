@@ -50,9 +50,7 @@ DatasetFacts facts_of(const Dataset& data) {
 
 std::size_t more_bytes(const Dataset& data) {
   std::size_t bytes = 0;
-  for (const Tensor* tensor :
-       {&data.features, &data.sparse_features.offsets, &data.sparse_features.columns, &data.sparse_features.values,
-        &data.labels, &data.train, &data.val, &data.test, &data.node_ids, &data.graph_ids, &data.graph_labels})
+  for (const Tensor* tensor : data.parts())
     if (*tensor) bytes += tensor->bytes();
   return bytes;
 }

@@ -28,9 +28,7 @@ void check_classes(std::int64_t classes, std::string_view of) {
              classes, of, INT32_MAX);
 }
 void check_on_host(const Dataset& data) {
-  for (const Tensor* tensor :
-       {&data.features, &data.sparse_features.offsets, &data.sparse_features.columns, &data.sparse_features.values,
-        &data.labels, &data.train, &data.val, &data.test, &data.node_ids, &data.graph_ids, &data.graph_labels})
+  for (const Tensor* tensor : data.parts())
     WEFT_CHECK(!*tensor || tensor->device().kind == DeviceKind::cpu, unsupported,
                "a part of the dataset is on {}: copy it to the cpu first", to_string(tensor->device()));
 }

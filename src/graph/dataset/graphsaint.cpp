@@ -185,36 +185,27 @@ class Roles final : public ListsByName {
   std::size_t at_ = 0;
 };
 
-/// f(source) of one of the folder's files, or of its .gz.
-template <class F>
-void with_part(const Folder& folder, const std::string& file, const ReadOptions& options, F&& f) {
-  const std::string found = folder.packed_or_not(file);
-  const std::string& name = found.empty() ? file : found;
-  const Source source = folder.open(name, options.progress);
-  naming_part(name, [&] { f(source); });
-}
-
 bool sniff_graphsaint(const Folder& folder) { return folder.has("adj_full.npz") || folder.has("raw/adj_full.npz"); }
 
 Dataset read_graphsaint(const Folder& given, const ReadOptions& options) {
   const Folder folder = given.has("adj_full.npz") ? given : given.below("raw");
   Dataset data;
   data.name = given.name();
-  with_part(folder, "adj_full.npz", options,
-            [&](const Source& source) { data.graph = read_adjacency(source, options.progress); });
+  folder.with("adj_full.npz", options.progress,
+              [&](const Source& source) { data.graph = read_adjacency(source, options.progress); });
   if (options.graph_only) return data;
   const std::int64_t nodes = data.num_nodes();
-  with_part(folder, "feats.npy", options, [&](const Source& source) {
+  folder.with("feats.npy", options.progress, [&](const Source& source) {
     data.features = read_npy_matrix(source, options.progress);
     WEFT_CHECK(data.features.shape().rows == nodes, invalid_file, "it has {} rows: expected one for each of {} nodes",
                data.features.shape().rows, nodes);
   });
-  with_part(folder, "class_map.json", options, [&](const Source& source) {
+  folder.with("class_map.json", options.progress, [&](const Source& source) {
     ClassMap classes(nodes, source.bytes.size());
     read_json(source.text(), classes, options.progress);
     classes.move_to(data);
   });
-  with_part(folder, "role.json", options, [&](const Source& source) {
+  folder.with("role.json", options.progress, [&](const Source& source) {
     Roles roles(nodes);
     read_json(source.text(), roles, options.progress);
     roles.move_to(data);
@@ -225,14 +216,10 @@ Dataset read_graphsaint(const Folder& given, const ReadOptions& options) {
 }  // namespace
 
 const Format& graphsaint_format() {
-  static const Format format{"graphsaint",
-                             {},
-                             "GraphSAINT's files (adj_full.npz, feats.npy, ...)",
-                             nullptr,
-                             nullptr,
-                             nullptr,
-                             &sniff_graphsaint,
-                             &read_graphsaint};
+  static const Format format{.name = "graphsaint",
+                             .description = "GraphSAINT's files (adj_full.npz, feats.npy, ...)",
+                             .sniff_folder = &sniff_graphsaint,
+                             .read_folder = &read_graphsaint};
   return format;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/check.hpp"
 #include "core/parallel.hpp"
+#include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/npz_arrays.hpp"
 #include "graph/io/text_table.hpp"
@@ -123,8 +124,7 @@ void take_labels(Tensor table, Dataset& data) {
   const std::span<const float> labels = std::as_const(table).span<float>();
   if (columns == 1) {
     data.labels = classes_of(labels);
-    for (const std::int32_t label : std::as_const(data.labels).span<std::int32_t>())
-      data.classes = std::max<std::int64_t>(data.classes, std::int64_t{label} + 1);
+    data.classes = classes_in(data.labels);
     return;
   }
   const auto wrong = std::ranges::find_if(labels, [](float v) { return v != 0 && v != 1 && !std::isnan(v); });
@@ -135,16 +135,16 @@ void take_labels(Tensor table, Dataset& data) {
   data.labels = std::move(table);
 }
 
-Source open_table(const Folder& folder, const std::string& table, const Progress& progress) {
+/// One of the folder's tables as it is there; as OGB publishes it where it is not.
+std::string table_in(const Folder& folder, const std::string& table) {
   const std::string found = folder.packed_or_not(table);
-  return folder.open(found.empty() ? table + ".gz" : found, progress);
+  return found.empty() ? table + ".gz" : found;
 }
 
-/// f(text) of one of the folder's tables, packed or not.
+/// f(text) of a table.
 template <class F>
 auto with_table(const Folder& folder, const std::string& table, const Progress& progress, F&& f) {
-  const Source source = open_table(folder, table, progress);
-  return naming_part(source.file_name(), [&] { return f(source.text()); });
+  return folder.with(table_in(folder, table), progress, [&](const Source& source) { return f(source.text()); });
 }
 
 std::int64_t read_count(const Folder& raw, const std::string& table, std::string_view of, std::int64_t most,
@@ -158,7 +158,7 @@ std::int64_t read_count(const Folder& raw, const std::string& table, std::string
 }
 
 Edges read_edge_table(const Folder& raw, std::int64_t nodes, std::int64_t declared, const Progress& progress) {
-  const Source source = open_table(raw, "edge.csv", progress);
+  const Source source = raw.open(table_in(raw, "edge.csv"), progress);
   naming_part("num-node-list and edge.csv", [&] { check_nodes_against_size(nodes, nodes, source.bytes.size()); });
   TableLayout layout;
   layout.columns = 2;
@@ -207,12 +207,6 @@ void read_tables(const Folder& raw, Dataset& data, const ReadOptions& options) {
   read("node-label.csv", take_labels);
 }
 
-// Messages below say what is wrong with an array that fits its header; this says which one it is.
-template <class F>
-auto naming_array(std::string_view key, F&& f) {
-  return naming_part(fmt::format("array '{}'", key), f);
-}
-
 Edges read_edge_arrays(const NpzArrays& arrays, std::int64_t nodes, std::int64_t declared) {
   auto ends = arrays.node_id_rows("edge_index");
   Edges edges(std::move(ends[0]), std::move(ends[1]));
@@ -229,8 +223,8 @@ Edges read_edge_arrays(const NpzArrays& arrays, std::int64_t nodes, std::int64_t
 
 void read_arrays(const Folder& raw, Dataset& data, const ReadOptions& options) {
   const auto with_arrays = [&](const char* file, auto f) {
-    const Source source = raw.open(file, options.progress);
-    naming_part(file, [&] { f(NpzArrays(source.bytes, options.progress), source.bytes.size()); });
+    raw.with(file, options.progress,
+             [&](const Source& source) { f(NpzArrays(source.bytes, options.progress), source.bytes.size()); });
   };
   with_arrays("data.npz", [&](const NpzArrays& arrays, std::size_t bytes) {
     const auto count = [&](const char* key, const char* of, std::int64_t most) {
@@ -260,9 +254,7 @@ Tensor read_split(const Folder& folder, const std::string& table, std::int64_t n
     layout.least = 0;
     layout.most = nodes - 1;
     const auto list = read_integers<std::int32_t>(text, layout, progress);
-    Tensor split = Tensor::empty(Shape(list.rows), Dtype::i32, "nodes of a split");
-    std::ranges::copy(list.values, split.span<std::int32_t>().begin());
-    return split;
+    return tensor_of(list.values, "nodes of a split");
   });
 }
 
@@ -313,8 +305,10 @@ Dataset read_ogb(const Folder& folder, const ReadOptions& options) {
 }  // namespace
 
 const Format& ogb_format() {
-  static const Format format{"ogb",      {},       "an OGB node-property dataset", nullptr, nullptr, nullptr,
-                             &sniff_ogb, &read_ogb};
+  static const Format format{.name = "ogb",
+                             .description = "an OGB node-property dataset",
+                             .sniff_folder = &sniff_ogb,
+                             .read_folder = &read_ogb};
   return format;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/check.hpp"
 #include "graph/io/format.hpp"
@@ -11,14 +10,6 @@
 
 namespace weft::io {
 namespace {
-
-struct MemoryStream {
-  std::string_view rest;
-  void read(std::span<std::byte> to) {
-    std::memcpy(to.data(), rest.data(), to.size());
-    rest.remove_prefix(to.size());
-  }
-};
 
 void expect_kind(PickleValue value, PickleKind kind, std::string_view what) {
   WEFT_CHECK(value.kind == kind, invalid_file, "{} is {}: expected {}", what, name(value.kind), name(kind));
@@ -98,7 +89,7 @@ PickledArray pickled_array(const Pickle& pickle, PickleValue value) {
 template <class To>
 Buffer<To> PickledArray::read(std::string_view what, const Progress& progress) const {
   Buffer<To> values(static_cast<std::size_t>(header.count), what);
-  MemoryStream stream{data};
+  MemoryItems stream{std::as_bytes(std::span(data))};
   read_npy_items(header, stream, values.data(), progress);
   return values;
 }
@@ -106,7 +97,7 @@ template Buffer<std::int64_t> PickledArray::read(std::string_view, const Progres
 template Buffer<std::int32_t> PickledArray::read(std::string_view, const Progress&) const;
 template Buffer<float> PickledArray::read(std::string_view, const Progress&) const;
 
-PickledMatrix pickled_matrix(const Pickle& pickle, PickleValue value, const Progress& progress) {
+CompressedRows pickled_matrix(const Pickle& pickle, PickleValue value, const Progress& progress) {
   WEFT_CHECK(pickle.is_object(value, PickleGlobal::csr_matrix), invalid_file,
              "found {}: expected a csr_matrix of scipy", name(value.kind));
   const PickleValue state = pickle.state(value);
@@ -117,12 +108,12 @@ PickledMatrix pickled_matrix(const Pickle& pickle, PickleValue value, const Prog
   WEFT_CHECK(sizes.size() == 2 && sizes[0].kind == PickleKind::integer && sizes[1].kind == PickleKind::integer,
              invalid_file, "the csr_matrix's '_shape' has {} elements: expected 2 integers, rows and columns",
              sizes.size());
-  PickledMatrix m;
+  CompressedRows m;
   m.rows = sizes[0].number;
   m.cols = sizes[1].number;
   check_counts(m.rows, m.cols, 0);
   const auto array = [&](std::string_view key, bool integers) {
-    return naming_part(fmt::format("array '{}'", key), [&] {
+    return naming_array(key, [&] {
       PickledArray found = pickled_array(pickle, attribute(pickle, state, key));
       WEFT_CHECK(found.header.shape.size() == 1, invalid_file, "it has {} dimensions: expected 1",
                  found.header.shape.size());
@@ -141,16 +132,7 @@ PickledMatrix pickled_matrix(const Pickle& pickle, PickleValue value, const Prog
   m.offsets = offsets.read<std::int64_t>("offsets of features", progress);
   m.columns = columns.read<std::int32_t>("columns of features", progress);
   m.values = values.read<float>("values of features", progress);
-  const auto rows = static_cast<std::size_t>(m.rows);
-  WEFT_CHECK(m.offsets[0] == 0 && m.offsets[rows] == entries, invalid_file,
-             "array 'indptr' runs from {} to {}: expected 0 to {}, the length of 'indices'", m.offsets[0],
-             m.offsets[rows], entries);
-  for (std::size_t r = 0; r < rows; ++r)
-    WEFT_CHECK(m.offsets[r] <= m.offsets[r + 1], invalid_file,
-               "array 'indptr' goes from {} to {} at row {}: expected none to fall", m.offsets[r], m.offsets[r + 1], r);
-  for (std::size_t k = 0; k < m.columns.size(); ++k)
-    WEFT_CHECK(m.columns[k] >= 0 && m.columns[k] < m.cols, invalid_file,
-               "element {} of array 'indices' is {}: expected 0 to {}", k, m.columns[k], m.cols - 1);
+  check(m, "");
   return m;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/memory.hpp"
+#include "graph/dataset/compressed_rows.hpp"
 #include "graph/dataset/pickle.hpp"
 #include "graph/io/npy.hpp"
 #include "weft/progress.hpp"
@@ -22,15 +23,8 @@ struct PickledArray {
   Buffer<To> read(std::string_view what, const Progress& progress) const;
 };
 
-/// Compressed rows whose offsets and columns were checked. Columns of a row are in any order.
-struct PickledMatrix {
-  std::int64_t rows = 0, cols = 0;
-  Buffer<std::int64_t> offsets;
-  Buffer<std::int32_t> columns;
-  Buffer<float> values;
-};
-
 PickledArray pickled_array(const Pickle& pickle, PickleValue value);
-PickledMatrix pickled_matrix(const Pickle& pickle, PickleValue value, const Progress& progress);
+/// A csr_matrix whose offsets and columns were checked.
+CompressedRows pickled_matrix(const Pickle& pickle, PickleValue value, const Progress& progress);
 
 }  // namespace weft::io

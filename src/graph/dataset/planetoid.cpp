@@ -10,6 +10,7 @@
 #include "core/check.hpp"
 #include "graph/dataset/pickle.hpp"
 #include "graph/dataset/pickled_arrays.hpp"
+#include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/text_table.hpp"
 
@@ -47,11 +48,9 @@ class Parts {
   /// f(source), its name in front of what is wrong with it.
   template <class F>
   auto with(std::string_view part, F&& f) const {
-    const std::string file = this->file(part);
-    Source source = folder_.open(file, progress_);
-    return naming_part(file, [&] { return f(std::move(source)); });
+    return folder_.with(fmt::format("ind.{}.{}", name_, part), progress_, f);
   }
-  PickledMatrix matrix(std::string_view part) const {
+  CompressedRows matrix(std::string_view part) const {
     return with(part, [&](const Source& source) {
       const Pickle pickle(source.text());
       return pickled_matrix(pickle, pickle.root(), progress_);
@@ -202,50 +201,6 @@ Tests read_tests(const Parts& files, std::int64_t first, std::int64_t listed) {
   });
 }
 
-/// Row r of the matrix without its zeros, ascending.
-void take_row(const PickledMatrix& m, std::int64_t r, std::vector<std::pair<std::int32_t, float>>& row) {
-  row.clear();
-  const auto end = static_cast<std::size_t>(m.offsets[static_cast<std::size_t>(r) + 1]);
-  for (auto k = static_cast<std::size_t>(m.offsets[static_cast<std::size_t>(r)]); k < end; ++k)
-    if (m.values[k] != 0) row.emplace_back(m.columns[k], m.values[k]);
-  std::ranges::sort(row, {}, &std::pair<std::int32_t, float>::first);
-}
-
-SparseRows features_of(const PickledMatrix& before, const PickledMatrix& tested, const Tests& tests,
-                       std::int64_t nodes) {
-  std::int64_t entries = 0;
-  bool all_ones = true;
-  for (const PickledMatrix* m : {&before, &tested})
-    for (const float value : m->values) {
-      entries += value != 0;
-      all_ones = all_ones && (value == 0 || value == 1);
-    }
-  SparseRows rows;
-  rows.cols = before.cols;
-  rows.offsets = Tensor::zeros(Shape(nodes + 1), Dtype::i64, "offsets of features");
-  rows.columns = Tensor::empty(Shape(entries), Dtype::i32, "columns of features");
-  if (!all_ones) rows.values = Tensor::empty(Shape(entries), Dtype::f32, "values of features");
-  const auto offsets = rows.offsets.span<std::int64_t>();
-  std::int32_t* const columns = rows.columns.span<std::int32_t>().data();
-  float* const values = all_ones ? nullptr : rows.values.span<float>().data();
-  std::vector<std::pair<std::int32_t, float>> row;
-  std::int64_t at = 0;
-  for (std::int64_t v = 0; v < nodes; ++v) {
-    row.clear();
-    if (v < before.rows)
-      take_row(before, v, row);
-    else if (const std::int64_t r = tests.row_of(v - before.rows); r >= 0)
-      take_row(tested, r, row);
-    for (const auto& [column, value] : row) {
-      columns[at] = column;
-      if (values != nullptr) values[at] = value;
-      ++at;
-    }
-    offsets[static_cast<std::size_t>(v) + 1] = at;
-  }
-  return rows;
-}
-
 /// Class 0 for nodes that no file has a label of: so do all who read these files, and results can be compared.
 Tensor labels_of(const Labels& before, const Labels& tested, const Tests& tests, std::int64_t nodes) {
   Tensor labels = Tensor::zeros(Shape(nodes), Dtype::i32, "labels");
@@ -268,16 +223,21 @@ void check_size(std::string_view part, std::int64_t found, std::string_view what
 }
 
 void read_features(const Parts& files, const Tests& tests, std::int64_t labelled, std::int64_t trained, Dataset& data) {
-  const PickledMatrix before = files.matrix("allx");
+  const CompressedRows before = files.matrix("allx");
   check_size("allx", before.rows, "rows", labelled, "ally");
-  const PickledMatrix tested = files.matrix("tx");
+  const CompressedRows tested = files.matrix("tx");
   check_size("tx", tested.rows, "rows", tests.count(), "test.index");
   check_size("tx", tested.cols, "columns", before.cols, "allx");
-  const PickledMatrix first =
+  const CompressedRows first =
       files.matrix("x");  // the first rows of allx once more: read to see that they belong to it
   check_size("x", first.rows, "rows", trained, "y");
   check_size("x", first.cols, "columns", before.cols, "allx");
-  data.sparse_features = features_of(before, tested, tests, data.num_nodes());
+  const auto place = [&](std::int64_t node) -> RowPlace {
+    if (node < before.rows) return {&before, node};
+    const std::int64_t row = tests.row_of(node - before.rows);
+    return row >= 0 ? RowPlace{&tested, row} : RowPlace{};
+  };
+  data.sparse_features = sparse_rows(data.num_nodes(), before.cols, std::array{&before, &tested}, place);
 }
 
 Dataset read_parts(const Folder& folder, std::string name, const ReadOptions& options) {
@@ -302,8 +262,7 @@ Dataset read_parts(const Folder& folder, std::string name, const ReadOptions& op
   data.classes = before.classes;
   data.train = nodes_from(0, trained.rows, "training split");
   data.val = nodes_from(trained.rows, std::min(trained.rows + nodes_to_validate, before.rows), "validation split");
-  data.test = Tensor::empty(Shape(tests.count()), Dtype::i32, "test split");
-  std::ranges::copy(tests.nodes, data.test.span<std::int32_t>().begin());
+  data.test = tensor_of(tests.nodes, "test split");
   return data;
 }
 
@@ -345,8 +304,12 @@ Dataset read_planetoid_folder(const Folder& folder, const ReadOptions& options) 
 }  // namespace
 
 const Format& planetoid_format() {
-  static const Format format{"planetoid",     {},      "Planetoid's ind.NAME.* files", &sniff_planetoid,
-                             &read_planetoid, nullptr, &sniff_planetoid_folder,        &read_planetoid_folder};
+  static const Format format{.name = "planetoid",
+                             .description = "Planetoid's ind.NAME.* files",
+                             .sniff = &sniff_planetoid,
+                             .read = &read_planetoid,
+                             .sniff_folder = &sniff_planetoid_folder,
+                             .read_folder = &read_planetoid_folder};
   return format;
 }
 

@@ -32,8 +32,7 @@ Buffer<std::int32_t> one_a_node(const NpzArrays& arrays, const char* key, std::i
 
 void read_labels(const NpzArrays& arrays, Dataset& data) {
   data.labels = tensor_of(one_a_node(arrays, "label", data.num_nodes()), "labels");
-  for (const std::int32_t label : data.labels.span<std::int32_t>())
-    data.classes = std::max(data.classes, std::int64_t{label} + 1);
+  data.classes = classes_in(data.labels);
 }
 
 void read_splits(const NpzArrays& arrays, Dataset& data) {
@@ -60,12 +59,11 @@ Dataset read_reddit(const Folder& given, const ReadOptions& options) {
       !folder.has(graph_file) && folder.has(graph_file_with_loops) ? graph_file_with_loops : graph_file;
   Dataset data;
   data.name = given.name();
-  const Source matrix = folder.open(graph, options.progress);
-  data.graph = naming_part(graph, [&] { return read_adjacency(matrix, options.progress); });
+  data.graph = folder.with(graph, options.progress,
+                           [&](const Source& source) { return read_adjacency(source, options.progress); });
   if (options.graph_only) return data;
-  const Source rest = folder.open(data_file, options.progress);
-  naming_part(data_file, [&] {
-    const NpzArrays arrays(rest.bytes, options.progress);
+  folder.with(data_file, options.progress, [&](const Source& source) {
+    const NpzArrays arrays(source.bytes, options.progress);
     data.features = arrays.matrix("feature");
     WEFT_CHECK(data.features.shape().rows == data.num_nodes(), invalid_file,
                "array 'feature' has {} rows: expected one for each of {} nodes", data.features.shape().rows,
@@ -79,9 +77,10 @@ Dataset read_reddit(const Folder& given, const ReadOptions& options) {
 }  // namespace
 
 const Format& reddit_format() {
-  static const Format format{"reddit",      {},          "DGL's Reddit files (reddit_data.npz, reddit_graph.npz)",
-                             nullptr,       nullptr,     nullptr,
-                             &sniff_reddit, &read_reddit};
+  static const Format format{.name = "reddit",
+                             .description = "DGL's Reddit files (reddit_data.npz, reddit_graph.npz)",
+                             .sniff_folder = &sniff_reddit,
+                             .read_folder = &read_reddit};
   return format;
 }
 

@@ -18,4 +18,11 @@ Tensor tensor_of(const Values& values, std::string_view what) {
   return tensor;
 }
 
+/// Classes of labels that count them from 0.
+inline std::int64_t classes_in(const Tensor& labels) {
+  std::int64_t classes = 0;
+  for (const std::int32_t label : labels.span<std::int32_t>()) classes = std::max(classes, std::int64_t{label} + 1);
+  return classes;
+}
+
 }  // namespace weft::io

@@ -49,10 +49,7 @@ class Parts {
   /// f(text) of one of them.
   template <class F>
   auto with(const std::string& part, F&& f) const {
-    const std::string found = folder_.packed_or_not(name(part));
-    const std::string file = found.empty() ? name(part) : found;
-    const Source source = folder_.open(file, progress_);
-    return naming_part(file, [&] { return f(source.text()); });
+    return folder_.with(name(part), progress_, [&](const Source& source) { return f(source.text()); });
   }
 
  private:
@@ -285,9 +282,10 @@ Dataset read_tu(const Folder& given, const ReadOptions& options) {
 }  // namespace
 
 const Format& tu_format() {
-  static const Format format{"tu",      {},      "TUDataset text files (DS_A.txt, DS_graph_indicator.txt, ...)",
-                             nullptr,   nullptr, nullptr,
-                             &sniff_tu, &read_tu};
+  static const Format format{.name = "tu",
+                             .description = "TUDataset text files (DS_A.txt, DS_graph_indicator.txt, ...)",
+                             .sniff_folder = &sniff_tu,
+                             .read_folder = &read_tu};
   return format;
 }
 

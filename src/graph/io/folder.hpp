@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.hpp"
+#include "graph/io/naming.hpp"
 #include "graph/io/source.hpp"
 
 namespace weft::io {
@@ -25,21 +25,18 @@ class Folder {
   std::string packed_or_not(const std::string& file) const;
   /// Unpacked where it is gzip. An Error for a file that is not there names it, and what is there instead.
   Source open(const std::string& file, const Progress& progress) const;
+  /// f(source) of a file or of its .gz, with its name, as it is there, in front of whatever is wrong with it.
+  template <class F>
+  auto with(const std::string& file, const Progress& progress, F&& f) const {
+    const std::string found = packed_or_not(file), name = found.empty() ? file : found;
+    Source source = open(name, progress);
+    return naming_part(name, [&] { return f(std::move(source)); });
+  }
   Folder below(const std::string& name) const { return Folder(path_ + "/" + name); }
 
  private:
   std::string path_;
   std::vector<std::string> files_;
 };
-
-/// f() with the name of one of a dataset's files in front of whatever is wrong with it.
-template <class F>
-auto naming_part(std::string_view file, F&& f) {
-  try {
-    return f();
-  } catch (const Error& error) {
-    fail(error.code(), "{}: {}", file, error.what());
-  }
-}
 
 }  // namespace weft::io

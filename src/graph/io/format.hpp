@@ -27,7 +27,7 @@ struct Contents {
 /// A layout of one file, of a folder, or both; what a layout has not is null. Readers fill all but name and format.
 struct Format {
   std::string_view name;
-  std::vector<std::string_view> endings;
+  std::vector<std::string_view> endings = {};
   std::string_view description;
   /// Whether the content is this format's; cheap, and never an Error.
   bool (*sniff)(const Source& source) = nullptr;

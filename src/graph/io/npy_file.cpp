@@ -1,25 +1,9 @@
 #include "graph/io/npy_file.hpp"
 
-#include <cstring>
-
 #include "core/check.hpp"
 #include "graph/io/npy_items.hpp"
 
 namespace weft::io {
-namespace {
-
-/// The bytes behind the header, of which there are as many as it declares.
-struct Items {
-  std::span<const std::byte> rest;
-
-  void read(std::span<std::byte> out) {
-    std::memcpy(out.data(), rest.data(), out.size());
-    rest = rest.subspan(out.size());
-  }
-};
-
-}  // namespace
-
 Tensor read_npy_matrix(const Source& source, const Progress& progress) {
   const std::string_view text = source.text();
   const std::size_t header_bytes = npy_header_bytes(text.substr(0, npy_prefix_bytes));
@@ -33,7 +17,7 @@ Tensor read_npy_matrix(const Source& source, const Progress& progress) {
   WEFT_CHECK(header.is_number(), invalid_file, "the array's type is '{}': expected numbers", header.descr);
   WEFT_CHECK(header.shape.size() == 2, invalid_file, "the array has {} dimensions: expected 2", header.shape.size());
   Tensor matrix = Tensor::empty(Shape(header.shape[0], header.shape[1]), Dtype::f32, "a matrix of a .npy file");
-  Items items{source.bytes.subspan(header_bytes)};
+  MemoryItems items{source.bytes.subspan(header_bytes)};
   read_npy_items(header, items, matrix.span<float>().data(), progress);
   return matrix;
 }

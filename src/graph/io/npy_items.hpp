@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -52,6 +54,16 @@ bool fits(From value) {
   else
     return true;
 }
+
+/// Bytes in memory as a stream, of which no more are asked for than there are.
+struct MemoryItems {
+  std::span<const std::byte> rest;
+
+  void read(std::span<std::byte> out) {
+    std::memcpy(out.data(), rest.data(), out.size());
+    rest = rest.subspan(out.size());
+  }
+};
 
 /// All elements as To; `stream.read(span)` gives the next bytes, or an Error. One that does not fit is named.
 template <class To, class Stream>

@@ -4,25 +4,12 @@
 #include "core/dispatch.hpp"
 #include "graph/io/byte_order.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/naming.hpp"
 #include "graph/io/note.hpp"
 #include "graph/io/npy_items.hpp"
 #include "graph/io/values.hpp"
 
 namespace weft::io {
-namespace {
-
-// Messages of the layers below say what is wrong with an array; this says which one it is.
-template <class F>
-auto naming_key(const std::string& key, F&& f) {
-  try {
-    return f();
-  } catch (const Error& error) {
-    fail(error.code(), "array '{}': {}", key, error.what());
-  }
-}
-
-}  // namespace
-
 NpzArrays::NpzArrays(std::span<const std::byte> bytes, const Progress& progress) : zip_(bytes), progress_(progress) {}
 
 std::string NpzArrays::keys() const {
@@ -37,7 +24,7 @@ std::string NpzArrays::keys() const {
 
 NpzArrays::Opened NpzArrays::open(const std::string& key) const {
   WEFT_CHECK(has(key), invalid_file, "it lacks the array '{}': found {}", key, keys());
-  return naming_key(key, [&] {
+  return naming_array(key, [&] {
     ZipMember member = zip_.open(key + ".npy");
     std::string header(npy_prefix_bytes, '\0');
     member.read(std::as_writable_bytes(std::span(header)));
@@ -75,7 +62,7 @@ NpzArrays::Opened NpzArrays::open_list(const std::string& key, bool integers) co
 template <class To>
 void NpzArrays::read(Opened& opened, const std::string& key, To* out) const {
   const NpyHeader& header = opened.header;
-  naming_key(key, [&] {
+  naming_array(key, [&] {
     read_npy_items(header, opened.member, out, progress_);
     opened.member.finish();
   });
@@ -98,9 +85,9 @@ std::array<Buffer<std::int32_t>, 2> NpzArrays::node_id_rows(const std::string& k
   std::array<Buffer<std::int32_t>, 2> rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = Buffer<std::int32_t>(static_cast<std::size_t>(row.count), key);
-    naming_key(fmt::format("{}[{}]", key, i), [&] { read_npy_items(row, opened.member, rows[i].data(), progress_); });
+    naming_array(fmt::format("{}[{}]", key, i), [&] { read_npy_items(row, opened.member, rows[i].data(), progress_); });
   }
-  naming_key(key, [&] { opened.member.finish(); });
+  naming_array(key, [&] { opened.member.finish(); });
   return rows;
 }
 

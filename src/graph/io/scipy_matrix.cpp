@@ -15,28 +15,29 @@ struct Compressed {
 };
 
 // `count` rows, or columns for csc.
-Compressed read_compressed(const NpzArrays& arrays, std::int64_t count, std::string_view lines) {
-  Compressed result{arrays.integers("indptr"), {}};
+Compressed read_compressed(const NpzArrays& arrays, const std::string& prefix, std::int64_t count,
+                           std::string_view lines) {
+  Compressed result{arrays.integers(prefix + "indptr"), {}};
   WEFT_CHECK(static_cast<std::int64_t>(result.offsets.size()) == count + 1, invalid_file,
-             "array 'indptr' has {} elements: expected {}, one more than the matrix has {}", result.offsets.size(),
-             count + 1, lines);
-  result.ids = arrays.node_ids("indices");
+             "array '{}indptr' has {} elements: expected {}, one more than the matrix has {}", prefix,
+             result.offsets.size(), count + 1, lines);
+  result.ids = arrays.node_ids(prefix + "indices");
   WEFT_CHECK(result.offsets[static_cast<std::size_t>(count)] == static_cast<std::int64_t>(result.ids.size()),
-             invalid_file, "array 'indptr' ends with {}: expected {}, the length of 'indices'",
-             result.offsets[static_cast<std::size_t>(count)], result.ids.size());
+             invalid_file, "array '{}indptr' ends with {}: expected {}, the length of '{}indices'", prefix,
+             result.offsets[static_cast<std::size_t>(count)], result.ids.size(), prefix);
   return result;
 }
 
-Graph from_csr(const NpzArrays& arrays, std::int64_t rows, std::int64_t cols) {
-  auto kept = std::make_shared<Compressed>(read_compressed(arrays, rows, "rows"));
+Graph from_csr(const NpzArrays& arrays, const std::string& prefix, std::int64_t rows, std::int64_t cols) {
+  auto kept = std::make_shared<Compressed>(read_compressed(arrays, prefix, rows, "rows"));
   return Graph::adopt(rows, cols, {kept->offsets.data(), kept->offsets.size()}, {kept->ids.data(), kept->ids.size()},
                       {}, kept, Validate::full);
 }
 
 // Compressed columns are the rows of the transpose: checked as such, then sorted by destination. Edge
 // ids keep the file's order.
-Graph from_csc(const NpzArrays& arrays, std::int64_t rows, std::int64_t cols) {
-  const Compressed columns = read_compressed(arrays, cols, "columns");
+Graph from_csc(const NpzArrays& arrays, const std::string& prefix, std::int64_t rows, std::int64_t cols) {
+  const Compressed columns = read_compressed(arrays, prefix, cols, "columns");
   const std::span<const EdgeId> offsets(columns.offsets.data(), columns.offsets.size());
   const std::span<const NodeId> destinations(columns.ids.data(), columns.ids.size());
   validate(GraphView{cols, rows, static_cast<std::int64_t>(destinations.size()), offsets.data(), nullptr,
@@ -50,22 +51,24 @@ Graph from_csc(const NpzArrays& arrays, std::int64_t rows, std::int64_t cols) {
   return Graph::from_coo(rows, cols, destinations, {sources.data(), sources.size()});
 }
 
-Graph from_coo(const NpzArrays& arrays, std::int64_t rows, std::int64_t cols, std::size_t file_bytes) {
+Graph from_coo(const NpzArrays& arrays, const std::string& prefix, std::int64_t rows, std::int64_t cols,
+               std::size_t file_bytes) {
   check_nodes_against_size(rows, cols, file_bytes);
-  const Buffer<NodeId> destinations = arrays.node_ids("row"), sources = arrays.node_ids("col");
+  const Buffer<NodeId> destinations = arrays.node_ids(prefix + "row"), sources = arrays.node_ids(prefix + "col");
   WEFT_CHECK(destinations.size() == sources.size(), invalid_file,
-             "array 'row' has {} elements and 'col' {}: expected as many", destinations.size(), sources.size());
+             "array '{}row' has {} elements and '{}col' {}: expected as many", prefix, destinations.size(), prefix,
+             sources.size());
   return Graph::from_coo(rows, cols, {destinations.data(), destinations.size()}, {sources.data(), sources.size()});
 }
 
 // What a matrix cannot be without; other files that numpy wrote are refused here.
-void check_arrays(const NpzArrays& arrays, const std::string& format) {
+void check_arrays(const NpzArrays& arrays, const std::string& prefix, const std::string& format) {
   const bool coo = format == "coo";
   for (const std::string key : {"shape", coo ? "row" : "indptr", coo ? "col" : "indices"})
-    WEFT_CHECK(arrays.has(key), invalid_file,
+    WEFT_CHECK(arrays.has(prefix + key), invalid_file,
                "it lacks the array '{}': found {}; expected a scipy {} matrix with {}, as scipy.sparse.save_npz writes "
                "it",
-               key, arrays.keys(),
+               prefix + key, arrays.keys(),
                coo               ? "COO"
                : format == "csc" ? "CSC"
                                  : "CSR",
@@ -74,19 +77,19 @@ void check_arrays(const NpzArrays& arrays, const std::string& format) {
 
 }  // namespace
 
-Graph read_scipy_matrix(const NpzArrays& arrays, std::size_t file_bytes) {
+Graph read_scipy_matrix(const NpzArrays& arrays, std::size_t file_bytes, const std::string& prefix) {
   // Without a format they are rows: so do GraphSAINT's files.
-  const std::string format = arrays.has("format") ? arrays.string("format") : "csr";
+  const std::string format = arrays.has(prefix + "format") ? arrays.string(prefix + "format") : "csr";
   WEFT_CHECK(format == "csr" || format == "csc" || format == "coo", unsupported,
              "the matrix is in the format {}: weft reads csr, csc and coo", quoted(format));
-  check_arrays(arrays, format);
-  const Buffer<std::int64_t> shape = arrays.integers("shape");
-  WEFT_CHECK(shape.size() == 2, invalid_file, "array 'shape' has {} elements: expected 2, rows and columns",
+  check_arrays(arrays, prefix, format);
+  const Buffer<std::int64_t> shape = arrays.integers(prefix + "shape");
+  WEFT_CHECK(shape.size() == 2, invalid_file, "array '{}shape' has {} elements: expected 2, rows and columns", prefix,
              shape.size());
   check_counts(shape[0], shape[1], 0);
-  if (format == "csr") return from_csr(arrays, shape[0], shape[1]);
-  if (format == "csc") return from_csc(arrays, shape[0], shape[1]);
-  return from_coo(arrays, shape[0], shape[1], file_bytes);
+  if (format == "csr") return from_csr(arrays, prefix, shape[0], shape[1]);
+  if (format == "csc") return from_csc(arrays, prefix, shape[0], shape[1]);
+  return from_coo(arrays, prefix, shape[0], shape[1], file_bytes);
 }
 
 Graph read_adjacency(const Source& source, const Progress& progress) {

@@ -7,8 +7,9 @@
 
 namespace weft::io {
 
-/// Matrix row = destination, column = source. Edge ids are the file's order; `data` is not looked at.
-Graph read_scipy_matrix(const NpzArrays& arrays, std::size_t file_bytes);
+/// Matrix row = destination, column = source. Edge ids are the file's order; `data` is not looked at. Names of arrays
+/// may have a prefix.
+Graph read_scipy_matrix(const NpzArrays& arrays, std::size_t file_bytes, const std::string& prefix = "");
 
 /// The other way round, row = source and column = target, of a file that holds the square matrix of a dataset.
 Graph read_adjacency(const Source& source, const Progress& progress);

@@ -12,7 +12,7 @@ std::string Source::folder() const {
 
 Source map_file(const std::string& path) {
   auto file = MappedFile::open(path);
-  return {path, file->bytes(), file, file->bytes().size()};
+  return {path, file->bytes(), file};
 }
 
 void unpack(Source& source, const Progress& progress) {

@@ -16,7 +16,6 @@ struct Source {
   std::string path;
   std::span<const std::byte> bytes;    // 64-byte aligned
   std::shared_ptr<const void> keeper;  // keeps `bytes` alive
-  std::size_t file_bytes = 0;          // before unpacking
 
   std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
   /// As it stands in its folder.

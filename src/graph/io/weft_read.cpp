@@ -218,9 +218,7 @@ const Format& weft_format() {
       "weft's own binary",
       &sniff_weft,
       [](const Source& source, const ReadOptions& options) { return Reader(source, options).read(); },
-      &write_weft,
-      nullptr,
-      nullptr};
+      &write_weft};
   return format;
 }
 
