@@ -128,7 +128,7 @@ struct PlaceEdge {
 
 }  // namespace
 
-EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) : device_(device) {
+EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) {
   const auto rows = static_cast<std::size_t>(g.num_rows), edges = static_cast<std::size_t>(g.num_edges);
   const auto buffer = [&](std::size_t bytes, const char* what) { return DeviceBuffer(device, stream, bytes, what); };
   starts_ = buffer(rows * sizeof(EdgeId), "the starts of clustered rows");
@@ -173,20 +173,7 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) : d
   each(g.num_rows, stream, "placing rows", StartByRow{as<std::int32_t>(order), as<EdgeId>(sums), as<EdgeId>(starts_)});
   each(g.num_edges, stream, "placing edges",
        PlaceEdge{g, starts(), as<NodeId>(rows_), as<NodeId>(cols_), as<std::int32_t>(ids_)});
-  check_status(cudaEventCreateWithFlags(&made_, cudaEventDisableTiming), "making an event");
-  if (const cudaError_t status = cudaEventRecord(made_, stream); status != cudaSuccess) {
-    cudaEventDestroy(made_);
-    check_status(status, "recording an event");
-  }
-}
-
-EdgeOrder::~EdgeOrder() {
-  if (made_ != nullptr) cudaEventDestroy(made_);
-}
-
-void EdgeOrder::ready_in(CUstream_st* stream) const {
-  const OnDevice on(device_.index);
-  check_status(cudaStreamWaitEvent(stream, made_, 0), "waiting for the order of edges");
+  made_.set(device, stream);
 }
 
 }  // namespace weft

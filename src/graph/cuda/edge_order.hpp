@@ -4,10 +4,9 @@
 
 #include <cstdint>
 
+#include "core/cuda/milestone.hpp"
 #include "core/device.hpp"
 #include "weft/graph.hpp"
-
-struct CUevent_st;
 
 namespace weft {
 
@@ -16,9 +15,6 @@ class EdgeOrder {
   /// Communities by label propagation over samples of every row's sources, then the rows of one after the other. Square
   /// graphs of fewer than 2^31 edges only.
   EdgeOrder(Device device, const GraphView& graph, CUstream_st* stream);
-  EdgeOrder(const EdgeOrder&) = delete;
-  EdgeOrder& operator=(const EdgeOrder&) = delete;
-  ~EdgeOrder();
 
   static bool possible(const GraphView& graph) {
     return graph.num_rows == graph.num_cols && graph.num_edges > 0 && graph.num_edges < (std::int64_t{1} << 31);
@@ -29,12 +25,11 @@ class EdgeOrder {
   const NodeId* cols() const { return reinterpret_cast<const NodeId*>(cols_.data()); }
   const std::int32_t* ids() const { return reinterpret_cast<const std::int32_t*>(ids_.data()); }
   /// Work that follows in `stream` finds the arrays complete, whichever stream they were made in.
-  void ready_in(CUstream_st* stream) const;
+  void ready_in(CUstream_st* stream) const { made_.precede(stream); }
 
  private:
-  Device device_;
   DeviceBuffer starts_, rows_, cols_, ids_;
-  CUevent_st* made_ = nullptr;
+  Milestone made_;
 };
 
 }  // namespace weft
