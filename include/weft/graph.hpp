@@ -39,7 +39,8 @@ struct DegreeStats {
   std::vector<std::int64_t> histogram;  // [i]: degree 0, then degrees in [2^(i-1), 2^i)
 };
 
-class EdgeOrder;  // src/graph: edges in an order of weft's own, on a device
+class EdgeOrder;   // src/graph: edges in an order of weft's own, on a device
+class EdgePlaces;  // src/graph: where values stand that edges hand on from one order to another
 
 class Graph {
  public:
@@ -97,6 +98,11 @@ class Graph {
   /// `stream` and kept (12 bytes an edge). Square graphs of fewer than 2^31 edges only.
   std::shared_ptr<const EdgeOrder> clustered_edges(CUstream_st* stream) const;
   bool has_clustered_edges() const;
+  /// Of a graph on a device: where values of edges stand that a walk over the transpose writes and one over this graph
+  /// reads, either in stored or in clustered order; built on first use and kept (up to 8 bytes an edge). Graphs of 1 to
+  /// 2^31 - 1 edges only.
+  std::shared_ptr<const EdgePlaces> places_from_transpose(bool writes_clustered, bool reads_clustered,
+                                                          CUstream_st* stream) const;
   /// Bytes held by the arrays, the cached rows and transpose included.
   std::size_t bytes() const;
   /// Equal for copies of one graph, different for any two others: what a plan remembers.

@@ -140,6 +140,7 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
 struct AttentionBackwardPlan {
   Plan gather;  // over the transpose of the graph; unless at_once, only whom the plan is for
   Plan sum;     // of score gradients over the graph, for that of dst; only where at_once
+  std::shared_ptr<const EdgePlaces> places;  // of score gradients, between the two; null: by edge id
   bool at_once = false;
   std::size_t workspace_bytes = 0;  // exact
 };

@@ -57,6 +57,7 @@ struct OpDesc {
   std::int64_t width = 1;  // features a head of the output (of the operands, for sddmm's dot)
   Reduce reduce = Reduce::sum;
   bool weighted = true;
+  bool backward = false;  // attention: its gradients' one visit of the edges, over the transpose
 };
 
 /// Values a caller may fix; what stays unset is the planner's.

@@ -27,9 +27,10 @@ struct Graph::Impl {
   Buffer<NodeId> rows;                  // built on demand
   const NodeId* device_rows = nullptr;  // of a graph on a device: always there
   bool rows_built = false;
-  EdgeId longest_row = -1;                             // of a graph on a device, where it is known
-  std::int64_t empty_rows = -1;                        //
-  mutable std::shared_ptr<const EdgeOrder> clustered;  // of a graph on a device, built on demand
+  EdgeId longest_row = -1;                                 // of a graph on a device, where it is known
+  std::int64_t empty_rows = -1;                            //
+  mutable std::shared_ptr<const EdgeOrder> clustered;      // of a graph on a device, built on demand
+  mutable std::shared_ptr<const EdgePlaces> places[2][2];  // likewise, by whether either walk is clustered
   Pair* pair = nullptr;
   std::uint64_t identity = next_identity();
 

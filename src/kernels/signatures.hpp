@@ -38,8 +38,10 @@ struct SpmmArgs {
   std::int64_t heads = 1, width = 1;  // of the output
   Operand x;                          // by column
   Operand edge;                       // by edge id
-  Operand row_scale, col_scale;       // one value a row, one a column
-  Operand bias;                       // row_stride 0: one value a head and feature
+  /// CUDA: where the edges' values stand instead, in the order of the plan's work.
+  const std::int32_t* edge_places = nullptr;
+  Operand row_scale, col_scale;  // one value a row, one a column
+  Operand bias;                  // row_stride 0: one value a head and feature
   bool relu = false;
   bool saturate = false;  // past the range of out's type: its largest value instead of infinity
   Result out;
@@ -99,7 +101,9 @@ struct AttentionReturnArgs {
   Operand out_grad;             // by row
   Result destinations;          // scratch, four accumulators a row and head
   Result value_grad, src_grad;  // by column
-  Result score_grad;            // accumulators, by edge id: of what gat's leaky_relu is applied to
+  Result score_grad;            // accumulators, of what gat's leaky_relu is applied to: by edge id, or else where
+  bool by_id = true;            // `places` says in the order of the plan's work
+  const std::int32_t* places = nullptr;  // null: in that order
 };
 
 /// out[v] = sum over u -> v of edge * f(col[u] + row[v]), a head at a time: f is leaky_relu itself, or

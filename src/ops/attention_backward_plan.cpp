@@ -7,6 +7,7 @@
 #include "ops/attention_backward.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/finite.hpp"
+#include "plan/cuda/places.hpp"
 
 namespace weft {
 namespace {
@@ -139,6 +140,8 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   args.destinations = {scratch.destinations.data(), acc, 4 * heads};
   args.src_grad = result(into.src);
   args.score_grad = result(scores);
+  args.by_id = plan.places == nullptr;
+  if (!args.by_id) args.places = plan.places->written();
   cuda::attention_return(args, plan.gather, scratch.arena(), context.stream());
 
   const bool rounds = dtype != acc;
@@ -149,6 +152,7 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   sum.heads = heads;
   sum.edge = operand(scores, Features::of(by_edge));
   sum.out = result(sums);
+  if (plan.places != nullptr) sum.edge_places = plan.places->read();
   cuda::spmm(sum, plan.sum, scratch.arena(), context.stream());
   if (rounds) reduce_to(context, sums, into.dst);  // only rounds, as nothing is missing
 
@@ -164,7 +168,9 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
   const AttentionShape shape = resolve(context, graph, in);
   AttentionBackwardPlan plan;
   if (context.device().kind == DeviceKind::cuda && in.score == Score::gat && !in.bias.given) {
-    plan.gather = make_plan(context, graph.transpose(), shape.desc, policy);
+    OpDesc desc = shape.desc;
+    desc.backward = true;
+    plan.gather = make_plan(context, graph.transpose(), desc, policy);
     plan.at_once =
         cuda::attention_returns(return_args(graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
   }
@@ -177,6 +183,7 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
     return plan;
   }
   plan.sum = make_plan(context, graph, sum_desc(shape));
+  plan.places = places_between(context, graph, plan.gather, plan.sum);
   Arena counting;
   ReturnScratch::take(counting, graph, shape, plan);
   plan.workspace_bytes = counting.used();

@@ -116,10 +116,10 @@ Policy parse_policy(std::string_view text) {
 bool operator==(const Plan& a, const Plan& b) {
   const auto values = [](const Plan& p) {
     return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted,
-                      p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks, p.piece_edges,
-                      p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.rows_a_task, p.order, p.joined,
-                      p.whole_row, p.finish_pass, p.stage_edges, p.stage_asked, p.flush, p.accumulate, p.vector,
-                      p.lanes, p.steps, p.loads, p.shaped, p.workspace_bytes);
+                      p.desc.backward, p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks,
+                      p.piece_edges, p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.rows_a_task, p.order,
+                      p.joined, p.whole_row, p.finish_pass, p.stage_edges, p.stage_asked, p.flush, p.accumulate,
+                      p.vector, p.lanes, p.steps, p.loads, p.shaped, p.workspace_bytes);
   };
   return values(a) == values(b);
 }

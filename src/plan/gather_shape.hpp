@@ -51,6 +51,28 @@ constexpr bool heads_lie_evenly(std::int64_t heads, std::int64_t width, const Ga
   return of_head <= lanes ? (of_head & (of_head - 1)) == 0 : one_tile && of_head % lanes == 0;
 }
 
+/// Attention: edges whose weights a lane finds where lanes of a head share them out.
+inline constexpr int shared_weights = 4;
+/// Whether they do: as many lanes, a power of two, cover each head, and few heads stand in a step.
+constexpr bool shares_weights(std::int64_t heads, std::int64_t width, int element_bytes, const GatherShape& shape) {
+  const std::int64_t of_head = width / shape.vector, head_lanes = of_head < shape.lanes ? of_head : shape.lanes;
+  return heads > 1 && element_bytes <= 4 && shape.vector >= 4 && shape.lanes >= 8 && shape.lanes >= shape.loads &&
+         shape.loads % shared_weights == 0 && (of_head & (of_head - 1)) == 0 &&
+         head_lanes * shared_weights >= shape.lanes;
+}
+
+/// Blocks a multiprocessor that gather in that shape: what registers allow.
+constexpr int resident_blocks(int element_bytes, const GatherShape& shape) {
+  return element_bytes > 4 || shape.steps > 2 || shape.vector * shape.steps > 8 ? 2 : 3;
+}
+/// Attention holds more: at three blocks weights of several heads spill, unless packs are of few halves (4 heads of 16
+/// features in f32 took 7404 us on products, and 5940 with two blocks; in f16 by fours 5023 and 5614), and so do
+/// gradients. `shared`: lanes share weights out.
+constexpr int resident_blocks_of_attention(bool backward, bool shared, int element_bytes, const GatherShape& shape) {
+  const bool holds_more = backward || (shared && (element_bytes > 2 || shape.vector * shape.steps >= 8));
+  return holds_more ? 2 : resident_blocks(element_bytes, shape);
+}
+
 /// Sums of rows of so few features run with the lanes of a warp along the edges instead, each lane with a row of its
 /// own: a row lies within a sector of memory or two, and only neighbouring edges' indices have lines in common.
 inline constexpr int most_narrow_features = 4;

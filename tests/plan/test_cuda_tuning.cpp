@@ -75,7 +75,7 @@ TEST(cuda_tuning, halves_come_in_smaller_packs_where_a_graph_leaves_the_gpu_empt
   EXPECT_EQ(on_small_graph(256), 8);
 }
 
-TEST(cuda_tuning, tasks_by_column_are_longer_for_sums_of_halves) {
+TEST(cuda_tuning, tasks_by_column_are_longer_for_sums_of_halves_and_for_gradients) {
   EXPECT_EQ(tuning::edges_by_columns(256, 493, false), 128);
   EXPECT_EQ(tuning::edges_by_columns(256, 493, true), 512);
   EXPECT_EQ(tuning::edges_by_columns(512, 493, true), 256);

@@ -48,6 +48,30 @@ TEST(shape_choice, refuses_what_has_no_kernel_and_names_the_key) {
       "loads", ErrorCode::unsupported);
 }
 
+TEST(attention_shape, shares_weights_where_few_heads_stand_evenly_in_a_step) {
+  const GatherShape floats = gather_shape(64, 4, 4), wide = gather_shape(256, 4, 4);
+  EXPECT_FALSE(shares_weights(1, 64, 4, floats));
+  EXPECT_TRUE(shares_weights(4, 16, 4, floats));
+  EXPECT_TRUE(shares_weights(2, 32, 4, floats));
+  EXPECT_FALSE(shares_weights(8, 8, 4, floats)) << "eight heads in a step";
+  EXPECT_FALSE(shares_weights(4, 12, 4, gather_shape(48, 4, 4))) << "three lanes a head";
+  EXPECT_TRUE(shares_weights(4, 64, 4, wide));
+  EXPECT_FALSE(shares_weights(8, 64, 4, gather_shape(512, 4, 4))) << "batches of two edges";
+  EXPECT_FALSE(shares_weights(4, 16, 8, gather_shape(64, 8, 2))) << "doubles";
+}
+
+TEST(attention_shape, has_two_blocks_where_registers_hold_more_than_a_sum) {
+  const GatherShape floats = gather_shape(64, 4, 4), by_fours = gather_shape(64, 2, 4),
+                    by_eights = gather_shape(64, 2, 8);
+  EXPECT_EQ(resident_blocks(4, floats), 3);
+  EXPECT_EQ(resident_blocks(8, gather_shape(64, 8, 2)), 2);
+  EXPECT_EQ(resident_blocks_of_attention(false, false, 4, floats), 3);
+  EXPECT_EQ(resident_blocks_of_attention(false, true, 4, floats), 2);
+  EXPECT_EQ(resident_blocks_of_attention(false, true, 2, by_fours), 3);
+  EXPECT_EQ(resident_blocks_of_attention(false, true, 2, by_eights), 2);
+  EXPECT_EQ(resident_blocks_of_attention(true, false, 4, floats), 2);
+}
+
 GraphView graph_of(NodeId rows, EdgeId edges) {
   GraphView view;
   view.num_rows = view.num_cols = rows;

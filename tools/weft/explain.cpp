@@ -62,6 +62,7 @@ struct Subject {
 Subject backward_of(const OpDesc& forward, const Graph& graph, DeviceKind device) {
   Subject subject{forward, graph.transpose(), true, ""};
   if (device == DeviceKind::cpu) subject.desc.kind = OpKind::spmm;
+  subject.desc.backward = device == DeviceKind::cuda;
   return subject;
 }
 /// What the plan of a backward is one of.

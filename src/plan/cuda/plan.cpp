@@ -34,7 +34,14 @@ struct Call {
   double row_bytes() const { return features() * static_cast<double>(size_of(desc.dtype)); }
   // What runs a share: a group of threads, or a warp where edges are staged in shared memory.
   std::int64_t groups_a_block() const { return block_threads / (stage_edges > 0 ? 32 : shape.lanes); }
-  std::int64_t places() const { return rates.blocks * groups_a_block(); }  // groups that run at once
+  // Rates are those of three blocks a multiprocessor.
+  std::int64_t resident() const {
+    if (desc.kind != OpKind::attention) return 3;
+    const int bytes = static_cast<int>(size_of(desc.dtype));
+    const bool shared = shares_weights(desc.heads, desc.width, bytes, shape);
+    return resident_blocks_of_attention(desc.backward, shared, bytes, shape);
+  }
+  std::int64_t places() const { return rates.blocks * resident() / 3 * groups_a_block(); }  // groups that run at once
   bool reduces() const { return desc.kind != OpKind::sddmm; }
   bool softmax() const { return desc.kind == OpKind::softmax; }
   // Groups of a block unite sums of rows; what a softmax is part of meets in slots.
@@ -69,8 +76,8 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
     return std::vector<std::int64_t>{size};
   };
   if (call.stage_edges > 0 && order != WorkOrder::none) return {tuning::edges_by_tiles(call.mean_degree())};
-  const std::int64_t window =
-      tuning::edges_by_columns(call.row_bytes(), call.mean_degree(), call.reduces() && size_of(call.desc.dtype) == 2);
+  const std::int64_t window = tuning::edges_by_columns(
+      call.row_bytes(), call.mean_degree(), call.reduces() && (size_of(call.desc.dtype) == 2 || call.desc.backward));
   if (order == WorkOrder::columns) return cached(window);
   if (order == WorkOrder::clusters_columns) return cached(2 * window);
   if (order == WorkOrder::clusters) return cached(tuning::edges_by_clusters(call.row_bytes()));

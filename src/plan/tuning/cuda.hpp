@@ -107,11 +107,12 @@ inline constexpr std::int64_t most_edges_in_sequence = 1024;
 inline constexpr std::int64_t edges_by_rows = 24;
 
 /// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
-/// so they must not be much longer than rows are. Parts of rows of halves are twice as large as what they are parts of:
-/// there fewer and longer tasks are faster (by 5% with 512 edges instead of 128, on reddit at 128 features).
-constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree, bool sums_halves) {
-  std::int64_t edges = sums_halves ? 512 : 256;
-  while (edges > 32 && static_cast<double>(edges) * row_bytes > (sums_halves ? 131072 : 32768)) edges /= 2;
+/// so they must not be much longer than rows are. Parts of rows of halves are twice as large as what they are parts of,
+/// and attention's gradients wait for more than rows: there fewer and longer tasks are faster (by 5% with 512 edges
+/// instead of 128, on reddit: sums of 128 halves, and gradients of 64 floats).
+constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree, bool longer) {
+  std::int64_t edges = longer ? 512 : 256;
+  while (edges > 32 && static_cast<double>(edges) * row_bytes > (longer ? 131072 : 32768)) edges /= 2;
   while (edges > 64 && static_cast<double>(edges) > 2 * mean_degree) edges /= 2;
   return edges;
 }

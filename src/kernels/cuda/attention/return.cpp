@@ -61,6 +61,8 @@ void run(const AttentionReturnArgs& given, const Plan& plan, Arena arena, CUstre
   args.returned.src_grad = static_cast<Storage*>(given.src_grad.data);
   args.returned.src_grad_pitch = given.src_grad.row_stride;
   args.returned.score_grad = static_cast<Acc*>(given.score_grad.data);
+  args.returned.by_id = given.by_id;
+  args.returned.places = given.places;
   const GatherShape shape = shape_of<Storage>(given, plan);
   if (args.split.tasks > 0) launch_returned(args, shape, stream);
   if (plan.finish_pass) launch_finish<Storage, Reduction::sum, FinishKind::returned>(args, shape, stream);

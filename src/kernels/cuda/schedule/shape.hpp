@@ -16,12 +16,9 @@ struct Shape {
   static constexpr int each = lanes >= loads ? 1 : loads / lanes;
   static constexpr bool in_pairs = false;  // batches of halves are added up as such
   static constexpr int held = 1;           // weights of attention a lane computes, see HeadWeights
+  static constexpr GatherShape value{vector, lanes, steps, loads};
   static constexpr bool widest = lanes == 32 && steps == (vector == 8 ? 2 : 4);  // rows may have more features yet
 };
-
-/// Blocks a multiprocessor that gather in that shape: what registers allow.
-template <class Storage, class S>
-inline constexpr int resident_blocks = sizeof(Storage) > 4 || S::steps > 2 || S::count > 8 ? 2 : 3;
 
 template <class S>
 struct InPairs : S {

@@ -15,7 +15,8 @@
 namespace weft::cuda {
 
 template <class Storage, class S>
-__global__ void __launch_bounds__(block_threads, resident_blocks<Storage, S>) dot_edges(const DotArgs<Storage> args) {
+__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(Storage), S::value))
+    dot_edges(const DotArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
   using Chunk = EdgeChunk<S::lanes, S::each, NoValues::Nothing>;
   using X = Pack<Storage, S::vector>;

@@ -15,19 +15,20 @@ struct EdgeValue {
   using Values = MaybeWide<Storage>;
   static constexpr bool has_value = Sent == Message::weighted || Sent == Message::scaled;
   static constexpr bool has_scale = Sent == Message::scaled || Sent == Message::edgewise;
-  static constexpr bool has_id = Sent == Message::returned;
+  static constexpr bool has_place = Sent == Message::returned;
   struct Nothing {};
   struct Loaded {
     [[no_unique_address]] std::conditional_t<has_value, typename Values::Loaded, Nothing> value = {};
     [[no_unique_address]] std::conditional_t<has_scale, Acc, Nothing> scale = {};
-    [[no_unique_address]] std::conditional_t<has_id, std::int32_t, Nothing> id = {};  // of graphs under 2^31 edges
+    [[no_unique_address]] std::conditional_t<has_place, std::int32_t, Nothing> place = {};  // unless by_id
   };
   const SpmmKernelArgs<Storage>& args;
 
   /// Of the k-th edge in the order of the work, with `id` where edges have ids.
   __device__ __forceinline__ Loaded load(EdgeId k, std::int32_t id, NodeId col) const {
     Loaded loaded;
-    if constexpr (has_id) loaded.id = args.split.ids != nullptr ? id : static_cast<std::int32_t>(k);
+    if constexpr (has_place)
+      loaded.place = args.returned.places != nullptr ? __ldg(args.returned.places + k) : static_cast<std::int32_t>(k);
     if constexpr (has_scale) loaded.scale = args.col_scale != nullptr ? __ldg(args.col_scale + col) : Acc(1);
     if constexpr (Sent == Message::weighted) loaded.value = args.edge.load(args.split.ids != nullptr ? id : k);
     if constexpr (Sent == Message::scaled)

@@ -32,8 +32,8 @@ struct HeadLeans {
     }
   }
   __device__ __forceinline__ void load(const NodeId (&)[S::each], const NodeId (&)[S::each]) {}
-  template <class Rows, class ColOf, class RowOf>
-  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool, const Rows&, const ColOf&,
+  template <class ColOf, class RowOf>
+  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool, const ColOf&,
                                               const RowOf& row) {
 #pragma unroll
     for (int u = 0; u < S::loads; ++u) {

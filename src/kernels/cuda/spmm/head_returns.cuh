@@ -17,10 +17,9 @@ struct HeadReturns {
   using Message = HeadMessage<Acc, S::steps>;
   using X = Pack<Storage, S::vector>;
   static constexpr int steps = S::held == 1 ? 1 : S::steps, each = S::held > 1 ? S::held : S::each;
-  // With one head, lanes that are at least as many as edges of a batch own a dot product each.
-  static constexpr bool owned = S::held == 1 && S::lanes >= S::loads;
+  static constexpr bool owned = owns_gradients<S>, in_parts = shares_totals<S>;
   struct Edge {
-    Acc alpha, steep, base;
+    Acc alpha = 0, steep = 0, base = 0;
   };
   const AttendedArgs<Storage>& scores;
   const ReturnedArgs<Storage>& args;
@@ -32,8 +31,9 @@ struct HeadReturns {
   Returning<Acc> to[steps][each];
   Edge held[steps][each];
   Edge by_lane[S::held == 0 ? S::loads : 1][steps];
-  std::int32_t ids[S::each];                 // of this lane's edges
-  Acc grad[S::loads][owned ? 1 : S::steps];  // of the batch's scores; owned: only [0], of the edge that is this lane's
+  std::int32_t places[S::each];           // of this lane's edges in score_grad, unless they are by id
+  Acc dot[steps][S::loads];               // out_grad . value of the batch
+  Acc grad[owned ? 1 : S::loads][steps];  // of the batch's scores; owned: of the edge that is this lane's, or 0
 
   template <class Lane>
   __device__ __forceinline__ HeadReturns(const SpmmKernelArgs<Storage>& all, const Lane& here, int of_group)
@@ -90,115 +90,16 @@ struct HeadReturns {
       }
     }
   }
-  /// Gradients are stored by edge id. Whoever loaded it then would wait for it, and all that follows.
+  /// Loaded with the edges: whoever loaded a place when its gradient is stored would wait for it.
   template <class Loaded>
-  __device__ __forceinline__ void take_ids(const Loaded (&loaded)[S::each]) {
+  __device__ __forceinline__ void take_places(const Loaded (&loaded)[S::each]) {
 #pragma unroll
-    for (int i = 0; i < S::each; ++i) ids[i] = loaded[i].id;
+    for (int i = 0; i < S::each; ++i) places[i] = loaded[i].place;
   }
-  template <class Rows, class ColOf, class RowOf>
-  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool usual, const Rows& x,
-                                              const ColOf& col, const RowOf& row) {
-    // Dot products first: the rows of values are on their way beside those of X.
-    Acc dot[S::steps][S::loads];
-    const auto products = [&](int u, const X(&value)[S::steps]) __attribute__((always_inline)) {
-#pragma unroll
-      for (int s = 0; s < S::steps; ++s) {
-        Acc sum = 0;
-#pragma unroll
-        for (int i = 0; i < S::vector; ++i) sum += widened(x[u][s].values[i]) * widened(value[s].values[i]);
-        dot[s][u] = has_features >> s & 1u ? sum : Acc(0);
-      }
-    };
-    const auto values_of = [&](std::uint32_t r, X(&value)[S::steps]) __attribute__((always_inline)) {
-#pragma unroll
-      for (int s = 0; s < S::steps; ++s) value[s] = X::load(row_at(value_lane[s], r, args.value_pitch_bytes));
-    };
-    if (usual) {
-      X value[S::steps];
-      values_of(row(0), value);
-#pragma unroll
-      for (int u = 0; u < S::loads; ++u) products(u, value);
-    } else {
-      X value[S::loads][S::steps];
-#pragma unroll
-      for (int u = 0; u < S::loads; ++u) values_of(row(u), value[u]);
-#pragma unroll
-      for (int u = 0; u < S::loads; ++u) products(u, value[u]);
-    }
-    fill(share, at, j, col, row);
-    const auto there = [&](int u) { return at + j + u < share.length; };
-    if constexpr (S::held == 1) {
-#pragma unroll
-      for (int s = 1; s < S::steps; ++s)
-#pragma unroll
-        for (int u = 0; u < S::loads; ++u) dot[0][u] += dot[s][u];
-    }
-    if constexpr (owned) {
-      sum_over_lanes<S::lanes>(dot[0], lane);
-      const int u = owned_sum<S::lanes, S::loads>(lane);
-      const Acc steep = __shfl_sync(~0u, held[0][0].steep, j + u, S::lanes),
-                base = __shfl_sync(~0u, held[0][0].base, j + u, S::lanes);
-      grad[0][0] = steep * dot[0][0] - base;
-      const std::int32_t id = __shfl_sync(~0u, ids[0], j + u, S::lanes);
-      if (lane % (S::lanes / S::loads) == 0 && there(u)) keep(share.begin + at + j + u, id, 0, grad[0][0]);
-    } else {
-      const int head_lanes = S::held == 1 ? S::lanes : scores.head_lanes;
-#pragma unroll
-      for (int s = 0; s < steps; ++s) sum_over_head_lanes(dot[s], head_lanes);
-      if constexpr (steps > 1) sum_over_head_steps(dot, heads, has_features);
-#pragma unroll
-      for (int u = 0; u < S::loads; ++u)
-#pragma unroll
-        for (int s = 0; s < S::steps; ++s)
-          grad[u][s] = s >= steps ? grad[u][0] : of(&Edge::steep, j, u, s) * dot[s][u] - of(&Edge::base, j, u, s);
-      // Every lane of a head knows all of them, and keeps its part. With one head lanes past the last feature do, too.
-      const auto keep_one = [&](int u, std::int32_t id, int s, Acc gradient) __attribute__((always_inline)) {
-        const bool first_step = s == 0 || heads[s] != heads[s - 1];
-        const bool writes = S::held == 1 || (has_features >> s & 1u) != 0;
-        if (u < S::loads && there(u) && first_step && writes) keep(share.begin + at + j + u, id, heads[s], gradient);
-      };
-      if constexpr (S::each == 1) {
-        for (int first = 0; first < S::loads; first += head_lanes) {
-          const int u = first + (lane & (head_lanes - 1));
-          const std::int32_t id = __shfl_sync(~0u, ids[0], j + u, S::lanes);
-#pragma unroll
-          for (int s = 0; s < steps; ++s) {
-            Acc own = grad[0][s];
-#pragma unroll
-            for (int v = 1; v < S::loads; ++v) own = v == u ? grad[v][s] : own;
-            keep_one(u, id, s, own);
-          }
-        }
-      } else {  // which register holds an id must be known when this is compiled
-#pragma unroll
-        for (int u = 0; u < S::loads; ++u) {
-          const std::int32_t id = __shfl_sync(~0u, ids[Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
-#pragma unroll
-          for (int s = 0; s < steps; ++s)
-            if (lane % head_lanes == u % head_lanes) keep_one(u, id, s, grad[u][s]);
-        }
-      }
-    }
-  }
-  __device__ __forceinline__ Message message(int j, int u) const {
-    Message m;
-#pragma unroll
-    for (int s = 0; s < S::steps; ++s) {
-      const bool again = s > 0 && S::held == 1;
-      m.weight[s] = again ? m.weight[0] : of(&Edge::alpha, j, u, S::held == 1 ? 0 : s);
-      if constexpr (owned) {
-        m.total[s] = again ? m.total[0] : __shfl_sync(~0u, grad[0][0], u * (S::lanes / S::loads), S::lanes);
-      } else {
-        m.total[s] = grad[u][s];
-      }
-    }
-    return m;
-  }
-
- private:
+  /// Before batch j of the chunk at `at` of the share is added up, while its rows of out_grad are on their way.
   template <class ColOf, class RowOf>
-  __device__ __forceinline__ void fill(const EdgeShare& share, int at, int j, const ColOf& col, const RowOf& row) {
+  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool, const ColOf& col,
+                                              const RowOf& row) {
     if constexpr (S::held > 0) {
       if (j != 0) return;
 #pragma unroll
@@ -206,8 +107,7 @@ struct HeadReturns {
         const bool there = edge(i) < Chunk::size && at + edge(i) < share.length;
 #pragma unroll
         for (int s = 0; s < steps; ++s)
-          held[s][i] =
-              there ? edge_of(src[s][i], to[s][i], share.begin + at + edge(i), s) : Edge{Acc(0), Acc(0), Acc(0)};
+          held[s][i] = there ? edge_of(src[s][i], to[s][i], share.begin + at + edge(i), s) : Edge{};
       }
     } else {
 #pragma unroll
@@ -216,9 +116,122 @@ struct HeadReturns {
         const bool there = at + j + u < share.length;
 #pragma unroll
         for (int s = 0; s < steps; ++s)
-          by_lane[u][s] = there ? edge_of(source(r, s), destination(c, s), share.begin + at + j + u, s)
-                                : Edge{Acc(0), Acc(0), Acc(0)};
+          by_lane[u][s] = there ? edge_of(source(r, s), destination(c, s), share.begin + at + j + u, s) : Edge{};
       }
+    }
+  }
+  /// This lane's parts of the products of x, rows of out_grad, and rows of values: the same one, or row(u) for each.
+  template <class Rows, class RowOf>
+  __device__ __forceinline__ void multiply_row(const Rows& x, const RowOf& row) {
+    X value[S::steps];
+    load_value(row(0), value);
+#pragma unroll
+    for (int u = 0; u < S::loads; ++u) multiply(u, x[u], value);
+  }
+  template <class Rows, class RowOf>
+  __device__ __forceinline__ void multiply_each(const Rows& x, const RowOf& row) {
+    X value[S::loads][S::steps];
+#pragma unroll
+    for (int u = 0; u < S::loads; ++u) load_value(row(u), value[u]);
+#pragma unroll
+    for (int u = 0; u < S::loads; ++u) multiply(u, x[u], value[u]);
+  }
+  /// Adds the products up and keeps the gradients of the batch's scores; by the whole warp.
+  __device__ __forceinline__ void find_gradients(const EdgeShare& share, int at, int j) {
+    const auto there = [&](int u) { return at + j + u < share.length; };
+    if constexpr (owned) {
+      sum_over_lanes<S::lanes>(dot[0], lane);
+      const int u = owned_sum<S::lanes, S::loads>(lane);
+      const Acc steep = __shfl_sync(~0u, held[0][0].steep, j + u, S::lanes),
+                base = __shfl_sync(~0u, held[0][0].base, j + u, S::lanes);
+      const std::int32_t place = __shfl_sync(~0u, places[0], j + u, S::lanes);
+      const bool counts = lane % (S::lanes / S::loads) == 0;  // of the lanes that have this sum
+      grad[0][0] = if_counts(counts, steep * dot[0][0] - base);
+      if (counts && there(u)) keep(share.begin + at + j + u, place, 0, grad[0][0]);
+    } else {
+      const int head_lanes = S::held == 1 ? S::lanes : scores.head_lanes;
+#pragma unroll
+      for (int s = 0; s < steps; ++s) sum_over_head_lanes(dot[s], head_lanes);
+      if constexpr (steps > 1) sum_over_head_steps(dot, heads, has_features);
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u)
+#pragma unroll
+        for (int s = 0; s < steps; ++s) grad[u][s] = of(&Edge::steep, j, u, s) * dot[s][u] - of(&Edge::base, j, u, s);
+      // Every lane of a head knows all of them, and keeps its part. With one head lanes past the last feature do, too.
+      const auto keep_one = [&](int u, std::int32_t place, int s, Acc gradient) __attribute__((always_inline)) {
+        const bool first_step = s == 0 || heads[s] != heads[s - 1];
+        const bool writes = S::held == 1 || (has_features >> s & 1u) != 0;
+        if (u < S::loads && there(u) && first_step && writes) keep(share.begin + at + j + u, place, s, gradient);
+      };
+      if constexpr (S::each == 1) {
+        for (int first = 0; first < S::loads; first += head_lanes) {
+          const int u = first + (lane & (head_lanes - 1));
+          const std::int32_t place = __shfl_sync(~0u, places[0], j + u, S::lanes);
+#pragma unroll
+          for (int s = 0; s < steps; ++s) {
+            Acc own = grad[0][s];
+#pragma unroll
+            for (int v = 1; v < S::loads; ++v) own = v == u ? grad[v][s] : own;
+            keep_one(u, place, s, own);
+          }
+        }
+      } else {  // which register holds a place must be known when this is compiled
+#pragma unroll
+        for (int u = 0; u < S::loads; ++u) {
+          const std::int32_t place = __shfl_sync(~0u, places[Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
+#pragma unroll
+          for (int s = 0; s < steps; ++s)
+            if (lane % head_lanes == u % head_lanes) keep_one(u, place, s, grad[u][s]);
+        }
+      }
+    }
+  }
+  /// The sum of a batch's gradients, or this lane's part of it; by the whole warp.
+  __device__ __forceinline__ Acc total_of_batch(int s) const {
+    if constexpr (owned) {
+      Acc sum[1] = {s == 0 ? grad[0][0] : Acc(0)};
+      if constexpr (!in_parts)
+        if (s == 0) sum_over_lanes<S::lanes>(sum, lane);
+      return sum[0];
+    } else {
+      Acc sum = grad[0][s < steps ? s : 0];
+#pragma unroll
+      for (int u = 1; u < S::loads; ++u) sum += grad[u][s < steps ? s : 0];
+      return sum;
+    }
+  }
+  __device__ __forceinline__ Message message(int j, int u) const {
+    Message m;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      const bool again = s > 0 && S::held == 1;
+      m.weight[s] = again ? m.weight[0] : of(&Edge::alpha, j, u, S::held == 1 ? 0 : s);
+      if constexpr (in_parts) {
+        m.total[s] = again ? Acc(0) : if_counts(owned_sum<S::lanes, S::loads>(lane) == u, grad[0][0]);
+      } else if constexpr (owned) {
+        m.total[s] = again ? m.total[0] : __shfl_sync(~0u, grad[0][0], u * (S::lanes / S::loads), S::lanes);
+      } else {
+        m.total[s] = again ? m.total[0] : grad[u][s];
+      }
+    }
+    return m;
+  }
+
+ private:
+  __device__ __forceinline__ void load_value(std::uint32_t row, X (&value)[S::steps]) const {
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) value[s] = X::load(row_at(value_lane[s], row, args.value_pitch_bytes));
+  }
+  /// For each step or, with one head, for all of them.
+  __device__ __forceinline__ void multiply(int u, const X (&x)[S::steps], const X (&value)[S::steps]) {
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      Acc sum = 0;
+#pragma unroll
+      for (int i = 0; i < S::vector; ++i) sum += widened(x[s].values[i]) * widened(value[s].values[i]);
+      sum = has_features >> s & 1u ? sum : Acc(0);
+      Acc& product = dot[s < steps ? s : 0][u];
+      product = s < steps ? sum : product + sum;
     }
   }
   /// A member of edge j + u of the chunk, u being known when this is compiled; by the whole warp.
@@ -231,9 +244,9 @@ struct HeadReturns {
       return __shfl_sync(~0u, held[s][u % each].*member, (j + u) / each, scores.head_lanes);
     }
   }
-  __device__ __forceinline__ void keep(EdgeId k, std::int32_t id, int head, Acc gradient) const {
-    const EdgeId edge = split.graph.num_edges >> 31 != 0 ? split.id_of(k) : EdgeId{id};
-    args.score_grad[edge * scores.heads + head] = gradient;
+  __device__ __forceinline__ void keep(EdgeId k, std::int32_t place, int s, Acc gradient) const {
+    const EdgeId to = args.by_id ? split.id_of(k) : EdgeId{place};
+    args.score_grad[to * scores.heads + heads[s]] = gradient;
   }
 };
 

@@ -107,9 +107,9 @@ struct HeadScores {
   }
   __device__ __forceinline__ void load(const NodeId (&)[S::each], const NodeId (&)[S::each]) {}
 
-  template <class Rows, class ColOf, class RowOf>
-  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool usual, const Rows&,
-                                              const ColOf& col, const RowOf& row) {
+  template <class ColOf, class RowOf>
+  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool usual, const ColOf& col,
+                                              const RowOf& row) {
     X key[shared ? S::loads : 1][S::steps];
     std::uint32_t cols[S::loads], rows[S::loads];
 #pragma unroll

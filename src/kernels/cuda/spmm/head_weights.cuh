@@ -63,6 +63,13 @@ __device__ __forceinline__ bool usable(Acc total) {
   return total > Acc(0x1p-70);
 }
 
+/// With one head, lanes that are at least as many as edges of a batch find a score gradient each. Sums of few features
+/// leave the registers to add those up lane by lane, until the row ends.
+template <class S>
+inline constexpr bool owns_gradients = S::held == 1 && S::lanes >= S::loads;
+template <class S>
+inline constexpr bool shares_totals = owns_gradients<S>&& S::count <= 4;
+
 /// What an edge's features are multiplied by in each step, and what is added up beside them.
 template <class Acc, int Steps>
 struct HeadMessage {
@@ -76,78 +83,76 @@ struct HeadMessage {
   }
 };
 
-/// The weights of a chunk of edges for the heads of a lane's steps.
-///   S::held == 1: all features are of one head, and each lane has the weights of its own edges
-///   S::held > 1:  lanes of a head share the chunk out, `held` neighbours each
-///   S::held == 0: each lane computes what it needs, however heads lie
-template <class Storage, class S, class Chunk>
-struct HeadWeights {
-  static_assert(S::loads % (S::held > 1 ? S::held : 1) == 0, "which register holds a weight must be known");
+/// Weights for the heads of a lane's steps. `Steps` are those that may differ in their head: with one head, 1.
+template <class Storage, class S, int Steps>
+struct LaneWeights {
   using Acc = AccumulatorOf<Storage>;
-  using Message = HeadMessage<Acc, S::steps>;
-  static constexpr int steps = S::held == 1 ? 1 : S::steps, each = S::held > 1 ? S::held : S::each;
   GatScores<Storage> scores;
-  int lane;  // of the group
-  int heads[steps];
-  Acc typical[steps];  // what a typical source has for them
-  Storage src[steps][each], dst[steps][each];
-  Acc held[steps][each];
-  Acc by_lane[S::held == 0 ? S::loads : 1][steps];
+  int heads[Steps];
+  Acc typical[Steps];  // what a typical source has for them
 
   template <class Lane>
-  __device__ __forceinline__ HeadWeights(const SpmmKernelArgs<Storage>& args, const Lane& here, int of_group)
-      : scores{args.attended, args.split}, lane(of_group) {
+  __device__ __forceinline__ LaneWeights(const SpmmKernelArgs<Storage>& args, const Lane& here)
+      : scores{args.attended, args.split} {
 #pragma unroll
-    for (int s = 0; s < steps; ++s) {
+    for (int s = 0; s < Steps; ++s) {
       heads[s] = S::held != 1 && here.has(s) ? here.head(s) : 0;
       typical[s] = scores.typical(heads[s]);
     }
   }
-  /// One that is dropped counts in the sum of weights alone: it is negative.
+  __device__ __forceinline__ Storage source(std::uint32_t col, int s) const { return scores.source(col, heads[s]); }
+  __device__ __forceinline__ Storage destination(std::uint32_t row, int s) const {
+    return scores.destination(row, heads[s]);
+  }
+  /// Of the k-th edge in the order of the work. One that is dropped counts in the sum of weights alone: it is negative.
   __device__ __forceinline__ Acc weight(Storage of_source, Storage of_destination, EdgeId k, int s) const {
     const Acc from = widened(of_source), to = widened(of_destination);
     const Acc w = scores.weight(scores.score(from, to, k, heads[s]), scores.reference(typical[s], to));
     const Dropout& dropout = scores.args.dropout;
     return dropout.given() && is_dropped(dropout, scores.split.id_of(k), heads[s]) ? -w : w;
   }
-  /// Which edge of a chunk is this lane's i-th.
-  __device__ __forceinline__ int edge(int i) const {
-    return S::held > 1 ? lane % scores.args.head_lanes * S::held + i : i * S::lanes + lane;
-  }
+};
+
+/// The weights of a chunk of edges.
+///   S::held == 1: all features are of one head, and each lane has the weights of its own edges
+///   S::held == 0: each lane computes what it needs, however heads lie
+/// (S::held > 1: see PostedWeights.)
+template <class Storage, class S, class Chunk>
+struct HeadWeights {
+  using Acc = AccumulatorOf<Storage>;
+  using Message = HeadMessage<Acc, S::steps>;
+  static constexpr int steps = S::held == 1 ? 1 : S::steps;
+  LaneWeights<Storage, S, steps> of;
+  int lane;  // of the group
+  Storage src[S::each], dst[S::each];
+  Acc held[S::each];
+  Acc by_lane[S::held == 0 ? S::loads : 1][steps];
+
+  template <class Lane>
+  __device__ __forceinline__ HeadWeights(const SpmmKernelArgs<Storage>& args, const Lane& here, int of_group)
+      : of(args, here), lane(of_group) {}
   /// Loads what the weights of a chunk are computed from, whose edges this lane holds in cols and rows. (To compute
   /// them is to wait, and better done when the first rows of X are on their way, too.)
   __device__ __forceinline__ void load(const NodeId (&cols)[S::each], const NodeId (&rows)[S::each]) {
-    if constexpr (S::held > 0) {
+    if constexpr (S::held == 1) {
 #pragma unroll
-      for (int i = 0; i < each; ++i) {
-        auto col = static_cast<std::uint32_t>(cols[S::held == 1 ? i : 0]);
-        auto row = static_cast<std::uint32_t>(max(rows[S::held == 1 ? i : 0], 0));
-        if constexpr (S::held > 1) {
-          col = __shfl_sync(~0u, col, edge(i), S::lanes);
-          row = __shfl_sync(~0u, row, edge(i), S::lanes);
-        }
-#pragma unroll
-        for (int s = 0; s < steps; ++s) {
-          src[s][i] = scores.source(col, heads[s]);
-          dst[s][i] = scores.destination(row, heads[s]);
-        }
+      for (int i = 0; i < S::each; ++i) {
+        src[i] = of.source(static_cast<std::uint32_t>(cols[i]), 0);
+        dst[i] = of.destination(static_cast<std::uint32_t>(max(rows[i], 0)), 0);
       }
     }
   }
-  /// Before batch j of the chunk at `at` of the share is added up, by the whole warp: col(u) and row(u) are its edges',
-  /// x its rows of X, which may still be on their way; `usual`: all edges of a group are of one row.
-  template <class X, class ColOf, class RowOf>
-  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool, const X&, const ColOf& col,
+  /// Before batch j of the chunk at `at` of the share is added up, by the whole warp, while its rows of X are on their
+  /// way: col(u) and row(u) are its edges'; `usual`: all edges of a group are of one row.
+  template <class ColOf, class RowOf>
+  __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool, const ColOf& col,
                                               const RowOf& row) {
-    if constexpr (S::held > 0) {
+    if constexpr (S::held == 1) {
       if (j != 0) return;
 #pragma unroll
-      for (int i = 0; i < each; ++i) {
-        const int q = edge(i);
-        const bool there = q < Chunk::size && at + q < share.length;
-#pragma unroll
-        for (int s = 0; s < steps; ++s)
-          held[s][i] = there ? weight(src[s][i], dst[s][i], share.begin + at + q, s) : Acc(0);
+      for (int i = 0; i < S::each; ++i) {
+        const int q = i * S::lanes + lane;
+        held[i] = at + q < share.length ? of.weight(src[i], dst[i], share.begin + at + q, 0) : Acc(0);
       }
     } else {
 #pragma unroll
@@ -157,8 +162,7 @@ struct HeadWeights {
 #pragma unroll
         for (int s = 0; s < steps; ++s)
           by_lane[u][s] =
-              there ? weight(scores.source(c, heads[s]), scores.destination(r, heads[s]), share.begin + at + j + u, s)
-                    : Acc(0);
+              there ? of.weight(of.source(c, s), of.destination(r, s), share.begin + at + j + u, s) : Acc(0);
       }
     }
   }
@@ -167,22 +171,13 @@ struct HeadWeights {
   template <bool Dropping = true>
   __device__ __forceinline__ Message message(int j, int u) const {
     Message m;
+    if constexpr (S::held == 1) {
+      const Acc w = __shfl_sync(~0u, held[Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s) {
-      Acc w = 0;
-      if constexpr (S::held == 0) {
-        w = by_lane[u][s];
-      } else if constexpr (S::held == 1) {
-        if (s == 0) w = __shfl_sync(~0u, held[0][Chunk::place_of(j + u)], Chunk::lane_of(j + u), S::lanes);
-      } else {
-        w = __shfl_sync(~0u, held[s][u % each], (j + u) / each, scores.args.head_lanes);
-      }
-      if (s > 0 && S::held == 1) {
-        m.weight[s] = m.weight[0];
-        m.total[s] = m.total[0];
-      } else {
-        m.template set<Dropping>(s, w);
-      }
+      for (int s = 0; s < S::steps; ++s) m.template set<Dropping>(s, w);
+    } else {
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s) m.template set<Dropping>(s, by_lane[u][s]);
     }
     return m;
   }

@@ -14,6 +14,7 @@
 #include "kernels/cuda/spmm/head_leans.cuh"
 #include "kernels/cuda/spmm/head_returns.cuh"
 #include "kernels/cuda/spmm/head_scores.cuh"
+#include "kernels/cuda/spmm/posted_weights.cuh"
 
 namespace weft::cuda {
 
@@ -30,7 +31,7 @@ struct HeadsOf {
 };
 template <class Storage, class S, class Chunk>
 struct HeadsOf<Message::attended, Storage, S, Chunk> {
-  using type = HeadWeights<Storage, S, Chunk>;
+  using type = std::conditional_t<(S::held > 1), PostedWeights<Storage, S, Chunk>, HeadWeights<Storage, S, Chunk>>;
 };
 template <class Storage, class S, class Chunk>
 struct HeadsOf<Message::scored, Storage, S, Chunk> {
@@ -43,6 +44,12 @@ struct HeadsOf<Message::returned, Storage, S, Chunk> {
 template <class Storage, class S, class Chunk>
 struct HeadsOf<Message::leaned, Storage, S, Chunk> {
   using type = HeadLeans<Storage, S, Chunk>;
+};
+
+/// Whether edges of a chunk are posted in shared memory, instead of being handed round by shuffles.
+template <class Heads>
+inline constexpr bool posts = requires {
+  requires Heads::posts;
 };
 
 template <class Acc>
@@ -73,18 +80,19 @@ __device__ __forceinline__ void combine(SpmmOp op, Acc (&message)[Loads][Count],
   }
 }
 
-/// Blocks a multiprocessor. Attention holds more: at three blocks weights of several heads spill, unless packs are of
-/// few halves (4 heads of 16 features in f32 took 7404 us on products, and 5940 with two blocks; in f16 by fours 5023
-/// and 5614), and so do gradients, and scores from vectors but for one head of halves.
+/// Blocks a multiprocessor. Scores from vectors hold more than others but for one head of halves, and so do GATv2's
+/// gradients.
 template <class Storage, class S, Message Sent>
-inline constexpr bool holds_more = Sent == Message::attended ? S::held > 1 && (sizeof(Storage) > 2 || S::count >= 8)
-                                   : Sent == Message::scored ? sizeof(Storage) > 2 || S::held != 1 || S::count > 4
-                                                             : by_head<Sent>;
-template <class Storage, class S, Message Sent>
-inline constexpr int blocks_of = holds_more<Storage, S, Sent> ? 2 : resident_blocks<Storage, S>;
+constexpr int blocks_of() {
+  constexpr int bytes = sizeof(Storage);
+  if (Sent == Message::attended || Sent == Message::returned)
+    return resident_blocks_of_attention(Sent == Message::returned, S::held > 1, bytes, S::value);
+  const bool light = Sent == Message::scored ? bytes <= 2 && S::held == 1 && S::count <= 4 : !by_head<Sent>;
+  return light ? resident_blocks(bytes, S::value) : 2;
+}
 
 template <class Storage, class S, Message Sent, Reduction Kind>
-__global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
+__global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>())
     reduce_edges(const SpmmKernelArgs<Storage> args) {
   using Acc = AccumulatorOf<Storage>;
   using Values = EdgeValue<Storage, Sent, Kind>;
@@ -125,7 +133,8 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
   const bool both_vectors =
       edgewise && args.x != nullptr && args.x_vector && args.edge.data != nullptr && args.edge_vector;
   const Values edge_values{args};
-  typename HeadsOf<Sent, Storage, S, Chunk>::type of_heads(args, here, lane);
+  using Heads = typename HeadsOf<Sent, Storage, S, Chunk>::type;
+  Heads of_heads(args, here, lane);
 
   using State = typename Lane<Storage, S, Sent, Kind>::State;
   State state;
@@ -154,7 +163,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       values[i] = edge_values.value(next.value[i]);
     }
     if constexpr (by_heads) of_heads.load(cols, rows);
-    if constexpr (Values::has_id) of_heads.take_ids(next.value);
+    if constexpr (Values::has_place) of_heads.take_places(next.value);
     const unsigned ends = next.ends(share, first, lane, shift);
     if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, edge_values);
     const auto from_lane = [&](const auto& held, int q) __attribute__((always_inline)) {
@@ -166,9 +175,11 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       std::uint32_t cols_of[edgewise ? loads : 1];
       EdgeId edge_row[edgewise ? loads : 1];
       Acc e_one[edgewise ? loads : 1][S::steps];  // where an edge has one value for a head
+      std::uint32_t posted[loads];
+      if constexpr (posts<Heads>) of_heads.read_cols(j, posted);
 #pragma unroll
       for (int u = 0; u < loads; ++u) {
-        const auto col = static_cast<std::uint32_t>(from_lane(cols, j + u));
+        const auto col = posts<Heads> ? posted[u] : static_cast<std::uint32_t>(from_lane(cols, j + u));
         if constexpr (!edgewise) {
 #pragma unroll
           for (int s = 0; s < S::steps; ++s) x[u][s] = X::load(row_at(x_lane[s], col, args.x_pitch_bytes));
@@ -221,10 +232,15 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
       // The warp takes one path. The usual one: no row of any of its groups ends here, and no edge is missing.
       const bool whole = first + j + loads <= share.length || share.length == 0;  // without edges nothing is missing
       const bool usual = __all_sync(~0u, whole && row_ends == 0);
-      if constexpr (by_heads)
-        of_heads.begin_batch(
-            share, first, j, usual, x, [&](int u) { return static_cast<std::uint32_t>(from_lane(cols, j + u)); },
-            [&](int u) { return static_cast<std::uint32_t>(max(from_lane(rows, j + u), 0)); });
+      const auto col_of = [&](int u) { return static_cast<std::uint32_t>(from_lane(cols, j + u)); };
+      const auto row_of = [&](int u) { return static_cast<std::uint32_t>(max(from_lane(rows, j + u), 0)); };
+      // Where no row ends, a row of X serves for the product and the sum and makes room; but sums of more features take
+      // the registers that products would need till then.
+      constexpr bool products = Sent == Message::returned, products_on_the_way = products && S::count <= 4,
+                     products_first = products && !products_on_the_way;
+      if constexpr (products_first) usual ? of_heads.multiply_row(x, row_of) : of_heads.multiply_each(x, row_of);
+      if constexpr (by_heads) of_heads.begin_batch(share, first, j, usual, col_of, row_of);
+      if constexpr (products_first) of_heads.find_gradients(share, first, j);
       // By the whole warp. Eight edges' values would take eight registers: each is shuffled when it is its turn.
       constexpr bool at_once = S::steps > 1 && !plain && !by_heads;
       Acc at_hand[loads] = {};
@@ -252,6 +268,8 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
             take(n, plain ? value : factor * value);
           }
         }
+      };
+      const auto send_total = [&](const auto& w, const auto& take) __attribute__((always_inline)) {
 #pragma unroll
         for (int s = 0; s < totals; ++s) take(S::count + s, w.total[s]);
       };
@@ -261,7 +279,11 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
         one_by_one = false;
         const auto add_up = [&](const auto& message_of) __attribute__((always_inline)) {
           state.template fold_batch<loads>(
-              place, [&](int u, const auto& take) __attribute__((always_inline)) { send(u, message_of(u), take); });
+              place, [&](int u, const auto& take) __attribute__((always_inline)) {
+                const auto message = message_of(u);
+                send(u, message, take);
+                send_total(message, take);
+              });
         };
         if constexpr (S::in_pairs) {
           fold_pairs(state, x, [&](int u) { return weight(u).weight[0]; });
@@ -271,10 +293,21 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
           } else {  // one instruction an edge less, of nine
             add_up([&](int u) __attribute__((always_inline)) { return of_heads.template message<false>(j, u); });
           }
+        } else if constexpr (Sent == Message::returned) {
+          if constexpr (products_on_the_way) of_heads.multiply_row(x, row_of);
+          state.template fold_batch<loads, S::count>(
+              place, [&](int u, const auto& take) __attribute__((always_inline)) { send(u, weight(u), take); });
+          if constexpr (products_on_the_way) of_heads.find_gradients(share, first, j);
+#pragma unroll
+          for (int s = 0; s < totals; ++s) state.fold(S::count + s, of_heads.total_of_batch(s), place);
         } else {
           add_up(weight);
         }
         return;
+      }
+      if constexpr (products_on_the_way) {
+        of_heads.multiply_each(x, row_of);
+        of_heads.find_gradients(share, first, j);
       }
       const bool ending = row_ends != 0;
       one_by_one = true;
@@ -293,10 +326,12 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
               const bool over = row_ends >> u & 1u;
               const NodeId row = from_lane(rows, j + u);
               const bool there = !with_borders || first + j + u < share.length;
-              send(
-                  u, weight(u), [&](int i, Acc message) __attribute__((always_inline)) {
-                    state.fold_if(there, i, message);
-                  });
+              const auto fold = [&](int i, Acc message) __attribute__((always_inline)) {
+                state.fold_if(there, i, message);
+              };
+              const auto w = weight(u);
+              send(u, w, fold);
+              send_total(w, fold);
               if constexpr (with_borders)
                 if (over && head_open) cut.save_head(state.settled());
               const bool written = over && !(with_borders && head_open);
@@ -325,8 +360,11 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>)
           const NodeId row = from_lane(rows, j + u);
           const auto w = weight(u);
           if (first + j + u >= share.length) continue;
-          send(
-              u, w, [&](int i, Acc message) __attribute__((always_inline)) { state.fold(i, message, place + u); });
+          const auto fold = [&](int i, Acc message) __attribute__((always_inline)) {
+            state.fold(i, message, place + u);
+          };
+          send(u, w, fold);
+          send_total(w, fold);
           if (!(row_ends >> u & 1u)) continue;
           state.settle();
           if (head_open) {

@@ -34,6 +34,20 @@ struct Lane {
     return S::held == 1 ? (at(step) == 0 ? 0 : -1) : leads[step];
   }
 
+  /// Whether a row's total is the sum of what the lanes of its head have, instead of each having all of it.
+  static constexpr bool in_parts = returned && shares_totals<S>;
+  /// Then all of it, by the lanes of `mask`: the group's, or more.
+  __device__ __forceinline__ Acc whole_total(Acc part, unsigned mask) const {
+    if constexpr (in_parts)
+      for (int step = (S::held == 1 ? S::lanes : args.attended.head_lanes) / 2; step > 0; step /= 2)
+        part += __shfl_xor_sync(mask, part, step);
+    return part;
+  }
+  static __device__ __forceinline__ unsigned group_mask() {
+    if constexpr (S::lanes == 32) return ~0u;
+    return ((1u << (S::lanes & 31)) - 1) << (threadIdx.x % 32 / S::lanes * S::lanes);
+  }
+
   /// Into (or out of) slot values `to` and their places, which point at this lane's first feature.
   __device__ __forceinline__ void save(const State& state, Acc* to, std::int32_t* places) const {
 #pragma unroll
@@ -65,14 +79,18 @@ struct Lane {
     const std::int64_t to = (2 * task + slot) * args.staging.pitch;
     save(state, args.staging.values + to + feature, args.staging.places + to + feature);
 #pragma unroll
-    for (int s = 0; s < totals; ++s)
-      if (leading(s) >= 0) args.staging.values[to + args.features + leading(s)] = state.value(S::count + s);
+    for (int s = 0; s < totals; ++s) {
+      const Acc total = whole_total(state.value(S::count + s), group_mask());
+      if (leading(s) >= 0) args.staging.values[to + args.features + leading(s)] = total;
+    }
   }
   /// A row of `degree` edges.
   __device__ __forceinline__ void write(const State& state, NodeId row, EdgeId degree) const {
     const RowFinish<Storage>& finish = args.finish;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
+      Acc total = 0;
+      if constexpr (totals > 0) total = whole_total(state.value(S::count + s), group_mask());
       if (!has(s)) continue;
       Acc value[S::vector];
 #pragma unroll
@@ -88,7 +106,7 @@ struct Lane {
         });
       }
       if constexpr (totals > 0) {
-        write_with_total(s, row, value, state.value(S::count + s));
+        write_with_total(s, row, value, total);
       } else if constexpr (Sent == Message::averaged) {
         const Acc share = reciprocal(static_cast<Acc>(degree));
 #pragma unroll
@@ -101,8 +119,8 @@ struct Lane {
       }
     }
   }
-  /// A row that is `over` and gathered, in calls whose rows are written as they are, or as means: then `edges` are
-  /// its edges, and 0 otherwise.
+  /// By the whole warp: a row that is `over` and gathered, in calls whose rows are written as they are, or as means:
+  /// then `edges` are its edges, and 0 otherwise.
   __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over, int edges) const {
     const Acc share = edges > 0 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
 #pragma unroll
@@ -118,7 +136,9 @@ struct Lane {
         for (int i = 0; i < S::vector; ++i) value[i] *= share;
       }
       if constexpr (totals > 0) {
-        if (over && has(s)) write_with_total(s, row, value, state.gathered(S::count + s));
+        Acc total = state.gathered(S::count + s);
+        if (in_parts && __any_sync(~0u, over)) total = whole_total(total, ~0u);
+        if (over && has(s)) write_with_total(s, row, value, total);
         continue;
       }
       if (over && has(s)) write_plain<S::vector>(args.finish, row, at(s), value);

@@ -191,6 +191,11 @@ void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stre
   const bool largest = extremum(args.reduce);
   SpmmKernelArgs<Storage> kernel;
   kernel.split = edge_split_of(plan, args.graph);
+  if (args.edge_places != nullptr) {
+    kernel.split.ids = args.edge_places;
+    kernel.split.id_shift = 0;
+    kernel.split.graph.edge_ids = nullptr;
+  }
   if (by_edges) kernel.split.graph.cols = nullptr;
   const auto staged = StagedRows<Acc>::take(arena, plan);
   kernel.staging.values = staged.values.data();

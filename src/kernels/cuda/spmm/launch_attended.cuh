@@ -16,13 +16,12 @@ void launch_by_heads(SpmmKernelArgs<Storage> args, const GatherShape& given, CUs
       launch_shape<Storage, Sent, Reduction::sum, WithHeads<S, Held>>(args, stream);
     };
     if (args.attended.heads == 1) return launch.template operator()<1>();
-    // Lanes share weights where as many of them, a power of two, cover each head, and few heads stand in a step.
-    constexpr int shared = 4;
     const int of_head = args.width / vector;
     args.attended.head_lanes = of_head < lanes ? of_head : static_cast<int>(lanes);
-    if constexpr (sizeof(Storage) <= 4 && vector >= 4 && S::each == 1 && lanes >= 8 && S::loads % shared == 0)
-      if ((of_head & (of_head - 1)) == 0 && args.attended.head_lanes * shared >= lanes)
-        return launch.template operator()<shared>();
+    // Whether some heads of that shape share: two that fill the lanes would.
+    if constexpr (shares_weights(2, lanes * vector, sizeof(Storage), S::value))
+      if (shares_weights(args.attended.heads, args.width, sizeof(Storage), S::value))
+        return launch.template operator()<shared_weights>();
     launch.template operator()<0>();
   });
 }

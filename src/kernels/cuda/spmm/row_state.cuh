@@ -31,12 +31,12 @@ struct RowState<Reduction::sum, Acc, Count> {
     for (int i = 0; i < Count; ++i) cuda::drop_rest(near[i]);
   }
   __device__ __forceinline__ void fold(int i, Acc message, int) { near[i] += message; }
-  /// `Loads` edges at once; send(u, take) calls take(i, message) with each feature of the u-th. Edge by edge, so that
-  /// what was loaded for one makes room for sums.
-  template <int Loads, class Send>
+  /// `Loads` edges at once; send(u, take) calls take(i, message) with each of the first `Features` of the u-th. Edge by
+  /// edge, so that what was loaded for one makes room for sums.
+  template <int Loads, int Features = Count, class Send>
   __device__ __forceinline__ void fold_batch(int, const Send& send) {
     constexpr int chains = Loads > 4 ? 2 : 1;
-    Acc chain[chains][Count];
+    Acc chain[chains][Features];
 #pragma unroll
     for (int u = 0; u < Loads; ++u)
       send(
@@ -45,7 +45,7 @@ struct RowState<Reduction::sum, Acc, Count> {
             sum = u % (Loads / chains) == 0 ? message : sum + message;
           });
 #pragma unroll
-    for (int i = 0; i < Count; ++i) near[i] += chains > 1 ? chain[0][i] + chain[chains - 1][i] : chain[0][i];
+    for (int i = 0; i < Features; ++i) near[i] += chains > 1 ? chain[0][i] + chain[chains - 1][i] : chain[0][i];
   }
   /// Before a batch in which rows end: where one of this group's does, all there is becomes near.
   __device__ __forceinline__ void gather(bool ending) {

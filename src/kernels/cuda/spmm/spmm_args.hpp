@@ -116,7 +116,10 @@ struct ReturnedArgs {
   std::int64_t value_head = 0;
   Storage* src_grad = nullptr;  // [rows, heads]
   std::int64_t src_grad_pitch = 1;
-  Acc* score_grad = nullptr;  // [edges, heads], by edge id
+  Acc* score_grad = nullptr;  // [edges, heads]
+  /// Where an edge's stand: by its id, or else at the k-th of `places` for the k-th edge of the work; null: at k.
+  bool by_id = true;
+  const std::int32_t* places = nullptr;
 };
 
 /// x and `row` are the two ends of an edge, whose value is by edge id and head. Without attn, leaky_relu of their sum

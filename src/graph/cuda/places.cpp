@@ -1,0 +1,31 @@
+// Where values of edges stand between a walk over a graph's transpose and one over the graph, made on first use.
+#include "core/check.hpp"
+#include "graph/cuda/edge_order.hpp"
+#include "graph/cuda/edge_places.hpp"
+#include "graph/graph_impl.hpp"
+
+namespace weft {
+
+std::shared_ptr<const EdgePlaces> Graph::places_from_transpose(bool writes_clustered, bool reads_clustered,
+                                                               CUstream_st* stream) const {
+  const Impl& half = Impl::of(*this);
+  const Graph reversed = transpose();
+  WEFT_CHECK(EdgePlaces::possible(view()), unsupported,
+             "values of {} edges have no places: expected 1 to 2^31 - 1 edges; find them by edge id", num_edges());
+  const auto order_of = [&](const Graph& graph, bool clustered) {
+    return clustered ? graph.clustered_edges(half.stream) : nullptr;
+  };
+  const auto writing = order_of(reversed, writes_clustered), reading = order_of(*this, reads_clustered);
+  const auto walk = [](const Graph& graph, const EdgeOrder* order) {
+    return order != nullptr ? EdgePlaces::Walk{nullptr, order->ids()} : EdgePlaces::Walk{graph.view().edge_ids};
+  };
+  const std::lock_guard guard(half.pair->lock);
+  std::shared_ptr<const EdgePlaces>& kept = half.places[writes_clustered][reads_clustered];
+  if (kept == nullptr)
+    kept = std::make_shared<const EdgePlaces>(half.device, half.view().num_edges, walk(reversed, writing.get()),
+                                              walk(*this, reading.get()), half.stream);
+  kept->ready_in(stream);
+  return kept;
+}
+
+}  // namespace weft

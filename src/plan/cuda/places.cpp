@@ -1,0 +1,16 @@
+#include "plan/cuda/places.hpp"
+
+#include "plan/cuda/tasks.hpp"
+
+namespace weft {
+
+std::shared_ptr<const EdgePlaces> places_between(const Context& context, const Graph& graph, const Plan& writes,
+                                                 const Plan& reads) {
+  if (!EdgePlaces::possible(graph.view())) return nullptr;
+  const auto clustered = [](const Plan& plan) {
+    return plan.device_tasks != nullptr && plan.device_tasks->edges() != nullptr;
+  };
+  return graph.places_from_transpose(clustered(writes), clustered(reads), context.stream());
+}
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+// Where values of edges stand between the run of one plan and the run of another.
+#pragma once
+
+#include <memory>
+
+#include "graph/cuda/edge_places.hpp"
+#include "weft/context.hpp"
+#include "weft/plan.hpp"
+
+namespace weft {
+
+/// For `writes`, a plan over the transpose of `graph`, and `reads`, one over `graph`. Null where edges are none or more
+/// than can have places: then edge ids say where.
+std::shared_ptr<const EdgePlaces> places_between(const Context& context, const Graph& graph, const Plan& writes,
+                                                 const Plan& reads);
+
+}  // namespace weft
