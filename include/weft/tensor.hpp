@@ -112,6 +112,8 @@ class Tensor {
   ~Tensor();
 
   Tensor clone() const;
+  /// Keeps the first so many rows; the memory of the others stays taken.
+  void truncate(std::int64_t rows);
   /// A copy in another storage type, rounded once. On the cpu.
   Tensor to(Dtype dtype) const;
   /// A copy on another device (or this one). The work it waits for stands in `stream`; where the host takes part, the

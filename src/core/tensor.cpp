@@ -119,6 +119,12 @@ Tensor& Tensor::operator=(Tensor&& other) noexcept {
 
 Tensor::~Tensor() { deallocate_on(device(), stream_, view_.mutable_data()); }
 
+void Tensor::truncate(std::int64_t rows) {
+  WEFT_CHECK(rows >= 0 && rows <= shape().rows, invalid_argument, "rows is {}: expected 0 to {}, which tensor {} has",
+             rows, shape().rows, to_string(shape()));
+  view_.shape.rows = rows;
+}
+
 Tensor Tensor::clone() const { return to(device(), stream_); }
 
 Tensor Tensor::to(Device where, CUstream_st* stream) const {

@@ -67,7 +67,7 @@ std::vector<Id> ids_that_occur(std::span<const Id> ends, Id largest) {
 template <class Id>
 Dataset from_table(Table<Id> table) {
   const auto edges = static_cast<std::size_t>(table.rows);
-  const std::span<const Id> ends(table.values.data(), 2 * edges);
+  const std::span<const Id> ends = table.all();
   const Id largest = ends.empty() ? Id(-1) : *std::max_element(ends.begin(), ends.end());
   const std::vector<Id> ids = ends.empty() ? std::vector<Id>{} : ids_that_occur(ends, largest);
   const auto nodes = static_cast<std::int64_t>(ids.size());
@@ -95,24 +95,24 @@ Dataset from_table(Table<Id> table) {
 }
 
 Dataset read_edge_list(const Source& source, const ReadOptions& options) {
-  const std::string_view text = source.text();
-  const TableLayout layout = layout_of(text);
+  const TableLayout layout = layout_of(text_head(source, 1 << 16));
   try {
-    return from_table(read_integers<std::int32_t>(text, layout, options.progress));
+    return from_table(read_integers<std::int32_t>(TextBlocks(source), layout, options.progress));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;  // some id has more than 31 bits
   }
-  return from_table(read_integers<std::int64_t>(text, layout, options.progress));
+  return from_table(read_integers<std::int64_t>(TextBlocks(source), layout, options.progress));
 }
 
 }  // namespace
 
 const Format& edge_list_format() {
-  static const Format format{"edge list",
-                             {".txt", ".txt.gz", ".edges", ".csv", ".csv.gz", ".tsv"},
-                             "SNAP edge list",
-                             &sniff_edge_list,
-                             &read_edge_list};
+  static const Format format{.name = "edge list",
+                             .endings = {".txt", ".txt.gz", ".edges", ".csv", ".csv.gz", ".tsv"},
+                             .description = "SNAP edge list",
+                             .sniff = &sniff_edge_list,
+                             .read = &read_edge_list,
+                             .unpacks = true};
   return format;
 }
 

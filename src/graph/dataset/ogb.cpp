@@ -141,24 +141,24 @@ std::string table_in(const Folder& folder, const std::string& table) {
   return found.empty() ? table + ".gz" : found;
 }
 
-/// f(text) of a table.
+/// f(source) of a table, which may be packed.
 template <class F>
-auto with_table(const Folder& folder, const std::string& table, const Progress& progress, F&& f) {
-  return folder.with(table_in(folder, table), progress, [&](const Source& source) { return f(source.text()); });
+auto with_table(const Folder& folder, const std::string& table, F&& f) {
+  return folder.with_packed(table_in(folder, table), f);
 }
 
 std::int64_t read_count(const Folder& raw, const std::string& table, std::string_view of, std::int64_t most,
                         const Progress& progress) {
-  return with_table(raw, table, progress, [&](std::string_view text) {
+  return with_table(raw, table, [&](const Source& source) {
     TableLayout layout;
     layout.expected = "a number";
-    const auto counts = read_integers<std::int64_t>(text, layout, progress);
-    return only_count({counts.values.data(), counts.values.size()}, of, most);
+    const auto counts = read_integers<std::int64_t>(TextBlocks(source), layout, progress);
+    return only_count(counts.all(), of, most);
   });
 }
 
 Edges read_edge_table(const Folder& raw, std::int64_t nodes, std::int64_t declared, const Progress& progress) {
-  const Source source = raw.open(table_in(raw, "edge.csv"), progress);
+  const Source source = raw.map(table_in(raw, "edge.csv"));
   naming_part("num-node-list and edge.csv", [&] { check_nodes_against_size(nodes, nodes, source.bytes.size()); });
   TableLayout layout;
   layout.columns = 2;
@@ -167,7 +167,7 @@ Edges read_edge_table(const Folder& raw, std::int64_t nodes, std::int64_t declar
   layout.least = 0;
   layout.most = nodes - 1;
   return naming_part(source.file_name(), [&] {
-    const auto table = read_integers<NodeId>(source.text(), layout, progress);
+    const auto table = read_integers<NodeId>(TextBlocks(source), layout, progress);
     const auto count = static_cast<std::size_t>(table.rows);
     check_edges(count, declared, "num-edge-list.csv");
     Edges edges(count);
@@ -179,11 +179,11 @@ Edges read_edge_table(const Folder& raw, std::int64_t nodes, std::int64_t declar
   });
 }
 
-Tensor read_matrix(std::string_view text, const Progress& progress) {
+Tensor read_matrix(const Source& source, const Progress& progress) {
   TableLayout layout;
   layout.columns = 0;
   layout.separator = ',';
-  return read_reals(text, layout, progress);
+  return read_reals(TextBlocks(source), layout, progress);
 }
 
 void read_tables(const Folder& raw, Dataset& data, const ReadOptions& options) {
@@ -201,7 +201,7 @@ void read_tables(const Folder& raw, Dataset& data, const ReadOptions& options) {
   if (options.graph_only) return;
   const auto read = [&](const char* table, auto take) {
     if (raw.packed_or_not(table).empty()) return;
-    with_table(raw, table, progress, [&](std::string_view text) { take(read_matrix(text, progress), data); });
+    with_table(raw, table, [&](const Source& source) { take(read_matrix(source, progress), data); });
   };
   read("node-feat.csv", take_features);
   read("node-label.csv", take_labels);
@@ -248,13 +248,13 @@ void read_arrays(const Folder& raw, Dataset& data, const ReadOptions& options) {
 }
 
 Tensor read_split(const Folder& folder, const std::string& table, std::int64_t nodes, const Progress& progress) {
-  return with_table(folder, table, progress, [&](std::string_view text) {
+  return with_table(folder, table, [&](const Source& source) {
     TableLayout layout;
     layout.expected = "a node";
     layout.least = 0;
     layout.most = nodes - 1;
-    const auto list = read_integers<std::int32_t>(text, layout, progress);
-    return tensor_of(list.values, "nodes of a split");
+    const auto list = read_integers<std::int32_t>(TextBlocks(source), layout, progress);
+    return tensor_of(list.all(), "nodes of a split");
   });
 }
 

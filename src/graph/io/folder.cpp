@@ -51,19 +51,27 @@ std::string Folder::packed_or_not(const std::string& file) const {
   return has(file + ".gz") ? file + ".gz" : std::string();
 }
 
-Source Folder::open(const std::string& file, const Progress& progress) const {
-  if (!has(file)) {
-    std::string found;
-    for (const std::string& name : files_) {
-      if (found.size() > 200) {
-        found += ", ...";
-        break;
-      }
-      found += (found.empty() ? "" : ", ") + io::quoted(name);
+void Folder::check_has(const std::string& file) const {
+  if (has(file)) return;
+  std::string found;
+  for (const std::string& name : files_) {
+    if (found.size() > 200) {
+      found += ", ...";
+      break;
     }
-    fail(ErrorCode::invalid_file, "it lacks the file {}: found {}", file, found.empty() ? "nothing" : found);
+    found += (found.empty() ? "" : ", ") + io::quoted(name);
   }
+  fail(ErrorCode::invalid_file, "it lacks the file {}: found {}", file, found.empty() ? "nothing" : found);
+}
+
+Source Folder::open(const std::string& file, const Progress& progress) const {
+  check_has(file);
   return naming_part(file, [&] { return open_file(path_ + "/" + file, progress); });
+}
+
+Source Folder::map(const std::string& file) const {
+  check_has(file);
+  return naming_part(file, [&] { return map_file(path_ + "/" + file); });
 }
 
 }  // namespace weft::io

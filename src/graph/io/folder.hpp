@@ -25,6 +25,8 @@ class Folder {
   std::string packed_or_not(const std::string& file) const;
   /// Unpacked where it is gzip. An Error for a file that is not there names it, and what is there instead.
   Source open(const std::string& file, const Progress& progress) const;
+  /// As it is, packed or not.
+  Source map(const std::string& file) const;
   /// f(source) of a file or of its .gz, with its name, as it is there, in front of whatever is wrong with it.
   template <class F>
   auto with(const std::string& file, const Progress& progress, F&& f) const {
@@ -32,9 +34,17 @@ class Folder {
     Source source = open(name, progress);
     return naming_part(name, [&] { return f(std::move(source)); });
   }
+  /// The same of a file as it is: readers of text unpack it block by block.
+  template <class F>
+  auto with_packed(const std::string& file, F&& f) const {
+    const Source source = map(file);
+    return naming_part(file, [&] { return f(source); });
+  }
   Folder below(const std::string& name) const { return Folder(path_ + "/" + name); }
 
  private:
+  void check_has(const std::string& file) const;
+
   std::string path_;
   std::vector<std::string> files_;
 };

@@ -35,6 +35,8 @@ struct Format {
   void (*write)(AtomicWriter& out, const Contents& contents, const Progress& progress) = nullptr;
   bool (*sniff_folder)(const Folder& folder) = nullptr;
   Dataset (*read_folder)(const Folder& folder, const ReadOptions& options) = nullptr;
+  /// Whether `read` takes a gzip file as it is: formats of text unpack it block by block.
+  bool unpacks = false;
 };
 
 const Format& weft_format();

@@ -16,7 +16,13 @@ bool sniff_mtx(const Source& source) {
 }  // namespace
 
 const Format& mtx_format() {
-  static const Format format{"mtx", {".mtx", ".mtx.gz"}, "Matrix Market", &sniff_mtx, &read_mtx, &write_mtx};
+  static const Format format{.name = "mtx",
+                             .endings = {".mtx", ".mtx.gz"},
+                             .description = "Matrix Market",
+                             .sniff = &sniff_mtx,
+                             .read = &read_mtx,
+                             .write = &write_mtx,
+                             .unpacks = true};
   return format;
 }
 

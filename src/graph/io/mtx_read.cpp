@@ -1,8 +1,9 @@
-// Reading Matrix Market. One pass counts the entries of each chunk of lines, a second parses them straight into their
-// places.
+// Reading Matrix Market, block by block. One pass counts the entries of each chunk of a block's lines, a second parses
+// them straight into their places.
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/memory.hpp"
@@ -31,19 +32,22 @@ constexpr NameTable<Symmetry, 4> symmetry_names = {{{Symmetry::general, "general
                                                     {Symmetry::skew, "skew-symmetric"},
                                                     {Symmetry::hermitian, "hermitian"}}};
 
-// Off-diagonal entries of a chunk, and the place of the first one's mirror.
-struct Mirrored {
-  std::int64_t count = 0, first = 0;
+// A chunk's entries: the first one's place and how many, how many of them are off the diagonal, and the place of the
+// first one's mirror.
+struct Entries {
+  std::int64_t first = 0, count = 0, mirrored = 0, first_mirror = 0;
 };
 
 class Reader {
  public:
-  Reader(const Source& source, const Progress& progress) : text_(source.text()), progress_(progress) {}
+  Reader(TextBlocks& blocks, const Progress& progress) : blocks_(blocks), progress_(progress) {}
 
   Dataset read() {
+    blocks_.next();
+    text_ = blocks_.text();
     read_banner();
     read_sizes();
-    count_entries();
+    check_promise();
     const std::int64_t most = symmetry_ == Symmetry::general ? entries_ : 2 * entries_;
     destinations_ = Buffer<NodeId>(static_cast<std::size_t>(most), "destination of every edge");
     sources_ = Buffer<NodeId>(static_cast<std::size_t>(most), "source of every edge");
@@ -61,7 +65,9 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail_at(const char* at, std::string_view message) const { fail_at_line(text_, at, message); }
+  [[noreturn]] void fail_at(const char* at, std::string_view message) const {
+    fail_at_line(text_, at, message, blocks_.lines_before());
+  }
 
   void read_banner() {
     const std::size_t line_end = std::min(text_.find('\n'), text_.size());
@@ -117,7 +123,7 @@ class Reader {
     if (symmetry_ != Symmetry::general && rows_ != cols_)
       fail_at(start, fmt::format("a {} matrix of {} x {}: expected a square one", name_in(symmetry_names, symmetry_),
                                  rows_, cols_));
-    sizes_at_ = start;
+    sizes_line_ = 1 + std::count(text_.data(), start, '\n');
     read_note(body_.substr(0, static_cast<std::size_t>(start - body_.data())));
     cursor.next_line();
     body_ = text_.substr(static_cast<std::size_t>(cursor.position() - text_.data()));
@@ -131,12 +137,16 @@ class Reader {
 
   std::string_view rest_of_line(const char* at) const { return io::rest_of_line(text_, at); }
 
-  void count_entries() {
+  [[noreturn]] void fail_promise(std::string_view found) const {
+    fail(ErrorCode::invalid_file, "line {}: it promises {} entries, but {} lines with content follow", sizes_line_,
+         entries_, found);
+  }
+  /// Before there is memory for as many entries as the header says.
+  void check_promise() {
     chunks_.emplace(text_, body_, "%");
-    mirrored_.resize(chunks_->chunks().size());
-    if (chunks_->lines() != entries_)
-      fail_at(sizes_at_,
-              fmt::format("it promises {} entries, but {} lines with content follow", entries_, chunks_->lines()));
+    if (blocks_.last() && chunks_->lines() != entries_) fail_promise(fmt::to_string(chunks_->lines()));
+    const std::size_t most = blocks_.most_bytes() / 4 + 1;  // "1 1" and the line's end
+    if (entries_ > static_cast<std::int64_t>(most)) fail_promise(fmt::format("at most {}", most));
   }
 
   template <Field field, class Value>
@@ -149,23 +159,35 @@ class Reader {
   // Returns the number of edges, mirrored ones included.
   template <Field field, class Value>
   std::int64_t parse(Value* values) {
-    chunks_->each(progress_, [&](std::size_t i, TextFault& fault) { parse_chunk<field>(i, values, fault); });
+    std::int64_t read = 0;
+    for (;;) {
+      if (read + chunks_->lines() > entries_) fail_promise("more");
+      const std::size_t before = parts_.size();
+      for (const TextChunk& chunk : chunks_->chunks()) parts_.push_back({read + chunk.first, chunk.lines});
+      chunks_->each(within_file(blocks_, progress_), [&](std::size_t i, TextFault& fault) {
+        parse_chunk<field>(chunks_->chunks()[i].text, parts_[before + i], values, fault);
+      });
+      read += chunks_->lines();
+      if (blocks_.last() || !blocks_.next()) break;
+      text_ = blocks_.text();
+      chunks_.emplace(text_, text_, "%", blocks_.lines_before());
+    }
+    if (read != entries_) fail_promise(fmt::to_string(read));
     std::int64_t end = entries_;
     if (symmetry_ == Symmetry::general) return end;
-    for (Mirrored& mirrored : mirrored_) {
-      mirrored.first = end;
-      end += mirrored.count;
+    for (Entries& part : parts_) {
+      part.first_mirror = end;
+      end += part.mirrored;
     }
-    parallel_tasks(default_threads(), static_cast<std::int64_t>(mirrored_.size()),
-                   [&](std::int64_t i, int) { mirror_chunk<field>(static_cast<std::size_t>(i), values); });
+    parallel_tasks(default_threads(), static_cast<std::int64_t>(parts_.size()),
+                   [&](std::int64_t i, int) { mirror<field>(parts_[static_cast<std::size_t>(i)], values); });
     return end;
   }
 
   template <Field field, class Value>
-  void parse_chunk(std::size_t i, Value* values, TextFault& fault) {
-    const TextChunk& chunk = chunks_->chunks()[i];
-    TextCursor cursor(chunk.text);
-    auto place = static_cast<std::size_t>(chunk.first);
+  void parse_chunk(std::string_view text, Entries& part, Value* values, TextFault& fault) {
+    TextCursor cursor(text);
+    auto place = static_cast<std::size_t>(part.first);
     for (; cursor.to_content("%"); cursor.next_line(), ++place) {
       const char* start = cursor.position();
       std::int64_t row = 0, col = 0;
@@ -174,7 +196,7 @@ class Reader {
       if (col < 1 || col > cols_) return blame_index(fault, start, "column", col, cols_);
       destinations_[place] = static_cast<NodeId>(row - 1);
       sources_[place] = static_cast<NodeId>(col - 1);
-      mirrored_[i].count += row != col;
+      part.mirrored += row != col;
       if constexpr (field == Field::integer) {
         const bool read = cursor.read_integer(values[place]);
         const bool negatable = symmetry_ != Symmetry::skew || values[place] != std::numeric_limits<Value>::min();
@@ -204,10 +226,9 @@ class Reader {
   }
 
   template <Field field, class Value>
-  void mirror_chunk(std::size_t i, Value* values) {
-    const TextChunk& chunk = chunks_->chunks()[i];
-    auto mirror = static_cast<std::size_t>(mirrored_[i].first);
-    const auto first = static_cast<std::size_t>(chunk.first), count = static_cast<std::size_t>(chunk.lines);
+  void mirror(const Entries& part, Value* values) {
+    auto mirror = static_cast<std::size_t>(part.first_mirror);
+    const auto first = static_cast<std::size_t>(part.first), count = static_cast<std::size_t>(part.count);
     for (std::size_t k = first; k < first + count; ++k) {
       if (destinations_[k] == sources_[k]) continue;
       destinations_[mirror] = sources_[k];
@@ -217,20 +238,23 @@ class Reader {
     }
   }
 
+  TextBlocks& blocks_;
   std::string_view text_, body_;
   const Progress& progress_;
   Field field_ = Field::real;
   Symmetry symmetry_ = Symmetry::general;
   std::int64_t rows_ = 0, cols_ = 0, entries_ = 0, edges_ = 0;
-  const char* sizes_at_ = nullptr;
+  std::int64_t sizes_line_ = 1;
   std::string note_;
-  std::optional<TextChunks> chunks_;
-  std::vector<Mirrored> mirrored_;  // by chunk
+  std::optional<TextChunks> chunks_;  // of the block
+  std::vector<Entries> parts_;        // a chunk of any block each
   Buffer<NodeId> destinations_, sources_;
 };
 
 }  // namespace
 
-Dataset read_mtx(const Source& source, const ReadOptions& options) { return Reader(source, options.progress).read(); }
+Dataset read_mtx(TextBlocks&& blocks, const ReadOptions& options) { return Reader(blocks, options.progress).read(); }
+
+Dataset read_mtx(const Source& source, const ReadOptions& options) { return read_mtx(TextBlocks(source), options); }
 
 }  // namespace weft::io

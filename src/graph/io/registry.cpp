@@ -11,6 +11,7 @@
 #include "graph/io/gzip.hpp"
 #include "graph/io/mapped_file.hpp"
 #include "graph/io/note.hpp"
+#include "graph/io/text_blocks.hpp"
 #include "weft/generate.hpp"
 
 namespace weft {
@@ -96,15 +97,23 @@ Dataset read(const std::string& path, const ReadOptions& options) {
   Source source = map_file(path);
   WEFT_CHECK(!source.bytes.empty(), invalid_file, "the file is empty: expected a graph in one of the formats {}",
              known_formats(false));
-  const Format* format = format_of_content(source);
-  if (format == nullptr && is_gzip(source.bytes)) {
-    unpack(source, options.progress);
-    WEFT_CHECK(!source.bytes.empty(), invalid_file, "the gzip file unpacks to nothing: expected a graph");
-    format = format_of_content(source);
-  }
+  const bool packed = is_gzip(source.bytes);
+  const Format* format = nullptr;
   // The reader of what the name says knows best what is missing; two numbers a line are no mark of a format.
-  if (format == nullptr || format == &edge_list_format())
-    if (const Format* named = format_of_name(path); named != nullptr) format = named;
+  const auto recognise = [&](const Source& content) {
+    format = format_of_content(content);
+    if (format == nullptr || format == &edge_list_format())
+      if (const Format* named = format_of_name(path); named != nullptr) format = named;
+  };
+  if (packed) {
+    const std::string head = text_head(source, std::size_t{1} << 16);
+    WEFT_CHECK(!head.empty(), invalid_file, "the gzip file unpacks to nothing: expected a graph");
+    recognise({path, std::as_bytes(std::span(head)), nullptr});
+  }
+  if (!packed || format == nullptr || !format->unpacks) {
+    if (packed) unpack(source, options.progress);
+    recognise(source);
+  }
   WEFT_CHECK(format != nullptr, invalid_file, "not a graph file weft knows: it starts with {}; known formats: {}",
              quoted(source.text().substr(0, 16)), known_formats(false));
   Dataset result = format->read(source, options);

@@ -14,7 +14,9 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
-TextChunks::TextChunks(std::string_view whole, std::string_view body, std::string_view comments) : whole_(whole) {
+TextChunks::TextChunks(std::string_view whole, std::string_view body, std::string_view comments,
+                       std::int64_t lines_before)
+    : whole_(whole), lines_before_(lines_before) {
   for (std::size_t at = 0; at < body.size();) {
     const std::size_t line_end = body.find('\n', std::min(at + chunk_bytes, body.size()) - 1);
     const std::size_t end = line_end == std::string_view::npos ? body.size() : line_end + 1;
@@ -46,11 +48,11 @@ void TextChunks::each(const Progress& progress, const std::function<void(std::si
   });
   if (progress) progress("reading", all, all);
   for (const TextFault& fault : faults)
-    if (fault.at != nullptr) fail_at_line(whole_, fault.at, fault.message);
+    if (fault.at != nullptr) fail_at_line(whole_, fault.at, fault.message, lines_before_);
 }
 
-void fail_at_line(std::string_view whole, const char* at, std::string_view message) {
-  const auto line = 1 + std::count(whole.data(), at, '\n');
+void fail_at_line(std::string_view whole, const char* at, std::string_view message, std::int64_t lines_before) {
+  const auto line = lines_before + 1 + std::count(whole.data(), at, '\n');
   fail(ErrorCode::invalid_file, "line {}: {}", line, message);
 }
 

@@ -25,9 +25,9 @@ struct TextFault {
 
 class TextChunks {
  public:
-  /// `body` is the part of `whole` to cut; lines are counted from the start of `whole`. Those that start with one of
-  /// `comments` have no content.
-  TextChunks(std::string_view whole, std::string_view body, std::string_view comments);
+  /// `body` is the part of `whole` to cut; lines are counted from the start of `whole`, which so many stand before.
+  /// Those that start with one of `comments` have no content.
+  TextChunks(std::string_view whole, std::string_view body, std::string_view comments, std::int64_t lines_before = 0);
 
   std::int64_t lines() const { return lines_; }
   const std::vector<TextChunk>& chunks() const { return chunks_; }
@@ -36,12 +36,14 @@ class TextChunks {
 
  private:
   std::string_view whole_;
+  std::int64_t lines_before_;
   std::vector<TextChunk> chunks_;
   std::int64_t lines_ = 0;
 };
 
 /// Ends in an Error that names the line of `whole` which `at` stands in.
-[[noreturn]] void fail_at_line(std::string_view whole, const char* at, std::string_view message);
+[[noreturn]] void fail_at_line(std::string_view whole, const char* at, std::string_view message,
+                               std::int64_t lines_before = 0);
 /// From `at` to the end of its line.
 std::string_view rest_of_line(std::string_view whole, const char* at);
 

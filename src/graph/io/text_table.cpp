@@ -35,49 +35,67 @@ bool has_room(std::string_view text, std::int64_t rows, std::int64_t bytes_a_row
   return !__builtin_mul_overflow(rows, bytes_a_row, &bytes) && bytes <= static_cast<std::int64_t>(text.size()) + 1;
 }
 
+/// Rows to have room for where so many are needed now and `share` of the file has been read: for what may follow, too.
+/// (Memory that is never written to costs nothing but addresses.)
+std::int64_t rows_with_room(std::int64_t needed, double share) {
+  if (share >= 1) return needed;
+  return std::max(needed, static_cast<std::int64_t>(1.05 * static_cast<double>(needed) / share));
+}
+
 }  // namespace
 
 template <class Value>
-Table<Value> read_integers(std::string_view text, const TableLayout& layout, const Progress& progress) {
-  const TextChunks chunks(text, text, layout.comments);
+Table<Value> read_integers(TextBlocks&& blocks, const TableLayout& layout, const Progress& progress) {
   Table<Value> table;
-  table.rows = chunks.lines();
-  const bool keeps = has_room(text, table.rows, 2 * layout.columns);
-  if (keeps) table.values = Buffer<Value>(static_cast<std::size_t>(table.rows * layout.columns), "numbers of a table");
+  table.columns = layout.columns;
   std::atomic<bool> too_large{false};
-  chunks.each(progress, [&](std::size_t i, TextFault& fault) {
-    const TextChunk& chunk = chunks.chunks()[i];
-    TextCursor cursor(chunk.text, layout.separator);
-    Value* out = keeps ? table.values.data() + chunk.first * layout.columns : nullptr;
-    for (; cursor.to_content(layout.comments); cursor.next_line()) {
-      const char* const start = cursor.position();
-      for (int c = 0; c < layout.columns; ++c) {
-        std::int64_t value = 0;
-        if ((c > 0 && !to_next_column(cursor, layout)) || !cursor.read_integer(value)) {
+  while (blocks.next()) {
+    const std::string_view text = blocks.text();
+    const TextChunks chunks(text, text, layout.comments, blocks.lines_before());
+    const bool keeps = has_room(text, chunks.lines(), 2 * layout.columns);
+    const std::span<const Value> before = table.all();
+    const std::int64_t needed = table.rows + chunks.lines();
+    if (keeps && needed * layout.columns > static_cast<std::int64_t>(table.values.size())) {
+      const std::int64_t room = rows_with_room(needed, blocks.share()) * layout.columns;
+      Buffer<Value> larger(static_cast<std::size_t>(room), "numbers of a table");
+      std::ranges::copy(before, larger.data());
+      table.values = std::move(larger);
+    }
+    chunks.each(within_file(blocks, progress), [&](std::size_t i, TextFault& fault) {
+      const TextChunk& chunk = chunks.chunks()[i];
+      TextCursor cursor(chunk.text, layout.separator);
+      Value* out = keeps ? table.values.data() + (table.rows + chunk.first) * layout.columns : nullptr;
+      for (; cursor.to_content(layout.comments); cursor.next_line()) {
+        const char* const start = cursor.position();
+        for (int c = 0; c < layout.columns; ++c) {
+          std::int64_t value = 0;
+          if ((c > 0 && !to_next_column(cursor, layout)) || !cursor.read_integer(value)) {
+            fault = fault_of(text, start, layout.expected);
+            return;
+          }
+          if (value < layout.least || value > layout.most) {
+            fault = {start, fmt::format("found {}: expected {} to {}", value, layout.least, layout.most)};
+            return;
+          }
+          if (std::is_same_v<Value, std::int32_t> && static_cast<std::int32_t>(value) != value)
+            too_large.store(true, std::memory_order_relaxed);
+          if (keeps) *out++ = static_cast<Value>(value);
+        }
+        if (!ends_line(cursor, layout)) {
           fault = fault_of(text, start, layout.expected);
           return;
         }
-        if (value < layout.least || value > layout.most) {
-          fault = {start, fmt::format("found {}: expected {} to {}", value, layout.least, layout.most)};
-          return;
-        }
-        if (std::is_same_v<Value, std::int32_t> && static_cast<std::int32_t>(value) != value)
-          too_large.store(true, std::memory_order_relaxed);
-        if (keeps) *out++ = static_cast<Value>(value);
       }
-      if (!ends_line(cursor, layout)) {
-        fault = fault_of(text, start, layout.expected);
-        return;
-      }
-    }
-  });
-  WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", table.rows, layout.columns, text.size());
-  WEFT_CHECK(!too_large.load(), unsupported, "a number has more than 31 bits");
+    });
+    WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", chunks.lines(), layout.columns, text.size());
+    WEFT_CHECK(!too_large.load(), unsupported, "a number has more than 31 bits");
+    table.rows = needed;
+  }
   return table;
 }
 
-template Table<std::int32_t> read_integers(std::string_view, const TableLayout&, const Progress&);
-template Table<std::int64_t> read_integers(std::string_view, const TableLayout&, const Progress&);
+template Table<std::int32_t> read_integers(TextBlocks&&, const TableLayout&, const Progress&);
+template Table<std::int64_t> read_integers(TextBlocks&&, const TableLayout&, const Progress&);
 
 namespace {
 
@@ -106,34 +124,47 @@ std::int64_t width_of(std::string_view text, const TableLayout& layout) {
 
 }  // namespace
 
-Tensor read_reals(std::string_view text, const TableLayout& layout, const Progress& progress) {
-  const TextChunks chunks(text, text, layout.comments);
-  const std::int64_t width = layout.columns > 0 ? layout.columns : width_of(text, layout);
-  // Nothing may stand between separators, so that only these are sure to be there, and the line's end.
-  const bool keeps = has_room(text, chunks.lines(), std::max<std::int64_t>(width, 2));
+Tensor read_reals(TextBlocks&& blocks, const TableLayout& layout, const Progress& progress) {
+  std::int64_t width = layout.columns, rows = 0;
   Tensor table;
-  if (keeps) table = Tensor::empty(Shape(chunks.lines(), width), Dtype::f32, "numbers of a table");
-  float* const values = keeps ? table.span<float>().data() : nullptr;
-  chunks.each(progress, [&](std::size_t i, TextFault& fault) {
-    const TextChunk& chunk = chunks.chunks()[i];
-    TextCursor cursor(chunk.text, layout.separator);
-    float* out = keeps ? values + chunk.first * width : nullptr;
-    for (; cursor.to_content(layout.comments); cursor.next_line()) {
-      const char* const start = cursor.position();
-      bool read = true;
-      for (std::int64_t c = 0; c < width && read; ++c) {
-        double value = 0;
-        read = (c == 0 || to_next_column(cursor, layout)) && read_field(cursor, layout, value);
-        if (read && keeps) *out++ = static_cast<float>(value);
-      }
-      cursor.skip_blanks();
-      if (read && cursor.at_line_end()) continue;
-      fault =
-          fault_of(text, start, fmt::format("{} numbers{}", width, layout.columns > 0 ? "" : ", as in the first line"));
-      return;
+  while (blocks.next()) {
+    const std::string_view text = blocks.text();
+    const TextChunks chunks(text, text, layout.comments, blocks.lines_before());
+    if (width == 0) width = width_of(text, layout);
+    // Nothing may stand between separators, so that only these are sure to be there, and the line's end.
+    const bool keeps = has_room(text, chunks.lines(), std::max<std::int64_t>(width, 2));
+    if (const std::int64_t needed = rows + chunks.lines(); keeps && (!table || needed > table.shape().rows)) {
+      Tensor larger =
+          Tensor::empty(Shape(rows_with_room(needed, blocks.share()), width), Dtype::f32, "numbers of a table");
+      if (rows > 0)
+        std::ranges::copy(table.span<float>().first(static_cast<std::size_t>(rows * width)),
+                          larger.span<float>().begin());
+      table = std::move(larger);
     }
-  });
-  WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", chunks.lines(), width, text.size());
+    chunks.each(within_file(blocks, progress), [&](std::size_t i, TextFault& fault) {
+      const TextChunk& chunk = chunks.chunks()[i];
+      TextCursor cursor(chunk.text, layout.separator);
+      float* out = keeps ? table.span<float>().data() + (rows + chunk.first) * width : nullptr;
+      for (; cursor.to_content(layout.comments); cursor.next_line()) {
+        const char* const start = cursor.position();
+        bool read = true;
+        for (std::int64_t c = 0; c < width && read; ++c) {
+          double value = 0;
+          read = (c == 0 || to_next_column(cursor, layout)) && read_field(cursor, layout, value);
+          if (read && keeps) *out++ = static_cast<float>(value);
+        }
+        cursor.skip_blanks();
+        if (read && cursor.at_line_end()) continue;
+        fault = fault_of(text, start,
+                         fmt::format("{} numbers{}", width, layout.columns > 0 ? "" : ", as in the first line"));
+        return;
+      }
+    });
+    WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", chunks.lines(), width, text.size());
+    rows += chunks.lines();
+  }
+  if (!table) return Tensor::empty(Shape(0, std::max<std::int64_t>(width, 1)), Dtype::f32, "numbers of a table");
+  table.truncate(rows);
   return table;
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "core/memory.hpp"
+#include "graph/io/text_blocks.hpp"
 #include "weft/progress.hpp"
 #include "weft/tensor.hpp"
 
@@ -22,15 +24,17 @@ struct TableLayout {
 template <class Value>
 struct Table {
   std::int64_t rows = 0;
-  Buffer<Value> values;  // [rows, columns]
+  int columns = 1;
+  Buffer<Value> values;  // [rows, columns], and where text came in blocks room for more
+  std::span<const Value> all() const { return {values.data(), static_cast<std::size_t>(rows * columns)}; }
 };
 
 /// Integers. Of std::int32_t only what fits: an Error with the code `unsupported` says that some number does not.
 template <class Value>
-Table<Value> read_integers(std::string_view text, const TableLayout& layout, const Progress& progress);
+Table<Value> read_integers(TextBlocks&& text, const TableLayout& layout, const Progress& progress);
 
 /// Numbers as f32 [lines, width], the width being that of the first line; `nan`, or nothing between two separators, is
 /// NaN. layout.columns 0: any width of at least 1.
-Tensor read_reals(std::string_view text, const TableLayout& layout, const Progress& progress);
+Tensor read_reals(TextBlocks&& text, const TableLayout& layout, const Progress& progress);
 
 }  // namespace weft::io

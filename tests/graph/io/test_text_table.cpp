@@ -16,26 +16,26 @@ io::TableLayout commas(int columns) {
 }
 
 std::vector<float> reals(std::string_view text, int columns = 0) {
-  const Tensor table = io::read_reals(text, commas(columns), {});
+  const Tensor table = io::read_reals(io::TextBlocks(text), commas(columns), {});
   return {table.span<float>().begin(), table.span<float>().end()};
 }
 
 TEST(text_table, reads_integers_into_the_narrower_type_where_they_fit) {
-  const auto table = io::read_integers<std::int32_t>("1,2\n# none\n\n-3 , 4", commas(2), {});
+  const auto table = io::read_integers<std::int32_t>(std::string_view("1,2\n# none\n\n-3 , 4"), commas(2), {});
   EXPECT_EQ(table.rows, 2);
   EXPECT_EQ(std::vector(table.values.begin(), table.values.end()), (std::vector<std::int32_t>{1, 2, -3, 4}));
   try {
-    io::read_integers<std::int32_t>("1,2147483648\n", commas(2), {});
+    io::read_integers<std::int32_t>(std::string_view("1,2147483648\n"), commas(2), {});
     FAIL() << "2^31 fits no 32 bits";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
   }
-  EXPECT_EQ(io::read_integers<std::int64_t>("1,2147483648\n", commas(2), {}).values[1], 2147483648);
+  EXPECT_EQ(io::read_integers<std::int64_t>(std::string_view("1,2147483648\n"), commas(2), {}).values[1], 2147483648);
 }
 
 TEST(text_table, names_the_line_that_is_too_short_whatever_memory_it_would_take) {
   try {
-    io::read_integers<std::int64_t>("1,2\n3\n", commas(2), {});
+    io::read_integers<std::int64_t>(std::string_view("1,2\n3\n"), commas(2), {});
     FAIL() << "a line of one number";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("line 2: found '3': expected two numbers"), std::string::npos)

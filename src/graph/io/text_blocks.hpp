@@ -1,0 +1,66 @@
+// The text of a file, whole lines at a time; gzip is unpacked on the way, a block ahead of whoever reads.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/memory.hpp"
+#include "graph/io/gzip.hpp"
+#include "graph/io/source.hpp"
+#include "weft/progress.hpp"
+
+namespace weft::io {
+
+class TextBlocks {
+ public:
+  static constexpr std::size_t usual_bytes = std::size_t{32} << 20;
+
+  /// Text in memory, which is one block.
+  TextBlocks(std::string_view text) : plain_(text) {}  // NOLINT: any text has blocks
+  /// A file as it is, mapped: one block, or several of about so many bytes of what it unpacks to.
+  explicit TextBlocks(const Source& source, std::size_t block_bytes = usual_bytes);
+  TextBlocks(const TextBlocks&) = delete;
+  TextBlocks& operator=(const TextBlocks&) = delete;
+
+  /// The next block, or false at the end. What text() gave before is lost then.
+  bool next();
+  std::string_view text() const { return text_; }
+  /// Lines before it.
+  std::int64_t lines_before() const { return lines_before_; }
+  /// Whether it is the last one.
+  bool last() const { return last_; }
+  /// The share of the file that has been read with it.
+  double share() const { return share_; }
+  /// No text of this file is longer.
+  std::size_t most_bytes() const { return most_bytes_; }
+
+ private:
+  /// What lies ahead: whole lines, unless it is the last, and the beginning of one more.
+  struct Ahead {
+    Buffer<std::byte> memory;
+    std::size_t size = 0, lines = 0;  // bytes that are filled, and those of whole lines
+    double share = 1;
+    bool last = true;
+  };
+  static Ahead fill(GzipReader& reader, std::string_view begun, std::size_t block_bytes, std::size_t packed_bytes);
+
+  std::string_view plain_, text_;
+  std::optional<GzipReader> reader_;
+  std::size_t block_bytes_ = usual_bytes, packed_bytes_ = 0, most_bytes_ = plain_.size();
+  Ahead now_;
+  std::future<Ahead> ahead_;
+  std::int64_t lines_before_ = 0;
+  double share_ = 0;
+  bool begun_ = false, last_ = false;
+};
+
+/// A block's progress as that of its file: where there are more blocks, how much of the file is read at this one's end.
+Progress within_file(const TextBlocks& blocks, const Progress& progress);
+
+/// The first so many bytes of a file's text.
+std::string text_head(const Source& source, std::size_t bytes);
+
+}  // namespace weft::io
