@@ -100,7 +100,7 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"explain", "spmm", "star:nodes=5", "--width", "8", "--policy", "frob=1"}, "frob"},
       {{"explain", "spmm", "star:nodes=5", "--width", "8", "--policy", "frob=1"}, "expected schedule, tasks"},
       {{"explain", "frob"}, "OP: operator 'frob' is not known: expected one of spmm, sddmm"},
-      {{"explain", "spmm"}, "GRAPH is missing: a graph file or a SPEC"},
+      {{"explain", "spmm"}, "GRAPH is missing: a graph: a file, folder or name"},
       {{"explain", "attention", "star:nodes=5", "--width", "8", "--reduce", "max"}, "--reduce is 'max': only spmm"},
       {{"explain", "attention", "star:nodes=5", "--width", "8", "--unweighted"}, "--unweighted: attention has no"},
       {{"explain", "spmm", "star:nodes=5", "--width", "8", "--backward"}, "--backward: spmm plans its gradients"},

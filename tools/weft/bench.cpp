@@ -284,7 +284,7 @@ Command add_bench(CLI::App& root) {
   CLI::App* app =
       root.add_subcommand("bench", "Time an operator, its result checked, beside the gather floor and peers");
   add_operator(*app, options->op);
-  app->add_option("GRAPH", options->sources, "Graph files or SPECs")->required();
+  app->add_option("GRAPH", options->sources, "Graphs: files, folders or names (docs/formats.md), or SPECs")->required();
   app->add_option("--width", options->width, "Features a node (a head) has: K or K,K,..");
   app->add_option("--dtype", options->dtype, "Storage types: f32, f16, bf16, f64, or several as T,T,..")
       ->capture_default_str();

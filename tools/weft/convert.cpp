@@ -159,7 +159,8 @@ int run(const Options& options) {
 Command add_convert(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("convert", "Write a graph or dataset in another format, cleaned up as asked");
-  app->add_option("IN", options->in, "A graph or dataset: a file or folder (docs/formats.md), or a SPEC")->required();
+  app->add_option("IN", options->in, "A graph or dataset: a file, folder or name (docs/formats.md), or a SPEC")
+      ->required();
   app->add_option("OUT", options->out, "The file to write; its ending says the format (.weft, .npz, .mtx, .mtx.gz)")
       ->required();
   app->add_flag("--symmetric", options->symmetric, "Give every edge its reverse");

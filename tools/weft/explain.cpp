@@ -203,7 +203,7 @@ Command add_explain(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("explain", "Show how an operator would run on a graph, and why");
   add_operator(*app, options->op);
-  app->add_option("GRAPH", options->source, "A graph file or a SPEC")->required();
+  app->add_option("GRAPH", options->source, "A graph: a file, folder or name (docs/formats.md), or a SPEC")->required();
   app->add_option("--width", options->width, "Features a node (a head) has");
   app->add_option("--heads", options->heads, "Heads")->capture_default_str();
   app->add_option("--dtype", options->dtype, "Storage type: f32, f16, bf16 or f64")->capture_default_str();
