@@ -1,5 +1,5 @@
-// The one place that starts threads. Callers hand over numbered tasks; results must not depend on
-// which thread runs which task, nor on how many threads there are.
+// The one place that starts threads (but for unpacking ahead, see graph/io/text_blocks.hpp). Callers hand over numbered
+// tasks; results must not depend on which thread runs which task, nor on how many threads there are.
 #pragma once
 
 #include <algorithm>

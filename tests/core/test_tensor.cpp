@@ -149,5 +149,16 @@ TEST(per_head, reads_a_matrix_as_one_scalar_a_head) {
   expect_refused([&] { per_head(cube.view()); }, "per_head");
 }
 
+TEST(tensor, truncated_keeps_its_first_rows) {
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  Tensor tensor = Tensor::from(std::span<const float>(values), Shape(3, 2));
+  tensor.truncate(2);
+  EXPECT_EQ(tensor.shape().rows, 2);
+  EXPECT_EQ(std::vector<float>(tensor.span<float>().begin(), tensor.span<float>().end()),
+            (std::vector<float>{1, 2, 3, 4}));
+  expect_refused([&] { tensor.truncate(3); }, "rows");
+  expect_refused([&] { tensor.truncate(-1); }, "rows");
+}
+
 }  // namespace
 }  // namespace weft

@@ -158,16 +158,17 @@ std::int64_t read_count(const Folder& raw, const std::string& table, std::string
 }
 
 Edges read_edge_table(const Folder& raw, std::int64_t nodes, std::int64_t declared, const Progress& progress) {
-  const Source source = raw.map(table_in(raw, "edge.csv"));
-  naming_part("num-node-list and edge.csv", [&] { check_nodes_against_size(nodes, nodes, source.bytes.size()); });
   TableLayout layout;
   layout.columns = 2;
   layout.separator = ',';
   layout.expected = "a source and a target: SOURCE,TARGET";
   layout.least = 0;
   layout.most = nodes - 1;
-  return naming_part(source.file_name(), [&] {
-    const auto table = read_integers<NodeId>(TextBlocks(source), layout, progress);
+  const auto table = with_table(raw, "edge.csv", [&](const Source& source) {
+    return read_integers<NodeId>(TextBlocks(source), layout, progress);
+  });
+  naming_part("num-node-list and edge.csv", [&] { check_nodes_against_size(nodes, nodes, table.text_bytes); });
+  return naming_part(table_in(raw, "edge.csv"), [&] {
     const auto count = static_cast<std::size_t>(table.rows);
     check_edges(count, declared, "num-edge-list.csv");
     Edges edges(count);

@@ -134,11 +134,11 @@ void read_graph_labels(const Parts& parts, Dataset& data) {
   parts.with("graph_labels", [&](std::string_view text) {
     const auto table = read_integers<std::int64_t>(text, layout_of(1, "the class of a graph"), parts.progress());
     check_counts(table.rows, 0, 0);
-    std::vector<std::int64_t> classes(table.values.begin(), table.values.end());
+    std::vector<std::int64_t> classes(table.all().begin(), table.all().end());
     std::ranges::sort(classes);
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     data.graph_labels = Tensor::empty(Shape(table.rows), Dtype::i32, "labels of graphs");
-    std::ranges::transform(table.values, data.graph_labels.span<std::int32_t>().begin(), [&](std::int64_t label) {
+    std::ranges::transform(table.all(), data.graph_labels.span<std::int32_t>().begin(), [&](std::int64_t label) {
       return static_cast<std::int32_t>(std::ranges::lower_bound(classes, label) - classes.begin());
     });
     data.graph_classes = static_cast<std::int64_t>(classes.size());
@@ -172,19 +172,19 @@ NodeLabels read_node_labels(const Parts& parts, std::int64_t nodes) {
     const auto table = read_integers<std::int64_t>(
         text, layout_of(columns, "the label of a node, in as many columns as in the first line"), parts.progress());
     check_one_a_node(table.rows, nodes);
-    NodeLabels labels{0, columns, Buffer<std::int32_t>(table.values.size(), "labels of nodes"), text.size()};
+    NodeLabels labels{0, columns, Buffer<std::int32_t>(table.all().size(), "labels of nodes"), text.size()};
     const std::uint64_t widest = std::max<std::uint64_t>(1 << 16, static_cast<std::uint64_t>(nodes));
     const auto step = static_cast<std::size_t>(columns);
     for (std::size_t c = 0; c < step && nodes > 0; ++c) {
       std::int64_t least = table.values[c], most = least;
-      for (std::size_t i = c; i < table.values.size(); i += step) {
+      for (std::size_t i = c; i < table.all().size(); i += step) {
         least = std::min(least, table.values[i]);
         most = std::max(most, table.values[i]);
       }
       const std::uint64_t range = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least);
       WEFT_CHECK(range < widest && labels.width + static_cast<std::int64_t>(range) < INT32_MAX, invalid_file,
                  "its labels run from {} to {}: expected them to span at most {} numbers", least, most, widest);
-      for (std::size_t i = c; i < table.values.size(); i += step)
+      for (std::size_t i = c; i < table.all().size(); i += step)
         labels.features[i] = static_cast<std::int32_t>(labels.width + (table.values[i] - least));
       labels.width += static_cast<std::int64_t>(range) + 1;
     }

@@ -107,7 +107,8 @@ class Reader {
   void read_sizes() {
     TextCursor cursor(body_);
     if (!cursor.to_content("%"))
-      fail_at(text_.data() + text_.size(), "the file ends before the line with rows, columns and entries");
+      fail_at(text_.data() + text_.size(), fmt::format("{} before the line with rows, columns and entries",
+                                                       blocks_.last() ? "the file ends" : "comments go on too long"));
     const char* start = cursor.position();
     const bool read = cursor.read_integer(rows_) && cursor.read_integer(cols_) && cursor.read_integer(entries_);
     cursor.skip_blanks();
@@ -161,11 +162,13 @@ class Reader {
   std::int64_t parse(Value* values) {
     std::int64_t read = 0;
     for (;;) {
-      if (read + chunks_->lines() > entries_) fail_promise("more");
       const std::size_t before = parts_.size();
       for (const TextChunk& chunk : chunks_->chunks()) parts_.push_back({read + chunk.first, chunk.lines});
-      chunks_->each(within_file(blocks_, progress_), [&](std::size_t i, TextFault& fault) {
-        parse_chunk<field>(chunks_->chunks()[i].text, parts_[before + i], values, fault);
+      with_block(blocks_, [&] {
+        if (read + chunks_->lines() > entries_) fail_promise("more");
+        chunks_->each(within_file(blocks_, progress_), [&](std::size_t i, TextFault& fault) {
+          parse_chunk<field>(chunks_->chunks()[i].text, parts_[before + i], values, fault);
+        });
       });
       read += chunks_->lines();
       if (blocks_.last() || !blocks_.next()) break;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/parallel.hpp"
+
 namespace weft::io {
 
 TextBlocks::TextBlocks(const Source& source, std::size_t block_bytes) : block_bytes_(block_bytes) {
@@ -21,10 +23,13 @@ bool TextBlocks::next() {
   if (!reader_) {
     last_ = begun_ = true;
     text_ = plain_;
+    bytes_read_ = text_.size();
     share_ = 1;
     return !text_.empty();
   }
   lines_before_ += std::count(text_.begin(), text_.end(), '\n');
+  text_ = {};
+  last_ = true;  // should the next one fail
   // Until the first block is known to be not the last one, no thread is worth starting.
   now_ = begun_ ? ahead_.get() : fill(*reader_, {}, block_bytes_, packed_bytes_);
   begun_ = true;
@@ -32,11 +37,19 @@ bool TextBlocks::next() {
   text_ = filled.substr(0, now_.lines);
   last_ = now_.last;
   share_ = now_.share;
-  if (!last_)
-    ahead_ = std::async(std::launch::async, [this, begun = filled.substr(now_.lines)] {
-      return fill(*reader_, begun, block_bytes_, packed_bytes_);
-    });
+  bytes_read_ += text_.size();
+  if (!last_) {
+    // Where no thread can be had, the work is done when its result is asked for.
+    const auto when = default_threads() > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
+    ahead_ = std::async(
+        when, [this, begun = filled.substr(now_.lines)] { return fill(*reader_, begun, block_bytes_, packed_bytes_); });
+  }
   return !text_.empty();
+}
+
+void TextBlocks::check_rest() {
+  while (next()) {
+  }
 }
 
 TextBlocks::Ahead TextBlocks::fill(GzipReader& reader, std::string_view begun, std::size_t block_bytes,
@@ -58,7 +71,7 @@ TextBlocks::Ahead TextBlocks::fill(GzipReader& reader, std::string_view begun, s
     std::memcpy(larger.data(), block.memory.data(), block.size);
     block.memory = std::move(larger);
   }
-  block.share = static_cast<double>(reader.taken()) / static_cast<double>(packed_bytes);
+  if (!block.last) block.share = static_cast<double>(reader.taken()) / static_cast<double>(packed_bytes);
   return block;
 }
 

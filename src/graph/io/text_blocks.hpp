@@ -1,4 +1,5 @@
-// The text of a file, whole lines at a time; gzip is unpacked on the way, a block ahead of whoever reads.
+// The text of a file, whole lines at a time; gzip is unpacked on the way, where there is more than one thread a block
+// ahead of whoever reads.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "core/memory.hpp"
 #include "graph/io/gzip.hpp"
 #include "graph/io/source.hpp"
+#include "weft/error.hpp"
 #include "weft/progress.hpp"
 
 namespace weft::io {
@@ -32,10 +34,13 @@ class TextBlocks {
   std::int64_t lines_before() const { return lines_before_; }
   /// Whether it is the last one.
   bool last() const { return last_; }
+  /// Unpacks what is left, for the errors of the packing: text that was damaged on its way is not to blame for itself.
+  void check_rest();
   /// The share of the file that has been read with it.
   double share() const { return share_; }
-  /// No text of this file is longer.
+  /// No text of this file is longer; and what has been read of it.
   std::size_t most_bytes() const { return most_bytes_; }
+  std::size_t bytes_read() const { return bytes_read_; }
 
  private:
   /// What lies ahead: whole lines, unless it is the last, and the beginning of one more.
@@ -49,13 +54,24 @@ class TextBlocks {
 
   std::string_view plain_, text_;
   std::optional<GzipReader> reader_;
-  std::size_t block_bytes_ = usual_bytes, packed_bytes_ = 0, most_bytes_ = plain_.size();
+  std::size_t block_bytes_ = usual_bytes, packed_bytes_ = 0, most_bytes_ = plain_.size(), bytes_read_ = 0;
   Ahead now_;
   std::future<Ahead> ahead_;
   std::int64_t lines_before_ = 0;
   double share_ = 0;
   bool begun_ = false, last_ = false;
 };
+
+/// f(), which parses the block. Where it finds fault with a packed file's text, the packing's own errors come first.
+template <class F>
+void with_block(TextBlocks& blocks, const F& f) {
+  try {
+    f();
+  } catch (const Error&) {
+    blocks.check_rest();
+    throw;
+  }
+}
 
 /// A block's progress as that of its file: where there are more blocks, how much of the file is read at this one's end.
 Progress within_file(const TextBlocks& blocks, const Progress& progress);

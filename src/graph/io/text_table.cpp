@@ -35,11 +35,14 @@ bool has_room(std::string_view text, std::int64_t rows, std::int64_t bytes_a_row
   return !__builtin_mul_overflow(rows, bytes_a_row, &bytes) && bytes <= static_cast<std::int64_t>(text.size()) + 1;
 }
 
-/// Rows to have room for where so many are needed now and `share` of the file has been read: for what may follow, too.
-/// (Memory that is never written to costs nothing but addresses.)
-std::int64_t rows_with_room(std::int64_t needed, double share) {
-  if (share >= 1) return needed;
-  return std::max(needed, static_cast<std::int64_t>(1.05 * static_cast<double>(needed) / share));
+/// Rows to have room for where so many are needed now: where `share` of the file has been read, for what may follow,
+/// but never more than twice as many, nor more than text of that length holds.
+std::int64_t rows_with_room(std::int64_t needed, const TextBlocks& blocks, std::int64_t bytes_a_row) {
+  if (blocks.share() >= 1) return needed;
+  const auto most = static_cast<std::int64_t>(blocks.most_bytes()) / bytes_a_row + 1;
+  const double in_all = 1.05 * static_cast<double>(needed) / blocks.share();
+  const std::int64_t room = in_all < 2 * static_cast<double>(needed) ? static_cast<std::int64_t>(in_all) : 2 * needed;
+  return std::max(needed, std::min(room, most));
 }
 
 }  // namespace
@@ -56,12 +59,12 @@ Table<Value> read_integers(TextBlocks&& blocks, const TableLayout& layout, const
     const std::span<const Value> before = table.all();
     const std::int64_t needed = table.rows + chunks.lines();
     if (keeps && needed * layout.columns > static_cast<std::int64_t>(table.values.size())) {
-      const std::int64_t room = rows_with_room(needed, blocks.share()) * layout.columns;
+      const std::int64_t room = rows_with_room(needed, blocks, 2 * layout.columns) * layout.columns;
       Buffer<Value> larger(static_cast<std::size_t>(room), "numbers of a table");
       std::ranges::copy(before, larger.data());
       table.values = std::move(larger);
     }
-    chunks.each(within_file(blocks, progress), [&](std::size_t i, TextFault& fault) {
+    const auto parse = [&](std::size_t i, TextFault& fault) {
       const TextChunk& chunk = chunks.chunks()[i];
       TextCursor cursor(chunk.text, layout.separator);
       Value* out = keeps ? table.values.data() + (table.rows + chunk.first) * layout.columns : nullptr;
@@ -86,11 +89,13 @@ Table<Value> read_integers(TextBlocks&& blocks, const TableLayout& layout, const
           return;
         }
       }
-    });
+    };
+    with_block(blocks, [&] { chunks.each(within_file(blocks, progress), parse); });
     WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", chunks.lines(), layout.columns, text.size());
     WEFT_CHECK(!too_large.load(), unsupported, "a number has more than 31 bits");
     table.rows = needed;
   }
+  table.text_bytes = blocks.bytes_read();
   return table;
 }
 
@@ -130,18 +135,19 @@ Tensor read_reals(TextBlocks&& blocks, const TableLayout& layout, const Progress
   while (blocks.next()) {
     const std::string_view text = blocks.text();
     const TextChunks chunks(text, text, layout.comments, blocks.lines_before());
+    if (chunks.lines() == 0) continue;
     if (width == 0) width = width_of(text, layout);
     // Nothing may stand between separators, so that only these are sure to be there, and the line's end.
     const bool keeps = has_room(text, chunks.lines(), std::max<std::int64_t>(width, 2));
     if (const std::int64_t needed = rows + chunks.lines(); keeps && (!table || needed > table.shape().rows)) {
-      Tensor larger =
-          Tensor::empty(Shape(rows_with_room(needed, blocks.share()), width), Dtype::f32, "numbers of a table");
+      Tensor larger = Tensor::empty(Shape(rows_with_room(needed, blocks, std::max<std::int64_t>(width, 2)), width),
+                                    Dtype::f32, "numbers of a table");
       if (rows > 0)
         std::ranges::copy(table.span<float>().first(static_cast<std::size_t>(rows * width)),
                           larger.span<float>().begin());
       table = std::move(larger);
     }
-    chunks.each(within_file(blocks, progress), [&](std::size_t i, TextFault& fault) {
+    const auto parse = [&](std::size_t i, TextFault& fault) {
       const TextChunk& chunk = chunks.chunks()[i];
       TextCursor cursor(chunk.text, layout.separator);
       float* out = keeps ? table.span<float>().data() + (rows + chunk.first) * width : nullptr;
@@ -159,7 +165,8 @@ Tensor read_reals(TextBlocks&& blocks, const TableLayout& layout, const Progress
                          fmt::format("{} numbers{}", width, layout.columns > 0 ? "" : ", as in the first line"));
         return;
       }
-    });
+    };
+    with_block(blocks, [&] { chunks.each(within_file(blocks, progress), parse); });
     WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", chunks.lines(), width, text.size());
     rows += chunks.lines();
   }

@@ -25,7 +25,8 @@ template <class Value>
 struct Table {
   std::int64_t rows = 0;
   int columns = 1;
-  Buffer<Value> values;  // [rows, columns], and where text came in blocks room for more
+  std::size_t text_bytes = 0;  // that they were read from, unpacked
+  Buffer<Value> values;        // [rows, columns], and where text came in blocks room for more
   std::span<const Value> all() const { return {values.data(), static_cast<std::size_t>(rows * columns)}; }
 };
 

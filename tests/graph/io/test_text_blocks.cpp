@@ -11,6 +11,7 @@
 #include "graph/io/mtx_format.hpp"
 #include "graph/io/text_table.hpp"
 #include "support/compare.hpp"
+#include "weft/context.hpp"
 
 namespace weft::test {
 namespace {
@@ -132,6 +133,44 @@ TEST(text_blocks, give_faults_the_line_they_have_in_the_file) {
         message_of([&] { io::read_integers<std::int64_t>(io::TextBlocks(packed.source(), size), two_columns(), {}); });
     EXPECT_EQ(message, fmt::format("line {}: found '12 x': expected two numbers", line)) << "blocks of " << size;
   }
+}
+
+TEST(text_blocks, blame_the_packing_before_the_text_it_spoiled) {
+  const Packed whole(lines_of(5000, 10));
+  int spoiled = 0;
+  for (std::size_t at = whole.bytes.size() / 4; at < whole.bytes.size() - 64; at += whole.bytes.size() / 16) {
+    Packed packed = whole;
+    packed.bytes[at] = static_cast<char>(packed.bytes[at] ^ 16);
+    const std::string message =
+        message_of([&] { io::read_integers<std::int64_t>(io::TextBlocks(packed.source(), 512), two_columns(), {}); });
+    EXPECT_NE(message.find("the gzip data"), std::string::npos) << message;
+    ++spoiled;
+  }
+  EXPECT_GT(spoiled, 8);
+}
+
+TEST(text_blocks, ask_for_no_more_memory_than_twice_what_has_come) {
+  // A block that packs a hundred times better than the rest, and zeros behind the content.
+  std::string text;
+  for (int i = 0; i < 50'000; ++i) text += "0 0\n";
+  text += lines_of(20'000, 11);
+  Packed packed(text);
+  packed.bytes += std::string(std::size_t{1} << 20, '\0');
+  reset_memory_peak();
+  const std::size_t before = memory_stats().live_bytes;
+  const auto table = io::read_integers<std::int32_t>(io::TextBlocks(packed.source(), 4096), two_columns(), {});
+  EXPECT_EQ(table.rows, 70'000);
+  EXPECT_LE(memory_stats().peak_bytes - before, 3 * table.all().size_bytes() + 65'536);
+}
+
+TEST(text_blocks, may_begin_with_blocks_of_comments) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "# comment\n";
+  const Packed packed(text + "1 2 3\n4 5 6\n");
+  io::TableLayout reals = two_columns();
+  reals.columns = 0;
+  EXPECT_EQ(io::read_reals(io::TextBlocks(packed.source(), 64), reals, {}).shape().width, 3);
+  EXPECT_EQ(io::read_reals(io::TextBlocks(Packed(text).source(), 64), reals, {}).shape().rows, 0);
 }
 
 TEST(text_blocks, tell_how_much_of_the_file_is_read) {
