@@ -14,9 +14,15 @@
 namespace weft::io {
 namespace {
 
+/// Rows of the graph are targets: what the file calls columns, of which it need not hold as many as it declares.
+Graph read_adj(const NpzArrays& arrays, std::size_t file_bytes) {
+  const Graph by_source = read_scipy_matrix(arrays, file_bytes, "adj_");
+  if (!by_source.is_square()) check_nodes_against_size(by_source.num_rows(), by_source.num_cols(), file_bytes);
+  return by_source.transpose();
+}
+
 void read_graph_of(const NpzArrays& arrays, std::size_t file_bytes, Dataset& data) {
-  // Rows of the graph are targets: what the file calls rows are its columns.
-  data.graph = read_scipy_matrix(arrays, file_bytes, "adj_").transpose();
+  data.graph = read_adj(arrays, file_bytes);
   if (!arrays.has("adj_data")) return;
   data.values = arrays.values("adj_data");
   WEFT_CHECK(data.values.shape().rows == data.graph.num_edges(), invalid_file,

@@ -36,7 +36,9 @@ Graph from_csr(const NpzArrays& arrays, const std::string& prefix, std::int64_t 
 
 // Compressed columns are the rows of the transpose: checked as such, then sorted by destination. Edge
 // ids keep the file's order.
-Graph from_csc(const NpzArrays& arrays, const std::string& prefix, std::int64_t rows, std::int64_t cols) {
+Graph from_csc(const NpzArrays& arrays, const std::string& prefix, std::int64_t rows, std::int64_t cols,
+               std::size_t file_bytes) {
+  if (rows > cols) check_nodes_against_size(rows, cols, file_bytes);  // the file has offsets of columns only
   const Compressed columns = read_compressed(arrays, prefix, cols, "columns");
   const std::span<const EdgeId> offsets(columns.offsets.data(), columns.offsets.size());
   const std::span<const NodeId> destinations(columns.ids.data(), columns.ids.size());
@@ -88,7 +90,7 @@ Graph read_scipy_matrix(const NpzArrays& arrays, std::size_t file_bytes, const s
              shape.size());
   check_counts(shape[0], shape[1], 0);
   if (format == "csr") return from_csr(arrays, prefix, shape[0], shape[1]);
-  if (format == "csc") return from_csc(arrays, prefix, shape[0], shape[1]);
+  if (format == "csc") return from_csc(arrays, prefix, shape[0], shape[1], file_bytes);
   return from_coo(arrays, prefix, shape[0], shape[1], file_bytes);
 }
 

@@ -1,5 +1,6 @@
 // Datasets in one .npz.
 #include "graph/io/archives.hpp"
+#include "weft/context.hpp"
 #include "weft/dataset.hpp"
 
 namespace weft::test {
@@ -143,6 +144,13 @@ TEST_F(npz_datasets, that_do_not_fit_together_are_refused) {
   expect_refused({"3", "4", "sources"});
   with("adj_data", npy<float>("<f4", {1, 1}));
   expect_refused({"adj_data", "2", "3"});
+}
+
+TEST_F(npz_datasets, a_few_bytes_cannot_ask_for_gigabytes_of_targets) {
+  members_["adj_shape"] = npy<std::int64_t>("<i8", {3, 2'000'000'000});
+  reset_memory_peak();
+  expect_refused({"3 x 2000000000 nodes", "bytes"});
+  EXPECT_LT(memory_stats().peak_bytes, std::size_t{1} << 26);
 }
 
 TEST(real_datasets, cora_and_citeseer_have_their_counts) {

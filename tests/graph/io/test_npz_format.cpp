@@ -183,6 +183,16 @@ TEST_F(npz_files, arrays_that_do_not_fit_together_are_named) {
   expect_refused_members(members, {"1099511627776 columns"});
 }
 
+TEST_F(npz_files, compressed_columns_cannot_ask_for_gigabytes_of_rows) {
+  Members members = csr_members();
+  members["format"] = io::make_npy_header("|S3", {}) + "csc";
+  members["indptr"] = npy<std::int32_t>("<i4", {0, 1, 2, 3, 4});
+  members["shape"] = npy<std::int64_t>("<i8", {2'000'000'000, 4});
+  reset_memory_peak();
+  expect_refused_members(members, {"2000000000 x 4 nodes", "bytes"});
+  EXPECT_LT(memory_stats().peak_bytes, std::size_t{1} << 26);
+}
+
 TEST_F(npz_files, compressed_columns_are_checked_before_they_are_expanded) {
   Members members = csr_members();
   members["format"] = io::make_npy_header("|S3", {}) + "csc";
