@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bundle.hpp"
 #include "graph/dataset/pickles.hpp"
 #include "graph/io/gzip.hpp"
 #include "graph/io/npy.hpp"
@@ -94,7 +95,8 @@ using Files = std::map<std::string, std::string>;
 
 std::string bundle(const Files& files) {
   std::string all;
-  for (const auto& [name, content] : files) all += (all.empty() ? "==== " : "\n==== ") + name + "\n" + content;
+  for (const auto& [name, content] : files)
+    all.append(all.empty() ? test::bundle_mark : test::next_bundle_mark).append(name).append("\n").append(content);
   return all;
 }
 

@@ -1,0 +1,22 @@
+// Sets the checksums of a container right after its bytes were changed, so that a fuzzed reader gets past them to the
+// code behind. Everything is done in place: no byte but those of checksums changes, and whatever the bytes claim, none
+// outside them is touched. What is no whole container stays as it is.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace weft::test {
+
+/// A .weft file, a zip archive, a gzip file, or a bundle of such files; which one, the content tells.
+void mend(std::span<std::byte> bytes);
+
+/// The checksum of every section that lies inside the file, then that of the header.
+void mend_weft(std::span<std::byte> bytes);
+/// The CRC-32 of every stored or deflated member, in the central directory and in front of the member. Archives with
+/// 64-bit sizes stay as they are.
+void mend_zip(std::span<std::byte> bytes);
+/// The CRC-32 and the size behind every member, and the CRC-16 of a member's header where it has one.
+void mend_gzip(std::span<std::byte> bytes);
+
+}  // namespace weft::test
