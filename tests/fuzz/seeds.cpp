@@ -71,6 +71,52 @@ void write_graph_files() {
   put("edge_list", "packed", io::gzip_member("0 1 0.5\n1 2 1\n"));
 }
 
+Tensor tensor(const std::vector<double>& values, Shape shape, Dtype dtype) {
+  return Tensor::from(std::span<const double>(values), shape, dtype);
+}
+
+/// Between them they have every section.
+void write_weft_datasets() {
+  const std::string path = root + "/seed.weft";
+  Dataset data;
+  data.graph = Graph::from_coo(3, 3, std::vector<NodeId>{1, 2, 0}, std::vector<NodeId>{0, 1, 2});
+  data.name = "tiny";
+  data.train = tensor({0}, Shape(1), Dtype::i32);
+  data.val = tensor({1}, Shape(1), Dtype::i32);
+  data.test = tensor({2}, Shape(1), Dtype::i32);
+  data.node_ids = tensor({7, 3, 9}, Shape(3), Dtype::i64);
+  data.features = tensor({1, 2, 3, 4, 5, 6}, Shape(3, 2), Dtype::f32);
+  data.labels = tensor({0, 1, 1, 0, 0, 1}, Shape(3, 2), Dtype::f32);
+  data.classes = 2;
+  write_dataset(path, data);
+  put("weft", "dense", get(path));
+
+  data.features = {};
+  data.sparse_features = {4, tensor({0, 2, 2, 3}, Shape(4), Dtype::i64), tensor({0, 3, 1}, Shape(3), Dtype::i32),
+                          tensor({1, 2, 3}, Shape(3), Dtype::f32)};
+  data.labels = tensor({1, -1, 0}, Shape(3), Dtype::i32);
+  data.graph_ids = tensor({0, 0, 0}, Shape(3), Dtype::i32);
+  data.graph_labels = tensor({1}, Shape(1), Dtype::i32);
+  data.graph_classes = 2;
+  write_dataset(path, data);
+  put("weft", "sparse", get(path));
+  std::filesystem::remove(path);
+}
+
+void write_matrices() {
+  std::map<std::string, std::string> members = {{"indptr", npy<std::int32_t>("<i4", {0, 1, 2, 3})},
+                                                {"indices", npy<std::int32_t>("<i4", {1, 0, 1})},
+                                                {"data", npy<std::int64_t>("<i8", {1, 2, 3})},
+                                                {"shape", npy<std::int64_t>("<i8", {2, 3})},
+                                                {"format", io::make_npy_header("|S3", {}) + "csc"}};
+  put("npz", "columns", npz(members, ZIP_CM_STORE));
+  for (const char* key : {"indptr", "indices"}) members.erase(key);
+  members["row"] = npy<std::int32_t>("<i4", {1, 0, 1});
+  members["col"] = npy<std::int32_t>("<i4", {0, 1, 2});
+  members["format"] = io::make_npy_header("|S3", {}) + "coo";
+  put("npz", "pairs", npz(members, ZIP_CM_DEFLATE));
+}
+
 void write_npz_datasets() {
   std::map<std::string, std::string> members = {{"adj_indptr", npy<std::int32_t>("<i4", {0, 2, 2, 3})},
                                                 {"adj_indices", npy<std::int32_t>("<i4", {1, 2, 1})},
@@ -168,6 +214,8 @@ int main(int count, char** arguments) {
   root = arguments[1];
   std::filesystem::create_directories(root);
   write_graph_files();
+  write_matrices();
+  write_weft_datasets();
   write_npz_datasets();
   write_planetoid();
   write_folders();
