@@ -45,10 +45,13 @@ demo: build ## build, then show what weft does
 build-tests: bootstrap
 	$(call build,dev)
 
-test: build-tests ## build everything and run all tests
+# Each reader's fuzz target runs so long in a test run, and so long by itself.
+TEST_FUZZ_SECONDS ?= 2
+FUZZ_SECONDS ?= 600
+test: build-tests ## build everything, fuzz every reader for TEST_FUZZ_SECONDS (2), run all tests
+	@JOBS=$(JOBS) scripts/fuzz $(TEST_FUZZ_SECONDS)
 	@ctest --preset dev --parallel $(JOBS)
 
-FUZZ_SECONDS ?= 600
 fuzz: bootstrap ## fuzz every reader for FUZZ_SECONDS (600)
 	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_SECONDS)
 
