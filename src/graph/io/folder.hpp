@@ -34,7 +34,7 @@ class Folder {
     Source source = open(name, progress);
     return naming_part(name, [&] { return f(std::move(source)); });
   }
-  /// The same of a file as it is: readers of text unpack it block by block.
+  /// f(source) of just that file, as it is: readers of text unpack it block by block.
   template <class F>
   auto with_packed(const std::string& file, F&& f) const {
     const Source source = map(file);

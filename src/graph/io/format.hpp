@@ -29,7 +29,8 @@ struct Format {
   std::string_view name;
   std::vector<std::string_view> endings = {};
   std::string_view description;
-  /// Whether the content is this format's; cheap, and never an Error.
+  /// Whether the content is this format's; cheap, and never an Error. Of a gzip file it is shown the first 64 KiB, and
+  /// all where no format that `unpacks` knows those.
   bool (*sniff)(const Source& source) = nullptr;
   Dataset (*read)(const Source& source, const ReadOptions& options) = nullptr;
   void (*write)(AtomicWriter& out, const Contents& contents, const Progress& progress) = nullptr;

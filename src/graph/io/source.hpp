@@ -11,7 +11,7 @@
 
 namespace weft::io {
 
-/// Mapped, or unpacked where the file was gzip.
+/// Mapped as it is, or unpacked where the file was gzip; for `sniff` also the first part of what is packed.
 struct Source {
   std::string path;
   std::span<const std::byte> bytes;    // 64-byte aligned

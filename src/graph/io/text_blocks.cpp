@@ -21,7 +21,7 @@ TextBlocks::TextBlocks(const Source& source, std::size_t block_bytes) : block_by
 bool TextBlocks::next() {
   if (last_) return false;
   if (!reader_) {
-    last_ = begun_ = true;
+    last_ = true;
     text_ = plain_;
     bytes_read_ = text_.size();
     share_ = 1;

@@ -94,6 +94,14 @@ class OgbFolder : public ::testing::Test {
     EXPECT_EQ(list(graph.cols()), (std::vector<NodeId>{1, 2, 3, 0, 2, 0, 1, 0, 3, 3}));
     EXPECT_EQ(list(graph.edge_ids()), (std::vector<EdgeId>{1, 7, 4, 0, 2, 6, 3, 5, 8, 9}));
   }
+  /// What tables and arrays have in common: all but features and labels.
+  void expect_the_dataset(const Dataset& data) {
+    EXPECT_EQ(data.format, "ogb");
+    EXPECT_EQ(data.name, "ogbn_arxiv");
+    EXPECT_EQ(data.note, "");
+    expect_the_graph(data.graph);
+    expect_the_splits(data);
+  }
   void expect_the_splits(const Dataset& data) {
     EXPECT_EQ(elements<std::int32_t>(data.train), (std::vector<std::int32_t>{2, 0}));
     EXPECT_EQ(elements<std::int32_t>(data.val), (std::vector<std::int32_t>{3}));

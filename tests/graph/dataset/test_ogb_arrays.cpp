@@ -20,15 +20,11 @@ Members labels() { return {{"node_label", npy_rows<float>("<f4", 4, {2, NAN, 0, 
 class ogb_arrays : public OgbFolder {
  protected:
   void expect_all(const Dataset& data) {
-    EXPECT_EQ(data.format, "ogb");
-    EXPECT_EQ(data.name, "ogbn_arxiv");
-    EXPECT_EQ(data.note, "");
-    expect_the_graph(data.graph);
+    expect_the_dataset(data);
     ASSERT_EQ(data.features.shape(), Shape(4, 2));
     EXPECT_EQ(elements<float>(data.features), (std::vector<float>{0.5f, 1, 2, 3, 4, 5, 6, -7}));
     EXPECT_EQ(elements<std::int32_t>(data.labels), (std::vector<std::int32_t>{2, -1, 0, -1}));
     EXPECT_EQ(data.classes, 3);
-    expect_the_splits(data);
   }
   std::vector<float> features_of(const std::string& array) {
     Members arrays = all_arrays();

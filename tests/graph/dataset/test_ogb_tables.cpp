@@ -9,12 +9,9 @@ namespace {
 class ogb_tables : public OgbFolder {
  protected:
   void expect_all(const Dataset& data) {
-    EXPECT_EQ(data.format, "ogb");
-    EXPECT_EQ(data.name, "ogbn_arxiv");
-    EXPECT_EQ(data.note, "");
+    expect_the_dataset(data);
     EXPECT_FALSE(data.values);
     EXPECT_FALSE(data.node_ids);
-    expect_the_graph(data.graph);
     ASSERT_EQ(data.features.shape(), Shape(4, 3));
     const auto features = elements<float>(data.features);
     const std::vector<float> wanted{0.5f, 1, -2, 1, 0, 0, 3, 0.25f, 1e-3f};
@@ -25,7 +22,6 @@ class ogb_tables : public OgbFolder {
     EXPECT_FALSE(data.multi_label());
     EXPECT_EQ(elements<std::int32_t>(data.labels), (std::vector<std::int32_t>{1, 0, 2, 1}));
     EXPECT_EQ(data.classes, 3);
-    expect_the_splits(data);
   }
   /// Of the whole dataset, one file being this.
   void expect_refused_with(const std::string& file, const std::string& content, const std::vector<std::string>& parts,

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <random>
 
 #include "graph/io/files.hpp"
 #include "graph/io/mtx_format.hpp"
 #include "graph/io/text_table.hpp"
 #include "support/compare.hpp"
+#include "support/errors.hpp"
 #include "weft/context.hpp"
 
 namespace weft::test {
@@ -39,15 +39,6 @@ io::TableLayout two_columns() {
   layout.columns = 2;
   layout.expected = "two numbers";
   return layout;
-}
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(text_blocks, plain_text_is_one_block) {
@@ -92,7 +83,7 @@ TEST(text_blocks, say_where_gzip_is_damaged_once_they_get_there) {
   packed.bytes.resize(packed.bytes.size() - 9);
   io::TextBlocks blocks(packed.source(), 256);
   EXPECT_TRUE(blocks.next());
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(refusal_of([&] {
               while (blocks.next()) {
               }
             }).find("cut off"),
@@ -130,7 +121,7 @@ TEST(text_blocks, give_faults_the_line_they_have_in_the_file) {
   const Packed packed(text);
   for (const std::size_t size : {1, 40, 1000, 1 << 20}) {
     const std::string message =
-        message_of([&] { io::read_integers<std::int64_t>(io::TextBlocks(packed.source(), size), two_columns(), {}); });
+        refusal_of([&] { io::read_integers<std::int64_t>(io::TextBlocks(packed.source(), size), two_columns(), {}); });
     EXPECT_EQ(message, fmt::format("line {}: found '12 x': expected two numbers", line)) << "blocks of " << size;
   }
 }
@@ -142,7 +133,7 @@ TEST(text_blocks, blame_the_packing_before_the_text_it_spoiled) {
     Packed packed = whole;
     packed.bytes[at] = static_cast<char>(packed.bytes[at] ^ 16);
     const std::string message =
-        message_of([&] { io::read_integers<std::int64_t>(io::TextBlocks(packed.source(), 512), two_columns(), {}); });
+        refusal_of([&] { io::read_integers<std::int64_t>(io::TextBlocks(packed.source(), 512), two_columns(), {}); });
     EXPECT_NE(message.find("the gzip data"), std::string::npos) << message;
     ++spoiled;
   }
@@ -218,7 +209,7 @@ TEST(text_blocks, show_that_matrix_market_promises_the_wrong_number_of_entries) 
       many(matrix("general", 400, 1 << 30));
   for (const std::size_t size : {100, 1 << 20}) {
     const auto refused = [&](const Packed& packed) {
-      return message_of([&] { io::read_mtx(io::TextBlocks(packed.source(), size), {}); });
+      return refusal_of([&] { io::read_mtx(io::TextBlocks(packed.source(), size), {}); });
     };
     EXPECT_EQ(refused(fewer), "line 3: it promises 500 entries, but 400 lines with content follow");
     EXPECT_EQ(refused(more), size == 100 ? "line 3: it promises 300 entries, but more lines with content follow"
