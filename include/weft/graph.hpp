@@ -103,7 +103,7 @@ class Graph {
   /// 2^31 - 1 edges only.
   std::shared_ptr<const EdgePlaces> places_from_transpose(bool writes_clustered, bool reads_clustered,
                                                           CUstream_st* stream) const;
-  /// Bytes held by the arrays, the cached rows and transpose included.
+  /// Bytes held by the arrays, with all that was made of them on demand and kept: rows, transpose, orders and places.
   std::size_t bytes() const;
   /// Equal for copies of one graph, different for any two others: what a plan remembers.
   std::uint64_t identity() const;

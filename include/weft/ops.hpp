@@ -140,7 +140,9 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
 struct AttentionBackwardPlan {
   Plan gather;  // over the transpose of the graph; unless at_once, only whom the plan is for
   Plan sum;     // of score gradients over the graph, for that of dst; only where at_once
-  std::shared_ptr<const EdgePlaces> places;  // of score gradients, between the two; null: by edge id
+  /// Of score gradients, between the two; null: by edge id, to the same bits. Kept by the graph, made in the stream the
+  /// graph was made in, and ready in that of the context which planned: contexts of other streams must wait for that.
+  std::shared_ptr<const EdgePlaces> places;
   bool at_once = false;
   std::size_t workspace_bytes = 0;  // exact
 };

@@ -3,6 +3,8 @@
 #include <atomic>
 
 #include "core/check.hpp"
+#include "graph/cuda/edge_order.hpp"
+#include "graph/cuda/edge_places.hpp"
 #include "graph/graph_impl.hpp"
 #include "graph/scan.hpp"
 
@@ -27,7 +29,10 @@ const Graph::Impl& Graph::Impl::on_host() const {
 
 std::size_t Graph::Impl::bytes() const {
   const std::size_t rows_held = device_rows != nullptr ? cols.size() : rows.size();
-  return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows_held * sizeof(NodeId);
+  std::size_t on_demand = clustered != nullptr ? clustered->bytes() : 0;
+  for (const auto& of_writes : places)
+    for (const auto& of_both : of_writes) on_demand += of_both != nullptr ? of_both->bytes() : 0;
+  return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows_held * sizeof(NodeId) + on_demand;
 }
 
 const Graph::Impl& Graph::Impl::of(const Graph& graph) {

@@ -131,6 +131,30 @@ TEST_P(cuda_attention_backward, by_a_plan_gives_the_bits_of_the_call_without_one
     }
 }
 
+TEST_P(cuda_attention_backward, with_score_gradients_by_edge_id_gives_the_bits_of_those_in_places) {
+  Context context = Context::cuda();
+  std::vector<BatteryGraph> graphs = battery_graphs();
+  graphs.push_back({"a transpose, with ids of its own", battery::power_law_graph().transpose()});
+  for (const BatteryGraph& battery : graphs)
+    for (const auto& [heads, width] : {std::pair<std::int64_t, std::int64_t>{1, 64}, {4, 16}, {1, 7}})
+      for (const char* policy : {"", "edges=32,order=clusters"}) {
+        const std::string where = fmt::format("{} heads {} width {} '{}'", battery.name, heads, width, policy);
+        Layer layer(context, battery.graph, GetParam(), heads, width);
+        AttentionBackwardPlan plan = plan_attention_backward(context, layer.there, layer.inputs,
+                                                             parse_policy(policy_for(battery.graph, policy)));
+        ASSERT_TRUE(plan.at_once) << where;
+        EXPECT_EQ(plan.places == nullptr, battery.graph.num_edges() == 0) << where;
+        context.reserve(plan.workspace_bytes);
+        layer.run(context, plan);
+        const auto copy = [&](const Tensor& t) { return t.to(Device{}, context.stream()); };
+        const AttentionGradients in_places{copy(layer.value_grad), copy(layer.src_grad), copy(layer.dst_grad), {}, {}};
+        plan.places = nullptr;
+        layer.run(context, plan);
+        layer.expect_bits_of(in_places, context.stream(), where);
+        if (HasFailure()) return;
+      }
+}
+
 TEST_P(cuda_attention_backward, at_once_allocates_nothing_and_takes_exactly_the_planned_workspace) {
   for (const char* policy : {"", "edges=16", "edges=64,order=columns"}) {
     Context context = Context::cuda(), small = Context::cuda(), other = Context::cuda();

@@ -9,6 +9,7 @@
 #include "graph/cuda/edge_places.hpp"
 #include "support/attention_case.hpp"
 #include "support/errors.hpp"
+#include "weft/generate.hpp"
 
 namespace weft::test {
 namespace {
@@ -91,6 +92,19 @@ TEST_F(cuda_edge_places, of_both_walks_agree_for_every_graph_order_and_size_of_b
         if (HasFailure()) return;
       }
   }
+}
+
+TEST_F(cuda_edge_places, count_among_the_bytes_of_their_graph) {
+  const Graph there = battery::power_law_graph().to(gpu);
+  there.transpose();
+  const std::size_t before = there.bytes();
+  const auto kept = there.places_from_transpose(false, false, nullptr);
+  EXPECT_EQ(there.bytes(), before + static_cast<std::size_t>(there.num_edges()) * sizeof(std::int32_t));
+}
+
+TEST_F(cuda_edge_places, are_refused_where_bins_would_not_fit_sixteen_bits) {
+  const Graph there = generate(UniformSpec{1 << 12, 1 << 17, 3}).to(gpu);
+  expect_refused([&] { EdgePlaces(gpu, there.num_edges(), {}, {}, nullptr, 0); }, "bins", ErrorCode::internal);
 }
 
 TEST_F(cuda_edge_places, are_refused_for_a_graph_without_edges) {

@@ -135,6 +135,7 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) {
   rows_ = buffer(edges * sizeof(NodeId), "the rows of clustered edges");
   cols_ = buffer(edges * sizeof(NodeId), "the columns of clustered edges");
   ids_ = buffer(edges * sizeof(std::int32_t), "the ids of clustered edges");
+  bytes_ = rows * sizeof(EdgeId) + edges * (2 * sizeof(NodeId) + sizeof(std::int32_t));
 
   const OnDevice on(device.index);
   const DeviceBuffer first = buffer(rows * sizeof(NodeId), "labels of rows");

@@ -2,6 +2,7 @@
 // another, so that what they gather is still in cache.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/cuda/milestone.hpp"
@@ -24,11 +25,14 @@ class EdgeOrder {
   const NodeId* rows() const { return reinterpret_cast<const NodeId*>(rows_.data()); }      // [edges]
   const NodeId* cols() const { return reinterpret_cast<const NodeId*>(cols_.data()); }
   const std::int32_t* ids() const { return reinterpret_cast<const std::int32_t*>(ids_.data()); }
+  /// Of the arrays, on the device.
+  std::size_t bytes() const { return bytes_; }
   /// Work that follows in `stream` finds the arrays complete, whichever stream they were made in.
   void ready_in(CUstream_st* stream) const { made_.precede(stream); }
 
  private:
   DeviceBuffer starts_, rows_, cols_, ids_;
+  std::size_t bytes_ = 0;
   Milestone made_;
 };
 

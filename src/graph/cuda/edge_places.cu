@@ -71,7 +71,10 @@ EdgePlaces::EdgePlaces(Device device, std::int64_t num_edges, const Walk& writin
   const Turn turn{writing, as<std::int32_t>(turns)};
   DeviceBuffer in_bins;
   const std::int64_t last_bin = (num_edges - 1) >> bin_bits;
+  check_bins(num_edges, bin_bits);
+  bytes_ = table;
   if (last_bin > 0) {
+    bytes_ += table;
     written_ = buffer(table, "where values of edges are written");
     in_bins = buffer(table, "edges, bin by bin");
     const DeviceBuffer bins = buffer(2 * edges * sizeof(std::uint16_t), "the bins of edges");

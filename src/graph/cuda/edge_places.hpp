@@ -5,6 +5,7 @@
 // they are; within a bin they stand as they are written, so that writes are runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/cuda/milestone.hpp"
@@ -36,11 +37,17 @@ class EdgePlaces {
   const std::int32_t* written() const { return reinterpret_cast<const std::int32_t*>(written_.data()); }
   /// [edges] of the k-th edge that is read.
   const std::int32_t* read() const { return reinterpret_cast<const std::int32_t*>(read_.data()); }
+  /// Of the arrays, on the device.
+  std::size_t bytes() const { return bytes_; }
   /// Work that follows in `stream` finds the arrays complete, whichever stream they were made in.
   void ready_in(CUstream_st* stream) const { made_.precede(stream); }
 
  private:
+  /// An Error unless bins have numbers of 16 bits.
+  static void check_bins(std::int64_t num_edges, int bin_bits);
+
   DeviceBuffer written_, read_;
+  std::size_t bytes_ = 0;
   Milestone made_;
 };
 

@@ -1,10 +1,17 @@
 // Where values of edges stand between a walk over a graph's transpose and one over the graph, made on first use.
+#include <limits>
+
 #include "core/check.hpp"
 #include "graph/cuda/edge_order.hpp"
 #include "graph/cuda/edge_places.hpp"
 #include "graph/graph_impl.hpp"
 
 namespace weft {
+
+void EdgePlaces::check_bins(std::int64_t num_edges, int bin_bits) {
+  WEFT_CHECK((num_edges - 1) >> bin_bits <= std::numeric_limits<std::uint16_t>::max(), internal,
+             "{} edges in bins of 2^{}: expected at most 2^16 bins", num_edges, bin_bits);
+}
 
 std::shared_ptr<const EdgePlaces> Graph::places_from_transpose(bool writes_clustered, bool reads_clustered,
                                                                CUstream_st* stream) const {

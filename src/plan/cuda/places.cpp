@@ -10,7 +10,12 @@ std::shared_ptr<const EdgePlaces> places_between(const Context& context, const G
   const auto clustered = [](const Plan& plan) {
     return plan.device_tasks != nullptr && plan.device_tasks->edges() != nullptr;
   };
-  return graph.places_from_transpose(clustered(writes), clustered(reads), context.stream());
+  try {
+    return graph.places_from_transpose(clustered(writes), clustered(reads), context.stream());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return nullptr;
+  }
 }
 
 }  // namespace weft

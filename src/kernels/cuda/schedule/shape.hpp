@@ -15,7 +15,7 @@ struct Shape {
   static constexpr int tile = lanes * count;  // features a group covers
   static constexpr int each = lanes >= loads ? 1 : loads / lanes;
   static constexpr bool in_pairs = false;  // batches of halves are added up as such
-  static constexpr int held = 1;           // weights of attention a lane computes, see HeadWeights
+  static constexpr int held = 1;           // attention: edges whose weights a lane of several heads finds; 1: one head
   static constexpr GatherShape value{vector, lanes, steps, loads};
   static constexpr bool widest = lanes == 32 && steps == (vector == 8 ? 2 : 4);  // rows may have more features yet
 };

@@ -8,8 +8,8 @@
 
 namespace weft::cuda {
 
-/// For a chunk of edges and the heads of a lane's steps, shared out as HeadWeights are. The gradient of a score is
-/// `steep * dot - base`, dot being that of out_grad and value. Lanes that cover a head are a power of two.
+/// For a chunk of edges and the heads of a lane's steps: lanes that cover a head share the chunk out. The gradient of a
+/// score is `steep * dot - base`, dot being that of out_grad and value. Lanes that cover a head are a power of two.
 template <class Storage, class S, class Chunk>
 struct HeadReturns {
   static_assert(S::loads % (S::held > 1 ? S::held : 1) == 0, "which register holds an edge must be known");
@@ -200,13 +200,17 @@ struct HeadReturns {
       return sum;
     }
   }
+  /// Without Total, of the weight alone: nobody else would take the total's shuffles away.
+  template <bool Total = true>
   __device__ __forceinline__ Message message(int j, int u) const {
     Message m;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
       const bool again = s > 0 && S::held == 1;
       m.weight[s] = again ? m.weight[0] : of(&Edge::alpha, j, u, S::held == 1 ? 0 : s);
-      if constexpr (in_parts) {
+      if constexpr (!Total) {
+        m.total[s] = 0;
+      } else if constexpr (in_parts) {
         m.total[s] = again ? Acc(0) : if_counts(owned_sum<S::lanes, S::loads>(lane) == u, grad[0][0]);
       } else if constexpr (owned) {
         m.total[s] = again ? m.total[0] : __shfl_sync(~0u, grad[0][0], u * (S::lanes / S::loads), S::lanes);

@@ -1,8 +1,9 @@
 // Messages of edges reduced by rows, over equal shares of the edges.
 //
 // A group of threads covers a row of X and walks the edges of its share. Each lane holds some edges of the next chunk
-// in registers while the group works on this one; shuffles hand them round. Batches of edges without a row's end, the
-// common case, take a path without branches; several rows of X are in flight at any time.
+// in registers while the group works on this one; shuffles hand them round, or shared memory where attention has
+// several heads (posted_weights.cuh). Batches of edges without a row's end, the common case, take a path without
+// branches; several rows of X are in flight at any time.
 #pragma once
 
 #include "kernels/cuda/primitives/row_at.cuh"
@@ -255,7 +256,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>())
           return HeadMessage<Acc, 1>{{plain ? Acc(1) : at_once ? at_hand[u] : from_lane(values, j + u)}, {}};
         }
       };
-      /// take(i, message) for each feature of the u-th edge, and for what is added up beside them.
+      /// take(i, message) for each feature of the u-th edge; send_total, for what is added up beside them.
       const auto send = [&](int u, const auto& w, const auto& take) __attribute__((always_inline)) {
 #pragma unroll
         for (int n = 0; n < S::count; ++n) {
@@ -296,7 +297,8 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>())
         } else if constexpr (Sent == Message::returned) {
           if constexpr (products_on_the_way) of_heads.multiply_row(x, row_of);
           state.template fold_batch<loads, S::count>(
-              place, [&](int u, const auto& take) __attribute__((always_inline)) { send(u, weight(u), take); });
+              place, [&](int u, const auto& take)
+                         __attribute__((always_inline)) { send(u, of_heads.template message<false>(j, u), take); });
           if constexpr (products_on_the_way) of_heads.find_gradients(share, first, j);
 #pragma unroll
           for (int s = 0; s < totals; ++s) state.fold(S::count + s, of_heads.total_of_batch(s), place);

@@ -192,6 +192,7 @@ void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stre
   SpmmKernelArgs<Storage> kernel;
   kernel.split = edge_split_of(plan, args.graph);
   if (args.edge_places != nullptr) {
+    WEFT_CHECK(args.arg_e == nullptr, internal, "arg_e would be places of edges, where ids are expected");
     kernel.split.ids = args.edge_places;
     kernel.split.id_shift = 0;
     kernel.split.graph.edge_ids = nullptr;

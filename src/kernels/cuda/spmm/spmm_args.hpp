@@ -93,7 +93,7 @@ struct AttendedArgs {
   Dropout dropout;
   Acc kept = 1;  // what weights that are not dropped are multiplied by
   int heads = 1;
-  int head_lanes = 1;  // that cover a head in one step, where lanes share weights (see HeadWeights)
+  int head_lanes = 1;  // that cover a head in one step, where lanes share weights (PostedWeights, HeadReturns)
 };
 
 /// What an edge's gradient needs of its destination and one head.
