@@ -44,7 +44,7 @@ TEST_F(cuda_attention_memory, of_the_forward_holds_no_value_an_edge) {
     const std::size_t peak = peak_of(context, [&] { result = attention(context, there, inputs.views()); });
     RecordProperty(std::string(name(score)), static_cast<int>(peak - results));
     EXPECT_GE(peak, results);
-    EXPECT_LT(peak - results, edge_values / 4) << name(score) << ": edge values would be " << edge_values;
+    EXPECT_LT(peak - results, edge_values / 2) << name(score) << ": edge values would be " << edge_values;
   }
 }
 
@@ -64,9 +64,10 @@ TEST_F(cuda_attention_memory, of_the_backward_holds_few_values_an_edge_and_head_
     const std::size_t peak =
         peak_of(context, [&] { g = attention_backward(context, there, inputs.views(), result, grad); });
     RecordProperty(std::string(name(score)), static_cast<int>(peak - results));
-    // At once: the scores' gradients and less than a quarter more. In a chain of operators: weights, gradients of
+    // At once: the scores' gradients, and parts of cut rows. In a chain of operators: weights, gradients of
     // weights and of scores. One value an edge and feature would be 16 times edge_values.
-    const std::size_t allowed = score == Score::gat ? edge_values + edge_values / 4 : 4 * edge_values;
+    const std::size_t allowed = score == Score::gat ? edge_values + edge_values / 2 : 4 * edge_values;
+    EXPECT_GE(peak - results, edge_values);
     EXPECT_LT(peak - results, allowed) << name(score) << ": edge values are " << edge_values;
   }
 }

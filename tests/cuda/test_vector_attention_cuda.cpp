@@ -7,7 +7,6 @@
 #include "support/attention_case.hpp"
 #include "support/gradients.hpp"
 #include "support/small_graphs.hpp"
-#include "weft/generate.hpp"
 
 namespace weft::test {
 namespace {
@@ -274,40 +273,6 @@ TEST_F(cuda_attention_gradients, agree_with_differences_through_the_whole_op) {
         }
       }
     }
-  }
-}
-
-class cuda_attention_memory : public GpuTest {};
-
-TEST_F(cuda_attention_memory, is_less_than_a_number_an_edge_and_head_and_in_the_backward_one_or_three) {
-  const Graph graph = generate(UniformSpec{20'000, 1'000'000, 7300}), there = graph.to(gpu);
-  constexpr std::int64_t heads = 2, width = 16;
-  const auto by_edge = static_cast<std::size_t>(graph.num_edges() * heads * 4);
-  const auto by_node = static_cast<std::size_t>(graph.num_rows() * heads * width * 4);
-  for (const Score score : score_kinds) {
-    const AttentionCase inputs =
-        AttentionCase(graph, score, Dtype::f32, heads, width, width, std::nullopt, 7400).to(gpu);
-    const Tensor out_grad = random_tensor(inputs.value.shape(), Dtype::f32, 7500).to(gpu);
-    struct Extra {
-      std::size_t forward, backward;
-    };
-    // With the workspace of a context of its own.
-    const auto extra = [&] {
-      const std::size_t before = memory_stats(gpu).live_bytes;
-      Context context = Context::cuda();
-      reset_memory_peak(gpu);
-      const AttentionResult result = attention(context, there, inputs.views());
-      const std::size_t forward = memory_stats(gpu).peak_bytes - before;
-      reset_memory_peak(gpu);
-      static_cast<void>(attention_backward(context, there, inputs.views(), result, out_grad));
-      return Extra{forward, memory_stats(gpu).peak_bytes - before};
-    };
-    extra();  // the transpose, and orders of edges that graphs keep
-    const Extra measured = extra();
-    EXPECT_LT(measured.forward, by_edge / 2 + 2 * by_node) << name(score);
-    // gat's gradients keep one number an edge and head; the others weights, and the gradients of weights and scores.
-    EXPECT_LT(measured.backward, (score == Score::gat ? 1 : 3) * by_edge + by_edge / 2 + 8 * by_node) << name(score);
-    EXPECT_GE(measured.backward, by_edge) << name(score);
   }
 }
 
