@@ -5,9 +5,9 @@ include(CMakePackageConfigHelpers)
 
 # A static library leaves its own dependencies to whoever links it, so the exported target names them.
 target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads OpenMP::OpenMP_CXX ZLIB::ZLIB
-  PkgConfig::libzip PkgConfig::hwy)
+  PkgConfig::libzip PkgConfig::hwy PkgConfig::openblas)
 if(WEFT_HAS_CUDA)
-  target_link_libraries(weft PRIVATE CUDA::cudart_static)
+  target_link_libraries(weft PRIVATE CUDA::cudart_static CUDA::cublas)
 endif()
 
 get_target_property(library_type weft TYPE)
@@ -48,9 +48,9 @@ foreach(library IN LISTS OpenMP_CXX_LIB_NAMES)
   string(APPEND libraries_needed " -l${library}")
 endforeach()
 if(WEFT_HAS_CUDA)
-  string(APPEND libraries_needed " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
+  string(APPEND libraries_needed " -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcudart_static -ldl -lrt")
 endif()
-set(WEFT_PC_PACKAGES "fmt, libzip, zlib, libhwy")
+set(WEFT_PC_PACKAGES "fmt, libzip, zlib, libhwy, openblas")
 if(WEFT_STATIC)
   set(WEFT_PC_REQUIRES "Requires: ${WEFT_PC_PACKAGES}")
   set(WEFT_PC_LIBS "Libs: -L\${libdir} -lweft${libraries_needed}")

@@ -107,9 +107,11 @@ struct AttentionInputs {
   float slope = 0.2f;          // of leaky_relu
   float scale = 1.0f;          // dot only
   /// Weights are dropped with this probability, in [0, 1), after the softmax, and the others grow by 1 / (1 - dropout).
-  /// Which ones follows from `seed`, edge id and head alone: the backward must be given both as they were.
+  /// Which ones follows from `seed`, `step`, edge id and head alone: the backward must be given all as they were.
   float dropout = 0.0f;
   std::uint64_t seed = 0;
+  /// i64 [1], read when the kernel runs: a CUDA graph that changes it drops other edges at every replay. None: 0.
+  ConstTensorView step = {};
 };
 
 struct AttentionResult {

@@ -7,6 +7,7 @@
 #include "weft/generate.hpp"
 #include "weft/graph.hpp"
 #include "weft/io.hpp"
+#include "weft/nn.hpp"
 #include "weft/ops.hpp"
 #include "weft/plan.hpp"
 #include "weft/tensor.hpp"

@@ -1,4 +1,4 @@
-// Which edges attention drops: decided by seed, edge id and head alone, so that the backward finds the same ones, and
+// Which edges attention drops: decided by seed, step, edge id and head alone, so that the backward finds the same ones, and
 // any schedule, device and number of threads.
 #pragma once
 
@@ -12,12 +12,14 @@ namespace weft {
 struct Dropout {
   float rate = 0;  // in [0, 1)
   std::uint64_t seed = 0;
+  const std::int64_t* step = nullptr;  // where the kernel runs; null: 0
 
   WEFT_ANYWHERE constexpr bool given() const { return rate > 0; }
   WEFT_ANYWHERE constexpr bool drops(EdgeId edge, std::int64_t head) const {
     const auto id = static_cast<std::uint64_t>(edge);
     const FourWords words = philox({{static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32),
-                                     static_cast<std::uint32_t>(head / 4), 0}},
+                                     static_cast<std::uint32_t>(head / 4),
+                                     step != nullptr ? static_cast<std::uint32_t>(*step) : 0}},
                                    seed);
     return words.at[head % 4] < static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0);
   }

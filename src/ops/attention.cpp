@@ -36,6 +36,12 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
   }
   WEFT_CHECK(in.dropout >= 0 && in.dropout < 1, invalid_argument,
              "dropout is {}: expected a probability in [0, 1); 0 drops nothing", in.dropout);
+  if (in.step.given) {
+    WEFT_CHECK(in.step.dtype == Dtype::i64 && in.step.shape.size() == 1 && in.step.data != nullptr, invalid_argument,
+               "step is {} {}: expected one number, i64 [1]", name(in.step.dtype), to_string(in.step.shape));
+    WEFT_CHECK(in.step.device == context.device(), invalid_argument, "step is on {}: expected {}, where attention runs",
+               to_string(in.step.device), to_string(context.device()));
+  }
   shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
   return shape;
 }
@@ -55,7 +61,7 @@ AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const Att
   args.bias = operand(in.bias, Features{shape.value.heads, 1, 3});
   args.slope = in.slope;
   args.scale = in.scale;
-  args.dropout = {in.dropout, in.seed};
+  args.dropout = {in.dropout, in.seed, static_cast<const std::int64_t*>(in.step.data)};
   return args;
 }
 

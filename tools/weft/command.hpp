@@ -25,5 +25,7 @@ Command add_convert(CLI::App& root);
 Command add_generate(CLI::App& root);
 Command add_explain(CLI::App& root);
 Command add_bench(CLI::App& root);
+Command add_train(CLI::App& root);
+Command add_infer(CLI::App& root);
 
 }  // namespace weft::tool

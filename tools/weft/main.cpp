@@ -46,7 +46,8 @@ int run(int argc, char** argv) {
       "Each command explains itself: weft COMMAND --help");
   const std::array commands{weft::tool::add_doctor(root),  weft::tool::add_info(root),
                             weft::tool::add_convert(root), weft::tool::add_generate(root),
-                            weft::tool::add_explain(root), weft::tool::add_bench(root)};
+                            weft::tool::add_explain(root), weft::tool::add_bench(root),
+                            weft::tool::add_train(root),   weft::tool::add_infer(root)};
   try {
     std::vector<std::string> words = weft::tool::without_help_word(root, {argv + std::min(argc, 1), argv + argc});
     std::ranges::reverse(words);  // the order CLI11 takes them in

@@ -47,6 +47,20 @@ std::string shortened(std::string_view text, std::size_t width) {
   return width < 3 ? std::string(text.substr(0, width)) : std::string(text.substr(0, width - 2)) + "..";
 }
 
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
 TextTable::TextTable(std::FILE* file, std::vector<Column> columns) : file_(file), columns_(std::move(columns)) {
   for (Column& column : columns_) column.width = std::max(column.width, column.title.size());
 }

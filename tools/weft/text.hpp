@@ -22,6 +22,8 @@ std::string short_number(double value);
 std::string features_text(std::int64_t heads, std::int64_t width);
 /// At most `width` characters, the cut marked.
 std::string shortened(std::string_view text, std::size_t width);
+/// For HTML and SVG, as text or between double quotes.
+std::string escaped(std::string_view text);
 
 enum class Align { left, right };
 struct Column {

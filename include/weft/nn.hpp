@@ -1,0 +1,174 @@
+// Graph neural networks: models as values, training and inference on a CPU or a GPU, with nothing but weft's operators
+// and a BLAS underneath.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/context.hpp"
+#include "weft/dataset.hpp"
+#include "weft/tensor.hpp"
+#include "weft/types.hpp"
+
+namespace weft {
+
+// ---- Models ----------------------------------------------------------------------------------
+
+enum class Architecture : std::uint8_t { gcn, sage, gin, gat, gatv2 };
+enum class Activation : std::uint8_t { none, relu, elu };
+enum class LayerNorm : std::uint8_t { none, batch, layer };
+/// What a GCN divides a sum over neighbours by: nothing, the source's number of outgoing edges (left), the
+/// destination's number of incoming ones (right: a mean), or the root of both.
+enum class DegreeNorm : std::uint8_t { none, left, right, both };
+
+std::string_view name(Architecture architecture);
+std::string_view name(Activation activation);
+std::string_view name(LayerNorm norm);
+std::string_view name(DegreeNorm norm);
+Architecture parse_architecture(std::string_view text);
+Activation parse_activation(std::string_view text);
+LayerNorm parse_layer_norm(std::string_view text);
+DegreeNorm parse_degree_norm(std::string_view text);
+
+/// Everything a model is but its parameters. Layers: inputs -> hidden -> ... -> classes, each followed, but for the
+/// last, by norm, activation and dropout.
+struct ModelSpec {
+  Architecture architecture = Architecture::gcn;
+  std::int64_t inputs = 0;   // features a node
+  std::int64_t classes = 0;  // outputs a node
+  std::int64_t layers = 2;
+  std::int64_t hidden = 16;  // width of hidden layers; of one head in gat and gatv2, whose heads stand side by side
+  std::int64_t heads = 1;    // of hidden layers; gat and gatv2 only
+  std::int64_t output_heads = 1;  // of the last layer, whose mean is the output
+  Activation activation = Activation::relu;
+  LayerNorm norm = LayerNorm::none;
+  bool residual = false;    // a layer's input is added to its output, through a matrix where widths differ
+  bool self_loops = false;  // every node is its own neighbour as well
+  DegreeNorm degree_norm = DegreeNorm::both;  // gcn
+  Reduce aggregate = Reduce::mean;            // sage: sum, mean or max
+  bool learn_eps = true;                      // gin: h = mlp((1 + eps) * x + sum of neighbours)
+  /// gin: not 0 makes that (1 + eps) * x + lambda * mean of neighbours, which stays in the range of f16 (HalfGNN, Eq.
+  /// 4).
+  float lambda = 0.0f;
+  float slope = 0.2f;            // of leaky_relu in attention's scores
+  bool normalise_inputs = true;  // every row of the features is divided by its sum, as the papers do
+  float dropout = 0.5f;
+  float attention_dropout = 0.0f;
+
+  /// What the papers have used on citation graphs.
+  static ModelSpec of(Architecture architecture);
+  friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
+};
+std::string to_string(const ModelSpec& spec);
+/// An Error that names the field which makes no model.
+void validate(const ModelSpec& spec);
+
+struct Parameter {
+  std::string name;     // "layers.0.weight"
+  Tensor value;         // f32, on the host
+  int layer = 0;        // that it belongs to
+  bool decays = false;  // a matrix, not a bias: weight decay counts for it
+};
+
+/// A value: printable, savable, loadable.
+struct Model {
+  ModelSpec spec;
+  std::vector<Parameter> parameters;
+  std::vector<Parameter> statistics;  // running means and variances of batch norm
+
+  Model clone() const;
+  std::int64_t num_parameters() const;
+};
+/// Initialised as Glorot and Bengio do, from the seed alone.
+Model make_model(const ModelSpec& spec, std::uint64_t seed);
+/// Layers, parameters and their number, a line each.
+std::string to_string(const Model& model);
+/// A safetensors file: the spec, a version and a checksum in its metadata, so that other tools read the parameters.
+/// Written whole or not at all.
+void save_model(const std::string& path, const Model& model);
+Model load_model(const std::string& path);
+
+// ---- Training --------------------------------------------------------------------------------
+
+enum class Optimiser : std::uint8_t { adam, adamw, sgd };
+/// How the learning rate runs over the epochs: as it is, down a half cosine to 0, or times `gamma` every `every`
+/// epochs.
+enum class Schedule : std::uint8_t { constant, cosine, steps };
+/// What the best epoch is chosen by: the highest accuracy in the validation split (then the lowest loss), or that loss.
+enum class BestBy : std::uint8_t { accuracy, loss };
+std::string_view name(Optimiser optimiser);
+std::string_view name(Schedule schedule);
+std::string_view name(BestBy best);
+Optimiser parse_optimiser(std::string_view text);
+Schedule parse_schedule_of_rate(std::string_view text);
+BestBy parse_best_by(std::string_view text);
+
+struct TrainOptions {
+  std::int64_t epochs = 200;
+  Optimiser optimiser = Optimiser::adam;
+  double lr = 0.01;
+  double weight_decay = 5e-4;
+  /// Weight decay counts for the first layer alone, as in GCN's paper.
+  bool decay_first_layer_only = false;
+  double momentum = 0.9;  // sgd
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  Schedule schedule = Schedule::constant;
+  std::int64_t warmup = 0;  // epochs over which the rate rises to lr
+  std::int64_t every = 50;  // Schedule::steps
+  double gamma = 0.5;
+  std::int64_t patience = 0;    // epochs without a better one after which training ends; 0: never
+  std::int64_t eval_every = 1;  // epochs between looks at the validation split; 0: only after the last
+  BestBy best_by = BestBy::accuracy;
+  Dtype dtype = Dtype::f32;           // of activations and sparse kernels; parameters and optimiser stay f32
+  std::uint64_t seed = 0;             // of dropout
+  std::string checkpoint;             // file; empty: none
+  std::int64_t checkpoint_every = 0;  // epochs; 0: only when training is interrupted
+  bool resume = false;                // go on from `checkpoint` where it exists
+  static TrainOptions of(Architecture architecture);
+};
+
+/// Of one epoch. Accuracy is micro-F1 where nodes have several labels; what was not measured is NaN.
+struct EpochFigures {
+  std::int64_t epoch = 0;  // from 1
+  double loss = 0;         // of the training split, with dropout
+  double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0;
+  double val_loss = 0;
+  double lr = 0;
+  double loss_scale = 1;
+  double seconds = 0;  // since training began
+};
+
+struct TrainResult {
+  Model model;  // of the best epoch, or where there is no validation split of the last
+  std::vector<EpochFigures> epochs;
+  std::int64_t best_epoch = 0;
+  double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0;  // of that model
+  double seconds = 0;                                              // of training alone
+  std::size_t peak_bytes = 0;                                      // on the device that was trained on
+  bool stopped_early = false, interrupted = false;
+};
+
+/// Told of every epoch, in order, though not at once; false ends training as an interrupt does.
+using EpochWatcher = std::function<bool(const EpochFigures&)>;
+
+/// Full-graph training. The dataset stays on the host; all that training needs goes to the context's device before the
+/// first epoch. Results are the same to the bit for the same seed, device and options.
+TrainResult train(Context& context, const Dataset& dataset, Model model, const TrainOptions& options,
+                  const EpochWatcher& watch = {});
+
+// ---- Inference -------------------------------------------------------------------------------
+
+struct Predictions {
+  Tensor scores;   // f32 [nodes, classes], on the host: what the softmax or the sigmoid is taken of
+  Tensor classes;  // i32 [nodes], or f32 [nodes, classes] of 0 and 1 where nodes have several labels
+  double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN where there are no labels
+  double seconds = 0;                                                            // of the forward pass
+};
+/// Any graph with as many features will do, whether the model has seen it or not.
+Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype = Dtype::f32);
+
+}  // namespace weft

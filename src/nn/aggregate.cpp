@@ -1,0 +1,106 @@
+#include "nn/aggregate.hpp"
+
+#include <cmath>
+
+#include "kernels/extremum_backward.hpp"
+#include "ops/operands.hpp"
+
+namespace weft::nn {
+namespace {
+
+/// f(degree) of every row of the graph, where the context runs.
+template <class F>
+Tensor by_degree(const Build& build, const Graph& graph, const F& f) {
+  const Tensor degrees = graph.degrees(Dtype::i64, build.context.stream()).to(Device{}, build.context.stream());
+  std::vector<double> values;
+  for (const std::int64_t degree : degrees.span<std::int64_t>())
+    values.push_back(degree > 0 ? f(static_cast<double>(degree)) : 0);
+  return Tensor::from(values, Shape(graph.num_rows()), build.acc()).to(build.context.device(), build.context.stream());
+}
+
+}  // namespace
+
+DegreeScales DegreeScales::of(const Build& build, DegreeNorm norm, double factor) {
+  const auto root = [](double degree) { return 1 / std::sqrt(degree); };
+  DegreeScales scales;
+  switch (norm) {
+    case DegreeNorm::none: break;
+    case DegreeNorm::left:
+      scales.col = by_degree(build, build.graph.transpose(), [&](double degree) { return factor / degree; });
+      break;
+    case DegreeNorm::right:
+      scales.row = by_degree(build, build.graph, [&](double degree) { return factor / degree; });
+      break;
+    case DegreeNorm::both:
+      scales.row = by_degree(build, build.graph, root);
+      scales.col = by_degree(build, build.graph.transpose(), root);
+      break;
+  }
+  return scales;
+}
+
+Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, DegreeScales scales, bool saturate)
+    : context_(build.context), graph_(build.graph), reduce_(reduce), scales_(std::move(scales)), saturate_(saturate) {
+  OpDesc desc{OpKind::spmm, build.dtype, 1, width, reduce, false};
+  forward_ = make_plan(context_, graph_, desc);
+  context_.reserve(forward_.workspace_bytes);
+  if (!build.trains) return;
+  if (reduce == Reduce::max) {
+    winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
+    if (context_.device().kind == DeviceKind::cuda) {
+      ExtremumBackwardArgs args;
+      args.graph = graph_.transpose().view();
+      args.width = args.out_width = width;
+      context_.reserve(weft::cuda::extremum_workspace(args));
+    } else {
+      backward_ = make_plan(context_, graph_.transpose(), extremum_backward_desc(1, width));
+      context_.reserve(backward_.workspace_bytes);
+    }
+    return;
+  }
+  if (reduce == Reduce::mean) means_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
+  desc.reduce = Reduce::sum;
+  backward_ = make_plan(context_, graph_.transpose(), desc);
+  context_.reserve(backward_.workspace_bytes);
+}
+
+void Aggregate::forward(ConstTensorView x, TensorView out, ConstTensorView bias, bool relu) {
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  options.reduce = reduce_;
+  if (scales_.row) options.epilogue.row_scale = scales_.row;
+  if (scales_.col) options.epilogue.col_scale = scales_.col;
+  options.epilogue.bias = bias;
+  options.epilogue.relu = relu;
+  options.epilogue.saturate = saturate_;
+  if (winners_) options.arg_e = winners_;
+  spmm(context_, forward_, graph_, x, {}, out, options);
+}
+
+void Aggregate::backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad) {
+  if (reduce_ == Reduce::max) return extremum_backward(x, out_grad, x_grad);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  if (means_) options.epilogue.col_scale = means_;
+  if (scales_.row) options.epilogue.col_scale = scales_.row;
+  if (scales_.col) options.epilogue.row_scale = scales_.col;
+  spmm(context_, backward_, graph_.transpose(), out_grad, {}, x_grad, options);
+}
+
+void Aggregate::extremum_backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad) {
+  const Graph reversed = graph_.transpose();
+  const Features features = Features::of(x.shape);
+  ExtremumBackwardArgs args;
+  args.graph = reversed.view();
+  args.op = SpmmOp::copy_u;
+  args.width = args.out_width = features.width;
+  args.x = operand(x, features);
+  args.out_grad = operand(out_grad, features);
+  args.arg_e = winners_.view().as<EdgeId>();
+  args.out = result(x_grad);
+  if (context_.device().kind == DeviceKind::cuda)
+    return weft::cuda::extremum_x_gradient(args, context_.device(), context_.arena(), context_.stream());
+  weft::cpu::extremum_x_gradient(args, backward_, context_.arena());
+}
+
+}  // namespace weft::nn

@@ -1,0 +1,38 @@
+// Sums over neighbours and their gradients, planned once: what every layer without attention does along the edges.
+#pragma once
+
+#include <optional>
+
+#include "nn/build.hpp"
+#include "weft/ops.hpp"
+#include "weft/plan.hpp"
+
+namespace weft::nn {
+
+/// What a row of the sum, and what each of its terms, is multiplied by.
+struct DegreeScales {
+  Tensor row, col;  // in what the storage type is accumulated in, or none
+  static DegreeScales of(const Build& build, DegreeNorm norm, double factor = 1);
+};
+
+class Aggregate {
+ public:
+  Aggregate(const Build& build, std::int64_t width, Reduce reduce, DegreeScales scales = {}, bool saturate = false);
+
+  void forward(ConstTensorView x, TensorView out, ConstTensorView bias = {}, bool relu = false);
+  void backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad);
+
+ private:
+  void extremum_backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad);
+
+  Context& context_;
+  Graph graph_;
+  Reduce reduce_;
+  DegreeScales scales_;
+  Tensor means_;  // 1 / degree, for the gradient of a mean
+  bool saturate_;
+  Plan forward_, backward_;
+  Tensor winners_;  // max: edge ids
+};
+
+}  // namespace weft::nn

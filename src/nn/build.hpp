@@ -1,0 +1,67 @@
+// What layers are built from, and memory they share: gradients and other things that live no longer than one layer's
+// turn stand in slots, each as large as the largest that stands there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "nn/dense/gemm.hpp"
+#include "nn/parameters.hpp"
+#include "weft/context.hpp"
+#include "weft/graph.hpp"
+#include "weft/tensor.hpp"
+
+namespace weft::nn {
+
+enum class Slot : std::uint8_t {
+  grad_even,  // gradients of layers' outputs, in turns
+  grad_odd,
+  first,  // within a layer
+  second,
+  fold,  // sums over rows
+};
+
+class Slots {
+ public:
+  void need(Slot slot, std::int64_t elements, Dtype dtype) {
+    need_bytes(slot, static_cast<std::size_t>(elements) * size_of(dtype));
+  }
+  void need_bytes(Slot slot, std::size_t bytes) { bytes_[at(slot)] = std::max(bytes_[at(slot)], bytes); }
+  /// Once everybody has said what is needed.
+  void allocate(const Context& context) {
+    for (std::size_t i = 0; i < bytes_.size(); ++i)
+      if (bytes_[i] > 0)
+        memory_[i] = Tensor::empty(Shape(static_cast<std::int64_t>((bytes_[i] + 7) / 8)), Dtype::i64,
+                                   "what layers share", context.device(), context.stream());
+  }
+  TensorView view(Slot slot, Shape shape, Dtype dtype) {
+    return {data(slot), dtype, shape, memory_[at(slot)].device()};
+  }
+  void* data(Slot slot) { return memory_[at(slot)].view().mutable_data(); }
+
+ private:
+  static std::size_t at(Slot slot) { return static_cast<std::size_t>(slot); }
+  std::array<std::size_t, 5> bytes_{};
+  std::array<Tensor, 5> memory_;
+};
+
+struct Build {
+  Context& context;
+  Gemm& gemm;
+  Parameters& parameters;
+  Slots& slots;
+  const ModelSpec& spec;
+  Graph graph;  // where the context runs, with self-loops where the model wants them
+  Dtype dtype = Dtype::f32;
+  bool trains = false;
+  std::uint64_t seed = 0;              // of dropout
+  const std::int64_t* step = nullptr;  // what dropout counts by, where the context runs
+
+  std::int64_t nodes() const { return graph.num_rows(); }
+  Dtype acc() const { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+  Tensor empty(Shape shape, Dtype type, const char* what) const {
+    return Tensor::empty(shape, type, what, context.device(), context.stream());
+  }
+};
+
+}  // namespace weft::nn

@@ -1,0 +1,155 @@
+// The passes on a CPU, and the choice between it and a GPU.
+#include "nn/dense/passes.hpp"
+
+#include <algorithm>
+
+#include "core/parallel.hpp"
+#include "nn/cuda/passes.hpp"
+#include "nn/dense/passes-inl.hpp"
+
+namespace weft::nn {
+namespace {
+
+/// A team of one.
+struct Solo {
+  static constexpr std::int64_t lane() { return 0; }
+  static constexpr std::int64_t lanes() { return 1; }
+  template <class V>
+  V sum(V value) const {
+    return value;
+  }
+  template <class V>
+  V max(V value) const {
+    return value;
+  }
+  template <class V>
+  V min(V value) const {
+    return value;
+  }
+};
+
+struct CpuBackend {
+  static constexpr bool has_double = true;
+  static constexpr std::int64_t grain = 1 << 13;  // elements a task at least
+  int threads;
+
+  template <class Body>
+  void each(std::int64_t count, const char*, const Body& body) const {
+    parallel_ranges(threads, count, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) body(i);
+    });
+  }
+  template <class Body>
+  void teams(std::int64_t count, std::int64_t width, const char*, const Body& body) const {
+    parallel_ranges(threads, count, grain / std::max<std::int64_t>(width, 1) + 1,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t i = begin; i < end; ++i) body(Solo{}, i);
+                    });
+  }
+
+  /// f(chunk, begin, end) for every chunk of the rows.
+  template <class F>
+  void chunks(std::int64_t rows, std::int64_t width, const F& f) const {
+    const std::int64_t count = chunks_of(rows);
+    const bool few = rows * width < grain;
+    parallel_tasks(few ? 1 : threads, count,
+                   [&](std::int64_t chunk, int) { f(chunk, rows * chunk / count, rows * (chunk + 1) / count); });
+  }
+  /// [chunk][sum][column]
+  template <class Body>
+  double* fold(std::int64_t rows, std::int64_t columns, const Body& body, void* scratch) const {
+    auto* const partial = static_cast<double*>(scratch);
+    chunks(rows, columns, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+      double* const mine = partial + chunk * Body::sums * columns;
+      std::fill_n(mine, Body::sums * columns, 0.0);
+      for (std::int64_t row = begin; row < end; ++row)
+        for (std::int64_t column = 0; column < columns; ++column) {
+          double sums[Body::sums] = {};
+          body(row, column, sums);
+          for (int k = 0; k < Body::sums; ++k) mine[k * columns + column] += sums[k];
+        }
+    });
+    return partial;
+  }
+  template <class Body, class Acc>
+  void fold_columns(std::int64_t rows, std::int64_t columns, const char*, const Body& body, void* scratch, Acc* first,
+                    Acc* second) const {
+    const double* const partial = fold(rows, columns, body, scratch);
+    Acc* const outs[] = {first, second};
+    for (int k = 0; k < Body::sums; ++k) {
+      if (outs[k] == nullptr) continue;
+      for (std::int64_t column = 0; column < columns; ++column) {
+        double sum = 0;
+        for (std::int64_t chunk = 0; chunk < chunks_of(rows); ++chunk)
+          sum += partial[(chunk * Body::sums + k) * columns + column];
+        outs[k][column] = static_cast<Acc>(sum);
+      }
+    }
+  }
+  template <class Body, class Acc>
+  void fold_all(std::int64_t rows, std::int64_t columns, const char*, const Body& body, void* scratch, Acc* out) const {
+    const double* const partial = fold(rows, columns, body, scratch);
+    double sum = 0;
+    for (std::int64_t i = 0; i < chunks_of(rows) * columns; ++i) sum += partial[i];
+    *out = static_cast<Acc>(sum);
+  }
+  template <class Body>
+  void fold_splits(std::int64_t rows, std::int64_t classes, const std::uint8_t* split, const Body& body, void* scratch,
+                   SplitSums* sums) const {
+    auto* const partial = static_cast<SplitSums*>(scratch);
+    const auto add = [](SplitSums& to, const SplitSums& more) {
+      to.loss += more.loss;
+      to.right += more.right;
+      to.wrong += more.wrong;
+      to.missed += more.missed;
+    };
+    chunks(rows, classes, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+      SplitSums mine[num_splits] = {};
+      for (std::int64_t row = begin; row < end; ++row) {
+        const SplitSums of_row = body(Solo{}, row);
+        if (split[row] > 0) add(mine[split[row] - 1], of_row);
+      }
+      std::copy_n(mine, num_splits, partial + chunk * num_splits);
+    });
+    for (int s = 0; s < num_splits; ++s) {
+      sums[s] = {};
+      for (std::int64_t chunk = 0; chunk < chunks_of(rows); ++chunk) add(sums[s], partial[chunk * num_splits + s]);
+    }
+  }
+  template <class Body>
+  void optimise(std::int64_t count, const Body& body) const {
+    if (!body.applies()) return;
+    const auto common = body.common();
+    each(count, "", [&](std::int64_t i) { body(i, common); });
+  }
+  template <class Body>
+  void alone(const char*, const Body& body) const {
+    body([](std::int64_t* done, std::int64_t epochs) { *done = epochs; });
+  }
+};
+
+template <class Args>
+void choose(const Context& context, const Args& args) {
+  if (context.device().kind == DeviceKind::cuda) return cuda::run(args, context.device(), context.stream());
+  run_on(CpuBackend{context.threads()}, args);
+}
+
+}  // namespace
+
+void run(const Context& context, const ActivateArgs& args) { choose(context, args); }
+void run(const Context& context, const ActivateBackwardArgs& args) { choose(context, args); }
+void run(const Context& context, const AddSelfArgs& args) { choose(context, args); }
+void run(const Context& context, const SelfGradArgs& args) { choose(context, args); }
+void run(const Context& context, const HeadDotsArgs& args) { choose(context, args); }
+void run(const Context& context, const HeadDotsBackwardArgs& args) { choose(context, args); }
+void run(const Context& context, const MeanHeadsArgs& args) { choose(context, args); }
+void run(const Context& context, const MeanHeadsBackwardArgs& args) { choose(context, args); }
+void run(const Context& context, const AddArgs& args) { choose(context, args); }
+void run(const Context& context, const LossArgs& args) { choose(context, args); }
+void run(const Context& context, const FindOverflowArgs& args) { choose(context, args); }
+void run(const Context& context, const OptimiseArgs& args) { choose(context, args); }
+void run(const Context& context, const EndStepArgs& args) { choose(context, args); }
+void run(const Context& context, const EndEvaluationArgs& args) { choose(context, args); }
+void run(const Context& context, const KeepBestArgs& args) { choose(context, args); }
+
+}  // namespace weft::nn

@@ -1,0 +1,196 @@
+// Passes over dense arrays that layers are made of besides products and sums over edges. Each is one or two launches on
+// a GPU and a parallel loop on a CPU, over the same bodies (bodies.hpp). Arrays are dense; T is the storage type and
+// Acc what it is accumulated in, which parameters, their gradients and logits are always kept in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "nn/dense/mask.hpp"
+#include "nn/step_state.hpp"
+#include "weft/context.hpp"
+
+namespace weft::nn {
+
+/// Sums over rows are made of sums over chunks of rows, added up in order.
+constexpr std::int64_t chunks_of(std::int64_t rows) {
+  const std::int64_t wanted = rows / 64;
+  return wanted < 1 ? 1 : wanted > 1024 ? 1024 : wanted;
+}
+/// Bytes of the scratch a pass with `sums` sums a column takes.
+constexpr std::size_t fold_bytes(std::int64_t rows, std::int64_t columns, int sums) {
+  return static_cast<std::size_t>(chunks_of(rows) * columns * sums) * sizeof(double);
+}
+
+/// out = dropped(activation(x + bias)).
+struct ActivateArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, width = 0;
+  const void* x = nullptr;     // T
+  const void* bias = nullptr;  // Acc [width] or null
+  Activation activation = Activation::none;
+  DropMask mask;
+  void* out = nullptr;  // T; may be x
+};
+
+/// grad = out_grad through dropout and activation; bias_grad its sum over the rows.
+struct ActivateBackwardArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, width = 0;
+  const void* out = nullptr;       // T: what activate left; unread where nothing is activated
+  const void* out_grad = nullptr;  // T
+  Activation activation = Activation::none;
+  DropMask mask;
+  void* grad = nullptr;       // T; may be out_grad; null: only the sum is wanted
+  void* bias_grad = nullptr;  // Acc [width] or null
+  void* scratch = nullptr;    // fold_bytes(rows, width, 1)
+};
+
+/// out += (1 + *eps) * x.
+struct AddSelfArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t count = 0;
+  const void* x = nullptr;    // T
+  const void* eps = nullptr;  // Acc; null: 0
+  void* out = nullptr;        // T
+};
+/// *eps_grad = the sum of x * out_grad.
+struct SelfGradArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, width = 0;
+  const void* x = nullptr;         // T
+  const void* out_grad = nullptr;  // T
+  void* eps_grad = nullptr;        // Acc
+  void* scratch = nullptr;         // fold_bytes(rows, width, 1)
+};
+
+/// What attention's scores are made of: src[n, h] = x[n, h] . src_vector[h], and dst likewise.
+struct HeadDotsArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, heads = 1, width = 1;
+  const void* x = nullptr;                                  // T [rows, heads, width]
+  const void *src_vector = nullptr, *dst_vector = nullptr;  // Acc [heads, width]
+  void *src = nullptr, *dst = nullptr;                      // T [rows, heads]
+};
+/// x_grad += src_grad * src_vector + dst_grad * dst_vector, and the gradients of both vectors.
+struct HeadDotsBackwardArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, heads = 1, width = 1;
+  const void* x = nullptr;
+  const void *src_vector = nullptr, *dst_vector = nullptr;
+  const void *src_grad = nullptr, *dst_grad = nullptr;          // T [rows, heads]
+  void* x_grad = nullptr;                                       // T [rows, heads, width]
+  void *src_vector_grad = nullptr, *dst_vector_grad = nullptr;  // Acc [heads, width]
+  void* scratch = nullptr;                                      // fold_bytes(rows, heads * width, 2)
+};
+
+/// out = mean of x over the heads + bias, in Acc.
+struct MeanHeadsArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, heads = 1, width = 1;
+  const void* x = nullptr;     // T [rows, heads, width]
+  const void* bias = nullptr;  // Acc [width] or null
+  void* out = nullptr;         // Acc [rows, width]
+};
+/// grad[n, h] = out_grad[n] / heads.
+struct MeanHeadsBackwardArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, heads = 1, width = 1;
+  const void* out_grad = nullptr;  // T [rows, width]
+  void* grad = nullptr;            // T [rows, heads, width]
+};
+
+/// a += b.
+struct AddArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t count = 0;
+  const void* b = nullptr;  // T
+  void* a = nullptr;        // T
+};
+
+/// Softmax cross-entropy over classes, or where nodes have several labels the sigmoid's: sums over every split and, if
+/// wanted, the gradient of the mean over the training nodes times the loss scale, 0 for all others.
+struct LossArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, classes = 0;
+  const void* logits = nullptr;          // Acc [rows, classes]
+  const std::int32_t* labels = nullptr;  // [rows]; or
+  const float* targets = nullptr;        // [rows, classes], NaN where nothing is known
+  const std::uint8_t* split = nullptr;   // [rows]: 0 none, 1 train, 2 val, 3 test
+  double weight = 1;                     // of a node's (with several labels an output's) loss
+  const StepState* state = nullptr;
+  void* grad = nullptr;       // T [rows, classes] or null
+  SplitSums* sums = nullptr;  // [num_splits]
+  void* scratch = nullptr;    // fold_bytes(rows, num_splits * 4, 1)
+};
+
+/// Sets state->overflow where a gradient is not finite.
+struct FindOverflowArgs {
+  Dtype dtype = Dtype::f32;  // Acc
+  std::int64_t count = 0;
+  const void* grads = nullptr;
+  StepState* state = nullptr;
+};
+
+/// One step of the optimiser over all parameters, and their copies in T.
+struct OptimiseArgs {
+  Dtype dtype = Dtype::f32;  // T
+  std::int64_t count = 0;
+  void* parameters = nullptr;                // Acc
+  const void* grads = nullptr;               // Acc
+  void *first = nullptr, *second = nullptr;  // Acc: the optimiser's memory
+  const std::uint8_t* decays = nullptr;      // [count]: 1 where weight decay counts
+  void* stored = nullptr;                    // T; null where T is Acc
+  Optimiser optimiser = Optimiser::adam;
+  Rate rate;
+  double weight_decay = 0, momentum = 0, beta1 = 0, beta2 = 0, epsilon = 0;
+  const StepState* state = nullptr;
+};
+
+/// After a step: counts it, lets the loss scale follow, and publishes the epoch's figures.
+struct EndStepArgs {
+  StepState* state = nullptr;
+  const SplitSums* sums = nullptr;  // of the training pass
+  double weight = 1;                // as in LossArgs
+  bool scales = false;              // the loss scale is dynamic
+  bool evaluated = false;           // EndEvaluationArgs follows
+  Rate rate;
+  Published* published = nullptr;  // [epochs], by epoch
+  std::int64_t* done = nullptr;    // epochs published
+};
+/// After a look at the splits: whether this epoch is the best, and whether training goes on.
+struct EndEvaluationArgs {
+  StepState* state = nullptr;
+  const SplitSums* sums = nullptr;
+  double val_weight = 1;
+  bool has_val = false;
+  BestBy best_by = BestBy::accuracy;
+  std::int64_t patience = 0;
+  Published* published = nullptr;
+  std::int64_t* done = nullptr;
+};
+/// Copies bytes where this epoch is the best.
+struct KeepBestArgs {
+  const StepState* state = nullptr;
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::int64_t words = 0;  // of four bytes
+};
+
+void run(const Context& context, const ActivateArgs& args);
+void run(const Context& context, const ActivateBackwardArgs& args);
+void run(const Context& context, const AddSelfArgs& args);
+void run(const Context& context, const SelfGradArgs& args);
+void run(const Context& context, const HeadDotsArgs& args);
+void run(const Context& context, const HeadDotsBackwardArgs& args);
+void run(const Context& context, const MeanHeadsArgs& args);
+void run(const Context& context, const MeanHeadsBackwardArgs& args);
+void run(const Context& context, const AddArgs& args);
+void run(const Context& context, const LossArgs& args);
+void run(const Context& context, const FindOverflowArgs& args);
+void run(const Context& context, const OptimiseArgs& args);
+void run(const Context& context, const EndStepArgs& args);
+void run(const Context& context, const EndEvaluationArgs& args);
+void run(const Context& context, const KeepBestArgs& args);
+
+}  // namespace weft::nn

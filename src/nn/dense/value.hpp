@@ -1,0 +1,58 @@
+// Elements of any floating storage type, on the host and on a GPU alike.
+#pragma once
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+
+#include <cmath>
+#include <type_traits>
+
+#include "core/accumulator.hpp"
+#include "core/philox.hpp"
+#include "weft/types.hpp"
+
+namespace weft::nn {
+
+template <class T>
+WEFT_ANYWHERE inline AccumulatorOf<T> widen(T value) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, Half>) {
+    return __half2float(__ushort_as_half(value.bits));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return __bfloat162float(__ushort_as_bfloat16(value.bits));
+  } else {
+    return value;
+  }
+#else
+  return static_cast<AccumulatorOf<T> >(value);
+#endif
+}
+
+/// One rounding, to nearest even.
+template <class T>
+WEFT_ANYWHERE inline T narrow(AccumulatorOf<T> value) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    T narrowed;
+    if constexpr (std::is_same_v<T, Half>) {
+      narrowed.bits = __half_as_ushort(__float2half_rn(value));
+    } else {
+      narrowed.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
+    }
+    return narrowed;
+  } else {
+    return value;
+  }
+#else
+  return static_cast<T>(value);
+#endif
+}
+
+WEFT_ANYWHERE inline float exponential(float x) { return expf(x); }
+WEFT_ANYWHERE inline double exponential(double x) { return exp(x); }
+WEFT_ANYWHERE inline float logarithm(float x) { return logf(x); }
+WEFT_ANYWHERE inline double logarithm(double x) { return log(x); }
+
+}  // namespace weft::nn

@@ -1,0 +1,96 @@
+// A trained model over a graph, seen before or not.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "core/check.hpp"
+#include "core/device.hpp"
+#include "nn/trainer.hpp"
+
+namespace weft {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+Tensor classes_of(const Tensor& scores, bool several) {
+  const std::int64_t rows = scores.shape().rows, classes = scores.shape().width;
+  const std::span<const float> values = scores.span<float>();
+  if (several) {
+    Tensor taken = Tensor::empty(scores.shape(), Dtype::f32, "predictions");
+    std::ranges::transform(values, taken.span<float>().begin(), [](float z) { return z > 0 ? 1.0f : 0.0f; });
+    return taken;
+  }
+  Tensor best = Tensor::empty(Shape(rows), Dtype::i32, "predictions");
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto row = values.subspan(static_cast<std::size_t>(r * classes), static_cast<std::size_t>(classes));
+    best.span<std::int32_t>()[static_cast<std::size_t>(r)] =
+        static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin());
+  }
+  return best;
+}
+
+/// Micro-F1 over `nodes`; NaN where none has a label.
+double accuracy_over(const Dataset& dataset, const Tensor& predicted, std::span<const NodeId> nodes) {
+  nn::SplitSums sums;
+  const std::int64_t classes = dataset.classes;
+  for (const NodeId node : nodes) {
+    if (!dataset.multi_label()) {
+      const std::int32_t label = dataset.labels.span<std::int32_t>()[node];
+      if (label < 0) continue;
+      const bool right = predicted.span<std::int32_t>()[node] == label;
+      sums.right += right ? 1 : 0;
+      sums.wrong += right ? 0 : 1;
+      sums.missed += right ? 0 : 1;
+      continue;
+    }
+    for (std::int64_t i = node * classes; i < (node + 1) * classes; ++i) {
+      const float target = dataset.labels.span<float>()[i];
+      const bool taken = predicted.span<float>()[i] > 0, wanted = target > 0.5f;
+      if (target != target) continue;
+      sums.right += taken && wanted ? 1 : 0;
+      sums.wrong += taken && !wanted ? 1 : 0;
+      sums.missed += !taken && wanted ? 1 : 0;
+    }
+  }
+  return sums.right + sums.wrong + sums.missed > 0 ? sums.accuracy() : unknown;
+}
+
+}  // namespace
+
+Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype) {
+  validate(model.spec);
+  nn::check_fits(dataset, model.spec);
+  WEFT_CHECK(is_floating(dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(dtype));
+  WEFT_CHECK(dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
+             "dtype is f64: models run in it on the cpu device only; use f32, f16 or bf16");
+  nn::Parameters parameters(context, model, dtype, false, false);
+  nn::Gemm gemm(context);
+  nn::Slots slots;
+  nn::Network network(nn::Build{context, gemm, parameters, slots, model.spec,
+                                nn::graph_for(context, dataset.graph, model.spec), dtype, false, 0, nullptr},
+                      dataset);
+  slots.allocate(context);
+  context.synchronise();
+  const auto begun = std::chrono::steady_clock::now();
+  const ConstTensorView logits = network.forward(false);
+  context.synchronise();
+  Predictions p;
+  p.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  Tensor scores = Tensor::empty(logits.shape, logits.dtype, "scores");
+  copy_bytes(Device{}, scores.view().mutable_data(), context.device(), logits.data, scores.bytes(), context.stream());
+  p.scores = logits.dtype == Dtype::f32 ? std::move(scores) : scores.to(Dtype::f32);
+  const bool comparable = dataset.labels && dataset.classes == model.spec.classes;
+  p.classes = classes_of(p.scores, comparable && dataset.multi_label());
+  const auto over = [&](const Tensor& split) {
+    return comparable && split ? accuracy_over(dataset, p.classes, split.span<NodeId>()) : unknown;
+  };
+  p.train_accuracy = over(dataset.train);
+  p.val_accuracy = over(dataset.val);
+  p.test_accuracy = over(dataset.test);
+  std::vector<NodeId> all(static_cast<std::size_t>(dataset.num_nodes()));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<NodeId>(i);
+  p.accuracy = comparable ? accuracy_over(dataset, p.classes, all) : unknown;
+  return p;
+}
+
+}  // namespace weft

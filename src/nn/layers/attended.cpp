@@ -1,0 +1,74 @@
+#include "nn/layers/attended.hpp"
+
+#include "core/mix.hpp"
+
+namespace weft::nn {
+
+Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int64_t heads, std::int64_t width)
+    : context_(build.context),
+      slots_(build.slots),
+      graph_(build.graph),
+      dtype_(build.dtype),
+      trains_(build.trains),
+      heads_(heads),
+      width_(width),
+      dropout_(build.spec.attention_dropout) {
+  inputs_.score = score;
+  inputs_.slope = build.spec.slope;
+  inputs_.seed = mix(build.seed ^ mix(0x61747465 + static_cast<std::uint64_t>(layer)));
+  if (build.step != nullptr) inputs_.step = ConstTensorView(build.step, Dtype::i64, Shape(1), context_.device());
+  forward_ = make_plan(context_, graph_, {OpKind::attention, dtype_, heads, width, Reduce::sum, true});
+  context_.reserve(forward_.workspace_bytes);
+  result_.out = build.empty(Shape(build.nodes(), heads, width), dtype_, "attention's output");
+  result_.row_max = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
+  result_.row_sum = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
+  if (trains_) plan_backward(build, score);
+}
+
+void Attended::plan_backward(const Build& build, Score score) {
+  AttentionInputs like = inputs_;
+  like.dropout = dropout_;
+  const std::int64_t depth = score == Score::gat ? 1 : width_;
+  like.value = result_.out;  // of the same shape, and aligned as every tensor is
+  const Tensor term = build.empty(Shape(build.nodes(), heads_, depth), dtype_, "a score term");
+  const Tensor attn = build.empty(Shape(1, heads_, depth), dtype_, "an attention vector");
+  like.src = like.dst = term;
+  if (score == Score::gatv2) like.attn = attn;
+  backward_ = plan_attention_backward(context_, graph_, like);
+  context_.reserve(backward_.workspace_bytes);
+}
+
+void Attended::forward(ConstTensorView value, ConstTensorView src, ConstTensorView dst, ConstTensorView attn,
+                       bool training) {
+  inputs_.value = value;
+  inputs_.src = src;
+  inputs_.dst = dst;
+  inputs_.attn = attn;
+  inputs_.dropout = training ? dropout_ : 0;
+  attention(context_, forward_, graph_, inputs_, result_.out, result_.row_max, result_.row_sum);
+}
+
+void Attended::backward(ConstTensorView out_grad, const AttentionGradientViews& into) {
+  attention_backward(context_, backward_, graph_, inputs_, result_, out_grad, into);
+}
+
+Applied Attended::write(TensorView out, const Tail& tail, bool last) {
+  if (!last) {
+    run(context_, ActivateArgs{dtype_, out.shape.rows, heads_ * width_, result_.out.view().data, tail.bias.data,
+                               tail.activation, tail.mask, out.mutable_data()});
+    return {true, true, true};
+  }
+  run(context_, MeanHeadsArgs{dtype_, out.shape.rows, heads_, width_, result_.out.view().data, tail.bias.data,
+                              out.mutable_data()});
+  return {true, false, false};
+}
+
+TensorView Attended::spread(TensorView out_grad, bool last) {
+  const Shape by_head(out_grad.shape.rows, heads_, width_);
+  if (!last || heads_ == 1) return {out_grad.mutable_data(), out_grad.dtype, by_head, out_grad.device};
+  const TensorView grad = slots_.view(Slot::second, by_head, dtype_);
+  run(context_, MeanHeadsBackwardArgs{dtype_, out_grad.shape.rows, heads_, width_, out_grad.data, grad.mutable_data()});
+  return grad;
+}
+
+}  // namespace weft::nn

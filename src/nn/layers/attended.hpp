@@ -1,0 +1,45 @@
+// Attention along the edges with what its backward needs, planned once: the part GAT and GATv2 share.
+#pragma once
+
+#include "nn/build.hpp"
+#include "nn/dense/passes.hpp"
+#include "nn/layers/conv.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::nn {
+
+class Attended {
+ public:
+  Attended(const Build& build, std::int64_t layer, Score score, std::int64_t heads, std::int64_t width);
+
+  /// value, src, dst (and attn) as AttentionInputs has them; the result stays here.
+  void forward(ConstTensorView value, ConstTensorView src, ConstTensorView dst, ConstTensorView attn, bool training);
+  /// Of the last forward; out_grad is [nodes, heads, width].
+  void backward(ConstTensorView out_grad, const AttentionGradientViews& into);
+
+  /// The result into a layer's output: as it is, or the last layer's mean over heads.
+  Applied write(TensorView out, const Tail& tail, bool last);
+  /// The gradient of what backward takes, from that of a layer's output.
+  TensorView spread(TensorView out_grad, bool last);
+
+  bool capturable() const { return backward_.at_once || !trains_; }
+  Shape shape() const { return result_.out.shape(); }
+
+ private:
+  /// Whose shapes and alignment are those of every run, for a plan.
+  void plan_backward(const Build& build, Score score);
+
+  Context& context_;
+  Slots& slots_;
+  Graph graph_;
+  Dtype dtype_;
+  bool trains_;
+  std::int64_t heads_, width_;
+  AttentionInputs inputs_;
+  float dropout_;
+  Plan forward_;
+  AttentionBackwardPlan backward_;
+  AttentionResult result_;
+};
+
+}  // namespace weft::nn

@@ -1,0 +1,48 @@
+// One layer's way from a node's features and those of its neighbours to new ones, and back.
+#pragma once
+
+#include <memory>
+
+#include "nn/aggregate.hpp"
+#include "nn/dense/mask.hpp"
+#include "nn/layout.hpp"
+#include "nn/linear.hpp"
+
+namespace weft::nn {
+
+/// What follows a layer, of which its last operator may do some on the way.
+struct Tail {
+  ConstTensorView bias;
+  Activation activation = Activation::none;
+  DropMask mask;
+};
+struct Applied {
+  bool bias = false, activation = false, dropout = false;
+};
+
+class Conv {
+ public:
+  virtual ~Conv() = default;
+
+  /// What of `tail` was done, too. `out` is of the storage type, and the last layer's of what that is accumulated in.
+  virtual Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) = 0;
+  /// Gradients of the parameters and, where x_grad is given, of x. out_grad may be overwritten.
+  virtual void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) = 0;
+  /// Whether runs can be recorded in a CUDA graph.
+  virtual bool capturable() const { return true; }
+};
+
+/// `sparse`: the first layer's input, where that is sparse.
+std::unique_ptr<Conv> make_gcn(const Build& build, std::int64_t layer, const SparseInput* sparse);
+std::unique_ptr<Conv> make_sage(const Build& build, std::int64_t layer, const SparseInput* sparse);
+std::unique_ptr<Conv> make_gin(const Build& build, std::int64_t layer, const SparseInput* sparse);
+std::unique_ptr<Conv> make_gat(const Build& build, std::int64_t layer, const SparseInput* sparse);
+std::unique_ptr<Conv> make_gatv2(const Build& build, std::int64_t layer, const SparseInput* sparse);
+
+/// Whether features are multiplied by the weights before they are added up over neighbours, rather than after: by what
+/// is added up along the edges, forward and backward. (The first layer's input needs no gradient, but that of weights
+/// before a sum comes through the sum.)
+bool transforms_first(const Build& build, std::int64_t layer, std::int64_t in, std::int64_t out,
+                      const SparseInput* sparse);
+
+}  // namespace weft::nn

@@ -1,0 +1,77 @@
+// Velickovic and others' layer: attention with scores leaky_relu(a_src . h_u + a_dst . h_v), h = x W.
+#include "nn/layers/attended.hpp"
+#include "nn/layers/conv.hpp"
+
+namespace weft::nn {
+namespace {
+
+class Gat : public Conv {
+ public:
+  Gat(const Build& build, std::int64_t layer, const SparseInput* sparse)
+      : context_(build.context),
+        parameters_(build.parameters),
+        slots_(build.slots),
+        dtype_(build.dtype),
+        sizes_(sizes_of_layer(build.spec, layer)),
+        linear_(build, layer_prefix(layer) + "weight", sparse),
+        source_(parameters_.index(layer_prefix(layer) + "source")),
+        destination_(parameters_.index(layer_prefix(layer) + "destination")),
+        attended_(build, layer, Score::gat, sizes_.heads, sizes_.width) {
+    const Shape terms(build.nodes(), sizes_.heads, 1);
+    value_ = build.empty(attended_.shape(), dtype_, "products with weights");
+    src_ = build.empty(terms, dtype_, "score terms of sources");
+    dst_ = build.empty(terms, dtype_, "score terms of destinations");
+    if (!build.trains) return;
+    src_grad_ = build.empty(terms, dtype_, "gradients of score terms");
+    dst_grad_ = build.empty(terms, dtype_, "gradients of score terms");
+    const std::int64_t wide = sizes_.heads * sizes_.width;
+    slots_.need(Slot::first, build.nodes() * wide, dtype_);
+    slots_.need(Slot::second, build.nodes() * wide, dtype_);
+    slots_.need_bytes(Slot::fold, fold_bytes(build.nodes(), wide, 2));
+  }
+
+  Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) override {
+    linear_.forward(x, flat(value_));
+    run(context_, HeadDotsArgs{dtype_, out.shape.rows, sizes_.heads, sizes_.width, value_.view().data,
+                               parameters_.value(source_).data, parameters_.value(destination_).data,
+                               src_.view().mutable_data(), dst_.view().mutable_data()});
+    attended_.forward(value_, src_, dst_, {}, training);
+    return attended_.write(out, tail, sizes_.last);
+  }
+
+  void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
+    const TensorView value_grad = slots_.view(Slot::first, value_.shape(), dtype_);
+    attended_.backward(attended_.spread(out_grad, sizes_.last), {value_grad, src_grad_, dst_grad_, {}, {}});
+    run(context_, HeadDotsBackwardArgs{dtype_, value_.shape().rows, sizes_.heads, sizes_.width, value_.view().data,
+                                       parameters_.value(source_).data, parameters_.value(destination_).data,
+                                       src_grad_.view().data, dst_grad_.view().data, value_grad.mutable_data(),
+                                       parameters_.grad(source_).mutable_data(),
+                                       parameters_.grad(destination_).mutable_data(), slots_.data(Slot::fold)});
+    linear_.weight_grad(x, flat(value_grad));
+    if (x_grad.given) linear_.input_grad(flat(value_grad), x_grad);
+  }
+  bool capturable() const override { return attended_.capturable(); }
+
+ private:
+  static TensorView flat(TensorView v) {
+    return {v.mutable_data(), v.dtype, Shape(v.shape.rows, v.shape.row_size()), v.device};
+  }
+
+  Context& context_;
+  Parameters& parameters_;
+  Slots& slots_;
+  Dtype dtype_;
+  LayerSizes sizes_;
+  Linear linear_;
+  std::size_t source_, destination_;
+  Attended attended_;
+  Tensor value_, src_, dst_, src_grad_, dst_grad_;
+};
+
+}  // namespace
+
+std::unique_ptr<Conv> make_gat(const Build& build, std::int64_t layer, const SparseInput* sparse) {
+  return std::make_unique<Gat>(build, layer, sparse);
+}
+
+}  // namespace weft::nn

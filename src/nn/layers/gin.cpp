@@ -1,0 +1,127 @@
+// Xu, Hu, Leskovec and Jegelka's layer: out = W_2 relu(W_1 ((1 + eps) x + sum of neighbours)), or with HalfGNN's lambda
+// that times their mean.
+#include <optional>
+
+#include "nn/dense/passes.hpp"
+#include "nn/layers/conv.hpp"
+
+namespace weft::nn {
+namespace {
+
+class Gin : public Conv {
+ public:
+  Gin(const Build& build, std::int64_t layer, const SparseInput* sparse)
+      : context_(build.context),
+        parameters_(build.parameters),
+        slots_(build.slots),
+        dtype_(build.dtype),
+        first_(build, layer_prefix(layer) + "first.weight", sparse),
+        second_(build, layer_prefix(layer) + "second.weight", nullptr),
+        bias_(build.parameters.index(layer_prefix(layer) + "first.bias")),
+        transforms_first_(transforms_first(build, layer, first_.in(), first_.out(), sparse)),
+        aggregate_(build, transforms_first_ ? first_.out() : first_.in(), Reduce::sum,
+                   build.spec.lambda != 0
+                       ? DegreeScales::of(build, DegreeNorm::right, static_cast<double>(build.spec.lambda))
+                       : DegreeScales{},
+                   build.dtype == Dtype::f16) {
+    if (build.spec.learn_eps) eps_ = parameters_.index(layer_prefix(layer) + "eps");
+    const std::int64_t nodes = build.nodes(), inner = first_.out(), wide = std::max(first_.in(), inner);
+    hidden_ = build.empty(Shape(nodes, inner), dtype_, "hidden activations");
+    // Kept for the gradients of weights and eps.
+    if (transforms_first_) {
+      if (eps_) kept_ = build.empty(Shape(nodes, inner), dtype_, "products with weights");
+      slots_.need(Slot::first, nodes * inner, dtype_);
+    } else {
+      kept_ = build.empty(Shape(nodes, first_.in()), dtype_, "sums over neighbours");
+    }
+    slots_.need(Slot::first, nodes * wide, dtype_);
+    slots_.need(Slot::second, nodes * wide, dtype_);
+    slots_.need_bytes(Slot::fold, fold_bytes(nodes, wide, 1));
+  }
+
+  Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
+    if (transforms_first_) {
+      const TensorView products = kept_ ? kept_.view() : slots_.view(Slot::first, hidden_.shape(), dtype_);
+      first_.forward(x, products);
+      aggregate_.forward(products, hidden_);
+      add_self(products, hidden_);
+    } else {
+      aggregate_.forward(x.dense, kept_);
+      add_self(x.dense, kept_);
+      first_.forward({kept_, nullptr, false}, hidden_);
+    }
+    run(context_, ActivateArgs{dtype_,
+                               hidden_.shape().rows,
+                               first_.out(),
+                               hidden_.view().data,
+                               parameters_.value(bias_).data,
+                               Activation::relu,
+                               {},
+                               hidden_.view().mutable_data()});
+    second_.forward({hidden_, nullptr, false}, out);
+    return {};
+  }
+
+  void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
+    second_.weight_grad({hidden_, nullptr, false}, out_grad);
+    const TensorView inner = slots_.view(Slot::first, hidden_.shape(), dtype_);
+    second_.input_grad(out_grad, inner);
+    run(context_, ActivateBackwardArgs{dtype_,
+                                       hidden_.shape().rows,
+                                       first_.out(),
+                                       hidden_.view().data,
+                                       inner.data,
+                                       Activation::relu,
+                                       {},
+                                       inner.mutable_data(),
+                                       parameters_.grad(bias_).mutable_data(),
+                                       slots_.data(Slot::fold)});
+    if (transforms_first_) {
+      eps_grad(kept_, inner);
+      const TensorView products_grad = slots_.view(Slot::second, hidden_.shape(), dtype_);
+      aggregate_.backward(products_grad, inner, products_grad);
+      add_self(inner, products_grad);
+      first_.weight_grad(x, products_grad);
+      if (x_grad.given) first_.input_grad(products_grad, x_grad);
+      return;
+    }
+    first_.weight_grad({kept_, nullptr, false}, inner);
+    if (!x_grad.given && !eps_) return;
+    const TensorView sums_grad = slots_.view(Slot::second, kept_.shape(), dtype_);
+    first_.input_grad(inner, sums_grad);
+    eps_grad(x.dense, sums_grad);
+    if (!x_grad.given) return;
+    aggregate_.backward(x.dense, sums_grad, x_grad);
+    add_self(sums_grad, x_grad);
+  }
+
+ private:
+  void add_self(ConstTensorView x, TensorView out) {
+    run(context_, AddSelfArgs{dtype_, out.shape.size(), x.data, eps_ ? parameters_.value(*eps_).data : nullptr,
+                              out.mutable_data()});
+  }
+  void eps_grad(ConstTensorView x, ConstTensorView out_grad) {
+    if (eps_)
+      run(context_, SelfGradArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, out_grad.data,
+                                 parameters_.grad(*eps_).mutable_data(), slots_.data(Slot::fold)});
+  }
+
+  Context& context_;
+  Parameters& parameters_;
+  Slots& slots_;
+  Dtype dtype_;
+  Linear first_, second_;
+  std::size_t bias_;
+  std::optional<std::size_t> eps_;
+  bool transforms_first_;
+  Aggregate aggregate_;
+  Tensor hidden_, kept_;
+};
+
+}  // namespace
+
+std::unique_ptr<Conv> make_gin(const Build& build, std::int64_t layer, const SparseInput* sparse) {
+  return std::make_unique<Gin>(build, layer, sparse);
+}
+
+}  // namespace weft::nn

@@ -1,0 +1,68 @@
+// Hamilton, Ying and Leskovec's layer: out = x W_self + aggregate(x) W_neighbours.
+#include "nn/layers/conv.hpp"
+
+namespace weft::nn {
+namespace {
+
+class Sage : public Conv {
+ public:
+  Sage(const Build& build, std::int64_t layer, const SparseInput* sparse)
+      : slots_(build.slots),
+        dtype_(build.dtype),
+        self_(build, layer_prefix(layer) + "self.weight", sparse),
+        neighbours_(build, layer_prefix(layer) + "neighbours.weight", sparse),
+        transforms_first_(build.spec.aggregate != Reduce::max &&
+                          transforms_first(build, layer, self_.in(), self_.out(), sparse)),
+        aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate, {},
+                   build.dtype == Dtype::f16 && build.spec.aggregate == Reduce::sum) {
+    slots_.need(Slot::first, build.nodes() * std::max(self_.out(), transforms_first_ ? 0 : self_.in()), dtype_);
+    if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), self_.in()), dtype_, "sums over neighbours");
+  }
+
+  Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
+    if (transforms_first_) {
+      const TensorView products = slots_.view(Slot::first, Shape(out.shape.rows, self_.out()), dtype_);
+      neighbours_.forward(x, products);
+      aggregate_.forward(products, out);
+    } else {
+      aggregate_.forward(x.dense, sums_);
+      neighbours_.forward({sums_, nullptr, false}, out);
+    }
+    self_.forward(x, out, true);
+    return {};
+  }
+
+  void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
+    self_.weight_grad(x, out_grad);
+    if (transforms_first_) {
+      const TensorView products_grad = slots_.view(Slot::first, out_grad.shape, dtype_);
+      aggregate_.backward(products_grad, out_grad, products_grad);
+      neighbours_.weight_grad(x, products_grad);
+      if (!x_grad.given) return;
+      neighbours_.input_grad(products_grad, x_grad);
+    } else {
+      neighbours_.weight_grad({sums_, nullptr, false}, out_grad);
+      if (!x_grad.given) return;
+      const TensorView sums_grad = slots_.view(Slot::first, x_grad.shape, dtype_);
+      neighbours_.input_grad(out_grad, sums_grad);
+      aggregate_.backward(x.dense, sums_grad, x_grad);
+    }
+    self_.input_grad(out_grad, x_grad, true);
+  }
+
+ private:
+  Slots& slots_;
+  Dtype dtype_;
+  Linear self_, neighbours_;
+  bool transforms_first_;
+  Aggregate aggregate_;
+  Tensor sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<Conv> make_sage(const Build& build, std::int64_t layer, const SparseInput* sparse) {
+  return std::make_unique<Sage>(build, layer, sparse);
+}
+
+}  // namespace weft::nn

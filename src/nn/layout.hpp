@@ -1,0 +1,36 @@
+// Which parameters a model has: what every layer takes, gives and keeps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/nn.hpp"
+
+namespace weft::nn {
+
+struct LayerSizes {
+  std::int64_t in = 0;
+  std::int64_t heads = 1;
+  std::int64_t width = 0;  // of a head
+  std::int64_t out = 0;    // of the layer: heads side by side, or in the last layer their mean
+  bool last = false;
+};
+LayerSizes sizes_of_layer(const ModelSpec& spec, std::int64_t layer);
+
+inline bool attends(Architecture a) { return a == Architecture::gat || a == Architecture::gatv2; }
+/// "layers.0."
+std::string layer_prefix(std::int64_t layer);
+
+struct ParameterSpec {
+  std::string name;
+  Shape shape;
+  int layer = 0;
+  bool decays = false;
+  std::int64_t fan_in = 0, fan_out = 0;  // of a matrix that is drawn at random
+  double first = 0;                      // else what every element begins with
+};
+std::vector<ParameterSpec> parameters_of(const ModelSpec& spec);
+/// Running means and variances of batch norm.
+std::vector<ParameterSpec> statistics_of(const ModelSpec& spec);
+
+}  // namespace weft::nn

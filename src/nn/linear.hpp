@@ -1,0 +1,48 @@
+// Products with a layer's weights, of dense activations or of input features kept sparse.
+#pragma once
+
+#include "nn/build.hpp"
+#include "nn/dense/mask.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::nn {
+
+/// Input features by their entries that are not 0: rows are nodes, columns features.
+struct SparseInput {
+  Graph graph;     // where the context runs
+  Tensor values;   // storage type, by edge id
+  Tensor dropped;  // the same after dropout; none where nothing is dropped
+};
+
+/// What a layer reads: the last one's output, or the input features.
+struct Matrix {
+  ConstTensorView dense;
+  const SparseInput* sparse = nullptr;
+  bool drops = false;  // sparse: the values after dropout
+  ConstTensorView values() const { return drops && sparse->dropped ? sparse->dropped.view() : sparse->values.view(); }
+};
+
+class Linear {
+ public:
+  /// Of the parameter `name`, [in, out]. `sparse`: what it will read, or null.
+  Linear(const Build& build, const std::string& name, const SparseInput* sparse);
+
+  std::int64_t in() const { return weight_.rows; }
+  std::int64_t out() const { return weight_.width; }
+  /// out = x W. (+ out where it `adds`.)
+  void forward(const Matrix& x, TensorView out, bool adds = false);
+  void weight_grad(const Matrix& x, ConstTensorView out_grad);
+  /// x_grad = out_grad W^T. (+ x_grad where it `adds`.)
+  void input_grad(ConstTensorView out_grad, TensorView x_grad, bool adds = false);
+
+ private:
+  Context& context_;
+  Gemm& gemm_;
+  Parameters& parameters_;
+  Slots& slots_;
+  std::size_t index_;
+  Shape weight_;
+  Plan sparse_forward_, sparse_backward_;
+};
+
+}  // namespace weft::nn

@@ -1,0 +1,141 @@
+// Models as values: defaults, checks, first parameters, text.
+#include <cmath>
+
+#include "core/check.hpp"
+#include "core/mix.hpp"
+#include "core/names.hpp"
+#include "nn/layout.hpp"
+#include "weft/nn.hpp"
+
+namespace weft {
+namespace {
+
+void check_range(std::string_view field, double value, double low, double high) {
+  WEFT_CHECK(value >= low && value <= high, invalid_argument, "{} is {}: expected {} to {}", field, value, low, high);
+}
+
+/// Evenly from (-1, 1), by parameter and element: adding a parameter shifts no other.
+double drawn(std::uint64_t key, std::uint64_t i) {
+  return static_cast<double>(mix(key + i * 0x9e3779b97f4a7c15) >> 11) * 0x1p-52 - 1;
+}
+
+Parameter first_value(const nn::ParameterSpec& p, std::uint64_t seed, std::uint64_t number) {
+  Parameter parameter{p.name, Tensor::empty(p.shape, Dtype::f32, p.name), p.layer, p.decays};
+  const std::span<float> values = parameter.value.span<float>();
+  const double bound = p.fan_in > 0 ? std::sqrt(6.0 / static_cast<double>(p.fan_in + p.fan_out)) : 0;
+  const std::uint64_t key = mix(mix(seed + 0x2545f4914f6cdd1d) + number);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(p.fan_in > 0 ? bound * drawn(key, i) : p.first);
+  return parameter;
+}
+
+Parameter copy_of(const Parameter& p) { return {p.name, p.value.clone(), p.layer, p.decays}; }
+
+}  // namespace
+
+ModelSpec ModelSpec::of(Architecture architecture) {
+  ModelSpec spec;
+  spec.architecture = architecture;
+  switch (architecture) {
+    case Architecture::gcn: spec.self_loops = true; break;
+    case Architecture::sage: spec.hidden = 64; break;
+    case Architecture::gin: spec.hidden = 64; break;
+    case Architecture::gat:
+    case Architecture::gatv2:
+      spec.hidden = 8;
+      spec.heads = 8;
+      spec.activation = Activation::elu;
+      spec.self_loops = true;
+      spec.dropout = spec.attention_dropout = 0.6f;
+      break;
+  }
+  return spec;
+}
+
+TrainOptions TrainOptions::of(Architecture architecture) {
+  TrainOptions options;
+  if (architecture == Architecture::gcn) options.decay_first_layer_only = true;
+  if (nn::attends(architecture)) {
+    options.lr = 0.005;
+    options.epochs = 1000;
+    options.patience = 100;
+  }
+  return options;
+}
+
+void validate(const ModelSpec& spec) {
+  check_enum(spec.architecture, Architecture::gatv2, "architecture");
+  check_enum(spec.activation, Activation::elu, "activation");
+  check_enum(spec.norm, LayerNorm::layer, "norm");
+  check_enum(spec.degree_norm, DegreeNorm::both, "degree_norm");
+  const auto count = [](std::string_view field, std::int64_t value, std::int64_t most) {
+    WEFT_CHECK(value >= 1 && value <= most, invalid_argument, "{} is {}: expected 1 to {}", field, value, most);
+  };
+  count("inputs", spec.inputs, std::int64_t{1} << 31);
+  count("classes", spec.classes, 1 << 20);
+  count("layers", spec.layers, 1000);
+  count("hidden", spec.hidden, 1 << 16);
+  count("heads", spec.heads, 1024);
+  count("output_heads", spec.output_heads, 1024);
+  WEFT_CHECK(nn::attends(spec.architecture) || (spec.heads == 1 && spec.output_heads == 1), invalid_argument,
+             "heads is {} and output_heads {}: {} has no heads; expected 1, or gat or gatv2", spec.heads,
+             spec.output_heads, name(spec.architecture));
+  WEFT_CHECK(spec.aggregate == Reduce::sum || spec.aggregate == Reduce::mean || spec.aggregate == Reduce::max,
+             invalid_argument, "aggregate is {}: expected sum, mean or max", name(spec.aggregate));
+  const auto rate = [](std::string_view field, float value) {
+    WEFT_CHECK(value >= 0 && value < 1, invalid_argument, "{} is {}: expected a probability in [0, 1)", field, value);
+  };
+  rate("dropout", spec.dropout);
+  rate("attention_dropout", spec.attention_dropout);
+  check_range("slope", spec.slope, 0, 1);
+  check_range("lambda", spec.lambda, 0, 1e6);
+}
+
+Model make_model(const ModelSpec& spec, std::uint64_t seed) {
+  validate(spec);
+  Model model;
+  model.spec = spec;
+  for (const nn::ParameterSpec& p : nn::parameters_of(spec))
+    model.parameters.push_back(first_value(p, seed, model.parameters.size()));
+  for (const nn::ParameterSpec& p : nn::statistics_of(spec)) model.statistics.push_back(first_value(p, seed, 0));
+  return model;
+}
+
+Model Model::clone() const {
+  Model copy;
+  copy.spec = spec;
+  for (const Parameter& p : parameters) copy.parameters.push_back(copy_of(p));
+  for (const Parameter& p : statistics) copy.statistics.push_back(copy_of(p));
+  return copy;
+}
+
+std::int64_t Model::num_parameters() const {
+  std::int64_t count = 0;
+  for (const Parameter& p : parameters) count += p.value.shape().size();
+  return count;
+}
+
+std::string to_string(const ModelSpec& spec) {
+  const bool attention = nn::attends(spec.architecture);
+  std::string text = fmt::format("{}, {} layers, {} -> {}{} -> {}", name(spec.architecture), spec.layers, spec.inputs,
+                                 attention ? fmt::format("{} x ", spec.heads) : "", spec.hidden, spec.classes);
+  if (attention && spec.output_heads > 1) text += fmt::format(" (mean of {} heads)", spec.output_heads);
+  if (spec.architecture == Architecture::gcn) text += fmt::format(", degree norm {}", name(spec.degree_norm));
+  if (spec.architecture == Architecture::sage) text += fmt::format(", {} of neighbours", name(spec.aggregate));
+  if (spec.lambda != 0) text += fmt::format(", lambda {}", spec.lambda);
+  if (spec.self_loops) text += ", self-loops";
+  if (spec.activation != Activation::none) text += fmt::format(", {}", name(spec.activation));
+  if (spec.norm != LayerNorm::none) text += fmt::format(", {} norm", name(spec.norm));
+  if (spec.residual) text += ", residuals";
+  if (spec.dropout > 0) text += fmt::format(", dropout {}", spec.dropout);
+  if (spec.attention_dropout > 0) text += fmt::format(", attention dropout {}", spec.attention_dropout);
+  return text;
+}
+
+std::string to_string(const Model& model) {
+  std::string text = to_string(model.spec) + "\n";
+  for (const Parameter& p : model.parameters) text += fmt::format("  {:<28} {}\n", p.name, to_string(p.value.shape()));
+  return text + fmt::format("  {} parameters", model.num_parameters());
+}
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+#include "nn/model_file.hpp"
+
+#include "core/check.hpp"
+#include "nn/layout.hpp"
+#include "nn/spec_json.hpp"
+
+namespace weft {
+namespace nn {
+namespace {
+
+constexpr std::string_view version = "1";
+constexpr const char *kind_key = "weft.kind", *version_key = "weft.version", *spec_key = "weft.spec";
+
+void check_key(const TensorFile& file, const char* key, std::string_view wanted, const std::string& path) {
+  const auto found = file.metadata.find(key);
+  WEFT_CHECK(found != file.metadata.end(), invalid_file,
+             "{} has no '{}' in its metadata: expected a file that weft train wrote", path, key);
+  WEFT_CHECK(found->second == wanted, invalid_file, "{}: '{}' is '{}': this weft reads '{}'", path, key, found->second,
+             wanted);
+}
+
+void take(std::vector<Parameter>& to, const std::vector<ParameterSpec>& specs, TensorFile& file,
+          const std::string& path) {
+  for (const ParameterSpec& p : specs) {
+    Tensor& value = tensor_named(file, p.name, path);
+    WEFT_CHECK(value.dtype() == Dtype::f32 && value.shape() == p.shape, invalid_file,
+               "{}: {} is {} {}: expected f32 {}", path, p.name, name(value.dtype()), to_string(value.shape()),
+               to_string(p.shape));
+    to.push_back({p.name, std::move(value), p.layer, p.decays});
+  }
+}
+
+}  // namespace
+
+void put_model(TensorFile& file, const Model& model, std::string_view kind) {
+  file.metadata[kind_key] = kind;
+  file.metadata[version_key] = version;
+  file.metadata[spec_key] = spec_to_json(model.spec);
+  for (const std::vector<Parameter>* list : {&model.parameters, &model.statistics})
+    for (const Parameter& p : *list) file.tensors.push_back({p.name, p.value.clone()});
+}
+
+Model take_model(TensorFile& file, std::string_view kind, const std::string& path) {
+  check_key(file, kind_key, kind, path);
+  check_key(file, version_key, version, path);
+  const auto spec = file.metadata.find(spec_key);
+  WEFT_CHECK(spec != file.metadata.end(), invalid_file, "{} has no '{}' in its metadata; save the model again", path,
+             spec_key);
+  Model model;
+  model.spec = spec_from_json(spec->second, path);
+  take(model.parameters, parameters_of(model.spec), file, path);
+  take(model.statistics, statistics_of(model.spec), file, path);
+  return model;
+}
+
+}  // namespace nn
+
+void save_model(const std::string& path, const Model& model) {
+  nn::TensorFile file;
+  nn::put_model(file, model, "model");
+  nn::write_tensors(path, file);
+}
+
+Model load_model(const std::string& path) {
+  nn::TensorFile file = nn::read_tensors(path);
+  return nn::take_model(file, "model", path);
+}
+
+}  // namespace weft

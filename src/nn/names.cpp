@@ -1,0 +1,44 @@
+// The names of what models and training are made of.
+#include "core/names.hpp"
+
+#include "weft/nn.hpp"
+
+namespace weft {
+namespace {
+
+constexpr NameTable<Architecture, 5> architecture_names{{{Architecture::gcn, "gcn"},
+                                                         {Architecture::sage, "sage"},
+                                                         {Architecture::gin, "gin"},
+                                                         {Architecture::gat, "gat"},
+                                                         {Architecture::gatv2, "gatv2"}}};
+constexpr NameTable<Activation, 3> activation_names{
+    {{Activation::none, "none"}, {Activation::relu, "relu"}, {Activation::elu, "elu"}}};
+constexpr NameTable<LayerNorm, 3> layer_norm_names{
+    {{LayerNorm::none, "none"}, {LayerNorm::batch, "batch"}, {LayerNorm::layer, "layer"}}};
+constexpr NameTable<DegreeNorm, 4> degree_norm_names{
+    {{DegreeNorm::none, "none"}, {DegreeNorm::left, "left"}, {DegreeNorm::right, "right"}, {DegreeNorm::both, "both"}}};
+constexpr NameTable<Optimiser, 3> optimiser_names{
+    {{Optimiser::adam, "adam"}, {Optimiser::adamw, "adamw"}, {Optimiser::sgd, "sgd"}}};
+constexpr NameTable<Schedule, 3> schedule_names{
+    {{Schedule::constant, "constant"}, {Schedule::cosine, "cosine"}, {Schedule::steps, "steps"}}};
+constexpr NameTable<BestBy, 2> best_by_names{{{BestBy::accuracy, "accuracy"}, {BestBy::loss, "loss"}}};
+
+}  // namespace
+
+std::string_view name(Architecture architecture) { return name_in(architecture_names, architecture); }
+std::string_view name(Activation activation) { return name_in(activation_names, activation); }
+std::string_view name(LayerNorm norm) { return name_in(layer_norm_names, norm); }
+std::string_view name(DegreeNorm norm) { return name_in(degree_norm_names, norm); }
+std::string_view name(Optimiser optimiser) { return name_in(optimiser_names, optimiser); }
+std::string_view name(Schedule schedule) { return name_in(schedule_names, schedule); }
+std::string_view name(BestBy best) { return name_in(best_by_names, best); }
+
+Architecture parse_architecture(std::string_view text) { return parse_in(architecture_names, "model", text); }
+Activation parse_activation(std::string_view text) { return parse_in(activation_names, "activation", text); }
+LayerNorm parse_layer_norm(std::string_view text) { return parse_in(layer_norm_names, "norm", text); }
+DegreeNorm parse_degree_norm(std::string_view text) { return parse_in(degree_norm_names, "degree norm", text); }
+Optimiser parse_optimiser(std::string_view text) { return parse_in(optimiser_names, "optimiser", text); }
+Schedule parse_schedule_of_rate(std::string_view text) { return parse_in(schedule_names, "schedule", text); }
+BestBy parse_best_by(std::string_view text) { return parse_in(best_by_names, "best epoch by", text); }
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+#include "nn/network.hpp"
+
+#include <cmath>
+
+#include "core/check.hpp"
+
+namespace weft::nn {
+namespace {
+
+/// Rows divided by the sum of their magnitudes, where that is not 0.
+template <class RowOf>
+void normalise_rows(std::int64_t rows, const RowOf& row_of) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::span<float> row = row_of(r);
+    double sum = 0;
+    for (const float value : row) sum += std::fabs(static_cast<double>(value));
+    if (sum > 0)
+      for (float& value : row) value = static_cast<float>(static_cast<double>(value) / sum);
+  }
+}
+
+void check_finite_features(std::span<const float> values, std::int64_t width, std::string_view what) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    WEFT_CHECK(std::isfinite(values[i]), invalid_argument,
+               "features hold {} {} {}: expected finite numbers; mend the dataset", values[i], what,
+               width > 0 ? fmt::format("{}, feature {}", static_cast<std::int64_t>(i) / width,
+                                       static_cast<std::int64_t>(i) % width)
+                         : std::to_string(i));
+}
+
+std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const SparseInput* sparse) {
+  switch (build.spec.architecture) {
+    case Architecture::sage: return make_sage(build, layer, sparse);
+    case Architecture::gin: return make_gin(build, layer, sparse);
+    case Architecture::gat: return make_gat(build, layer, sparse);
+    case Architecture::gatv2: return make_gatv2(build, layer, sparse);
+    default: return make_gcn(build, layer, sparse);
+  }
+}
+
+}  // namespace
+
+Input::Input(const Build& build, const Dataset& dataset) : dtype_(build.dtype) {
+  const Device device = build.context.device();
+  CUstream_st* const stream = build.context.stream();
+  const bool drops = build.trains && build.spec.dropout > 0, normalises = build.spec.normalise_inputs;
+  // A max is over features themselves, not over their products with weights.
+  const bool dense = !dataset.sparse_features ||
+                     (build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max);
+  if (!dense) {
+    const SparseRows& rows = dataset.sparse_features;
+    const std::span<const EdgeId> offsets = rows.offsets.span<EdgeId>();
+    Tensor values = rows.values ? rows.values.clone() : Tensor::zeros(Shape(rows.entries()), Dtype::f32, "features");
+    const std::span<float> entries = values.span<float>();
+    if (!rows.values) std::ranges::fill(entries, 1.0f);
+    check_finite_features(entries, 0, "in entry");
+    if (normalises)
+      normalise_rows(rows.rows(), [&](std::int64_t r) {
+        const auto begin = static_cast<std::size_t>(offsets[r]), end = static_cast<std::size_t>(offsets[r + 1]);
+        return entries.subspan(begin, end - begin);
+      });
+    sparse_.graph = Graph::from_csr(rows.rows(), rows.cols, offsets, rows.columns.span<NodeId>()).to(device, stream);
+    sparse_.values = values.to(dtype_).to(device, stream);
+    if (drops) sparse_.dropped = build.empty(sparse_.values.shape(), dtype_, "features after dropout");
+    return;
+  }
+  Tensor features = dataset.features ? dataset.features.clone() : dataset.sparse_features.dense();
+  const std::int64_t width = features.shape().row_size();
+  const std::span<float> values = features.span<float>();
+  check_finite_features(values, width, "at node");
+  if (normalises)
+    normalise_rows(features.shape().rows, [&](std::int64_t r) {
+      return values.subspan(static_cast<std::size_t>(r * width), static_cast<std::size_t>(width));
+    });
+  dense_ = dtype_ == Dtype::f32 ? features.to(device, stream) : features.to(dtype_).to(device, stream);
+  if (drops) dropped_ = build.empty(dense_.shape(), dtype_, "features after dropout");
+}
+
+Matrix Input::read(Context& context, const DropMask& mask, bool training) {
+  const bool drops = training && mask.given();
+  if (sparse() != nullptr) {
+    if (drops)
+      run(context, ActivateArgs{dtype_, sparse_.values.shape().rows, 1, sparse_.values.view().data, nullptr,
+                                Activation::none, mask, sparse_.dropped.view().mutable_data()});
+    return {{}, &sparse_, drops};
+  }
+  if (!drops) return {dense_, nullptr, false};
+  run(context, ActivateArgs{dtype_, dense_.shape().rows, dense_.shape().row_size(), dense_.view().data, nullptr,
+                            Activation::none, mask, dropped_.view().mutable_data()});
+  return {dropped_, nullptr, false};
+}
+
+Network::Network(Build build, const Dataset& dataset) : build_(std::move(build)), input_(build_, dataset) {
+  const ModelSpec& spec = build_.spec;
+  const auto mask = [&](std::int64_t place) {
+    return DropMask{spec.dropout, build_.seed, static_cast<std::uint32_t>(place), build_.step};
+  };
+  input_mask_ = mask(0);
+  for (std::int64_t l = 0; l < spec.layers; ++l) {
+    Stage stage;
+    stage.sizes = sizes_of_layer(spec, l);
+    const SparseInput* const sparse = l == 0 ? input_.sparse() : nullptr;
+    stage.conv = make_conv(build_, l, sparse);
+    const std::string residual = layer_prefix(l) + "residual.weight";
+    if (build_.parameters.has(residual)) stage.residual = std::make_unique<Linear>(build_, residual, sparse);
+    stage.bias = build_.parameters.index(layer_prefix(l) + "bias");
+    if (!stage.sizes.last) {
+      stage.mask = mask(l + 1);
+      stage.activation = spec.activation;
+    }
+    const Shape shape(build_.nodes(), stage.sizes.out);
+    stage.out = build_.empty(shape, stage.sizes.last ? build_.acc() : build_.dtype, "a layer's output");
+    if (build_.trains) {
+      build_.slots.need(grad_slot(stages_.size()), shape.size(), build_.dtype);
+      build_.slots.need_bytes(Slot::fold, fold_bytes(shape.rows, stage.sizes.out, 1));
+    }
+    stages_.push_back(std::move(stage));
+  }
+}
+
+Tail Network::tail_of(const Stage& stage, bool training) const {
+  Tail tail{build_.parameters.value(stage.bias), stage.activation, {}};
+  if (training) tail.mask = stage.mask;
+  return tail;
+}
+
+void Network::finish(Stage& stage, const Tail& tail, const Applied& applied) {
+  const bool activates = !applied.activation && tail.activation != Activation::none;
+  const bool drops = !applied.dropout && tail.mask.given();
+  if (applied.bias && !activates && !drops) return;
+  const Dtype dtype = stage.sizes.last ? build_.acc() : build_.dtype;
+  run(build_.context,
+      ActivateArgs{dtype, stage.out.shape().rows, stage.sizes.out, stage.out.view().data,
+                   applied.bias ? nullptr : tail.bias.data, activates ? tail.activation : Activation::none,
+                   drops ? tail.mask : DropMask{}, stage.out.view().mutable_data()});
+}
+
+ConstTensorView Network::forward(bool training) {
+  read_ = input_.read(build_.context, input_mask_, training);
+  Matrix x = read_;
+  for (Stage& stage : stages_) {
+    const Tail tail = tail_of(stage, training);
+    const Applied applied = stage.conv->forward(x, stage.out, tail, training);
+    finish(stage, tail, applied);
+    x = {stage.out, nullptr, false};
+  }
+  return stages_.back().out;
+}
+
+TensorView Network::logits_grad() {
+  const Stage& last = stages_.back();
+  return build_.slots.view(grad_slot(stages_.size() - 1), last.out.shape(), build_.dtype);
+}
+
+void Network::backward() {
+  for (std::size_t l = stages_.size(); l-- > 0;) {
+    Stage& stage = stages_[l];
+    const Shape shape = stage.out.shape();
+    const TensorView grad = build_.slots.view(grad_slot(l), shape, build_.dtype);
+    const bool through = stage.activation != Activation::none || stage.mask.given();
+    run(build_.context,
+        ActivateBackwardArgs{build_.dtype, shape.rows, shape.row_size(), through ? stage.out.view().data : nullptr,
+                             grad.data, stage.activation, stage.mask, through ? grad.mutable_data() : nullptr,
+                             build_.parameters.grad(stage.bias).mutable_data(), build_.slots.data(Slot::fold)});
+    const Matrix x = l == 0 ? read_ : Matrix{stages_[l - 1].out, nullptr, false};
+    TensorView x_grad;
+    if (l > 0) x_grad = build_.slots.view(grad_slot(l - 1), stages_[l - 1].out.shape(), build_.dtype);
+    stage.conv->backward(x, grad, x_grad);
+  }
+}
+
+bool Network::capturable() const {
+  for (const Stage& stage : stages_)
+    if (!stage.conv->capturable()) return false;
+  return true;
+}
+
+}  // namespace weft::nn

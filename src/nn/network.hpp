@@ -1,0 +1,62 @@
+// A model over one graph and its features, ready to run: every operator planned, all memory taken. A pass is then a
+// sequence of launches, which on a GPU can be recorded.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nn/dense/passes.hpp"
+#include "nn/layers/conv.hpp"
+#include "weft/dataset.hpp"
+
+namespace weft::nn {
+
+/// A dataset's features where the context runs.
+class Input {
+ public:
+  Input(const Build& build, const Dataset& dataset);
+
+  /// What the first layer reads; with `training`, after dropout, which is drawn anew.
+  Matrix read(Context& context, const DropMask& mask, bool training);
+  const SparseInput* sparse() const { return sparse_.graph.num_cols() > 0 ? &sparse_ : nullptr; }
+
+ private:
+  Dtype dtype_;
+  Tensor dense_, dropped_;
+  SparseInput sparse_;
+};
+
+class Network {
+ public:
+  Network(Build build, const Dataset& dataset);
+
+  /// Logits [nodes, classes], in what the storage type is accumulated in.
+  ConstTensorView forward(bool training);
+  /// From the logits' gradient, which stands in logits_grad(): those of all parameters.
+  void backward();
+  TensorView logits_grad();
+  bool capturable() const;
+
+ private:
+  struct Stage {
+    LayerSizes sizes;
+    std::unique_ptr<Conv> conv;
+    std::unique_ptr<Linear> residual;  // where widths differ
+    std::size_t bias = 0;
+    DropMask mask;
+    Activation activation = Activation::none;
+    Tensor out;
+  };
+  static Slot grad_slot(std::size_t stage) { return stage % 2 == 0 ? Slot::grad_even : Slot::grad_odd; }
+  Tail tail_of(const Stage& stage, bool training) const;
+  void finish(Stage& stage, const Tail& tail, const Applied& applied);
+  void add_residual(Stage& stage, const Matrix& x);
+
+  Build build_;
+  Input input_;
+  DropMask input_mask_;
+  std::vector<Stage> stages_;
+  Matrix read_;  // by the first layer in the last forward
+};
+
+}  // namespace weft::nn

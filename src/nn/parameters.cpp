@@ -1,0 +1,74 @@
+#include "nn/parameters.hpp"
+
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "core/dispatch.hpp"
+
+namespace weft::nn {
+namespace {
+
+constexpr std::int64_t alignment = 64;  // elements: every parameter can be moved in packs of any size
+
+}  // namespace
+
+Parameters::Parameters(Context& context, const Model& model, Dtype storage, bool trains, bool decay_first_layer_only) {
+  std::int64_t count = 0;
+  for (const Parameter& p : model.parameters) {
+    entries_.push_back({p.name, p.value.shape(), count});
+    count += (p.value.shape().size() + alignment - 1) / alignment * alignment;
+  }
+  const Dtype acc = storage == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+  Tensor flat = Tensor::zeros(Shape(count), Dtype::f32, "parameters");
+  Tensor decays = Tensor::zeros(Shape((count + 3) / 4), Dtype::i32, "weight decay");  // a byte each
+  auto* const decay_bytes = static_cast<std::uint8_t*>(decays.view().mutable_data());
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Parameter& p = model.parameters[i];
+    const std::span<const float> values = p.value.span<float>();
+    std::ranges::copy(values, flat.span<float>().begin() + entries_[i].at);
+    const bool decaying = decay_first_layer_only ? p.layer == 0 && p.decays : p.decays;
+    std::fill_n(decay_bytes + entries_[i].at, values.size(), decaying ? 1 : 0);
+  }
+  const Device device = context.device();
+  CUstream_st* const stream = context.stream();
+  values_ = flat.to(acc).to(device, stream);
+  if (storage != acc) stored_ = flat.to(storage).to(device, stream);
+  if (!trains) return;
+  const auto zeros = [&](const char* what) { return Tensor::zeros(Shape(count), acc, what, device, stream); };
+  grads_ = zeros("gradients of parameters");
+  first_ = zeros("the optimiser's memory");
+  second_ = zeros("the optimiser's memory");
+  best_ = values_.to(device, stream);
+  decays_ = decays.to(device, stream);
+}
+
+bool Parameters::has(const std::string& name) const {
+  return std::ranges::any_of(entries_, [&](const Entry& e) { return e.name == name; });
+}
+
+std::size_t Parameters::index(const std::string& name) const {
+  const auto found = std::ranges::find(entries_, name, &Entry::name);
+  WEFT_CHECK(found != entries_.end(), internal, "the model has no parameter {}", name);
+  return static_cast<std::size_t>(found - entries_.begin());
+}
+
+ConstTensorView Parameters::view(const Tensor& flat, std::size_t i) const {
+  const Entry& e = entries_[i];
+  const auto* const data = static_cast<const std::byte*>(flat.view().data);
+  return {data + e.at * static_cast<std::int64_t>(size_of(flat.dtype())), flat.dtype(), e.shape, flat.device()};
+}
+
+TensorView Parameters::grad(std::size_t i) {
+  const ConstTensorView v = view(grads_, i);
+  return {const_cast<void*>(v.data), v.dtype, v.shape, v.device};
+}
+
+void Parameters::copy_to(Model& model, const Tensor& flat, CUstream_st* stream) const {
+  const Tensor here = flat.to(Device{}, stream).to(Dtype::f32);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const std::span<float> to = model.parameters[i].value.span<float>();
+    std::copy_n(here.span<float>().begin() + entries_[i].at, to.size(), to.begin());
+  }
+}
+
+}  // namespace weft::nn

@@ -1,0 +1,30 @@
+// What a model is to learn: labels and splits, checked, where the context runs.
+#pragma once
+
+#include "nn/dense/passes.hpp"
+#include "weft/dataset.hpp"
+
+namespace weft::nn {
+
+class Targets {
+ public:
+  /// `trains`: an Error where there is nothing to learn from. Without labels all sums are empty.
+  Targets(const Context& context, const Dataset& dataset, std::int64_t classes, bool trains);
+
+  /// Everything but logits, gradient, state, sums and scratch.
+  LossArgs args(Dtype dtype) const;
+  std::int64_t nodes_in(int split) const { return counts_[split]; }
+  /// 1 / the number of losses in a split.
+  double weight_of(int split) const;
+  bool known() const { return labels_ || targets_; }
+
+ private:
+  std::int64_t rows_ = 0, classes_ = 0;
+  Tensor labels_, targets_, splits_;
+  std::int64_t counts_[num_splits] = {};
+};
+
+/// An Error unless the graph is square and features fit the model.
+void check_fits(const Dataset& dataset, const ModelSpec& spec);
+
+}  // namespace weft::nn

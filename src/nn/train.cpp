@@ -1,0 +1,135 @@
+// Full-graph training from the first epoch to the best model.
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <thread>
+
+#include "core/check.hpp"
+#include "nn/checkpoint.hpp"
+#include "nn/trainer.hpp"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t epochs_ahead = 64;  // that a GPU may be asked for beyond what it has done
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+double since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+
+EpochFigures figures_of(const nn::Published& p, std::int64_t epoch, bool has_val, bool has_test, double seconds) {
+  EpochFigures f;
+  f.epoch = epoch + 1;
+  f.loss = p.loss;
+  f.train_accuracy = p.train_accuracy;
+  f.val_accuracy = p.evaluated != 0 && has_val ? p.val_accuracy : unknown;
+  f.test_accuracy = p.evaluated != 0 && has_test ? p.test_accuracy : unknown;
+  f.val_loss = p.evaluated != 0 && has_val ? p.val_loss : unknown;
+  f.lr = p.lr;
+  f.loss_scale = p.loss_scale;
+  f.seconds = seconds;
+  return f;
+}
+
+/// Training as the host sees it: epochs asked for, figures handed on.
+class Run {
+ public:
+  Run(nn::Trainer& trainer, const Dataset& dataset, const TrainOptions& options, const EpochWatcher& watch)
+      : trainer_(trainer), options_(options), watch_(watch) {
+    has_val_ = dataset.val && dataset.val.shape().rows > 0;
+    has_test_ = dataset.test && dataset.test.shape().rows > 0;
+  }
+
+  /// From epoch `first` (from 0) on, whose predecessors have been published.
+  void go(std::int64_t first, TrainResult& result, const std::function<void()>& save) {
+    delivered_ = 0;
+    begun_ = Clock::now();
+    deliver(result, false);
+    std::int64_t epoch = first;
+    for (; epoch < options_.epochs && !result.stopped_early && !result.interrupted; ++epoch) {
+      const std::int64_t number = epoch + 1;
+      trainer_.epoch(evaluates(number));
+      while (epoch - trainer_.done() >= epochs_ahead) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      deliver(result, true);
+      if (options_.checkpoint_every > 0 && number % options_.checkpoint_every == 0 && number < options_.epochs) {
+        trainer_.context().synchronise();
+        deliver(result, true);
+        save();
+      }
+    }
+    trainer_.context().synchronise();
+    deliver(result, true);
+    result.seconds = since(begun_);
+  }
+  bool evaluates(std::int64_t number) const {
+    return number == options_.epochs || (options_.eval_every > 0 && number % options_.eval_every == 0);
+  }
+
+ private:
+  void deliver(TrainResult& result, bool watched) {
+    for (const std::int64_t done = trainer_.done(); delivered_ < done && !result.stopped_early; ++delivered_) {
+      const nn::Published& p = trainer_.published(delivered_);
+      result.epochs.push_back(figures_of(p, delivered_, has_val_, has_test_, since(begun_)));
+      result.best_epoch = p.best_epoch;
+      if (p.stopped != 0) result.stopped_early = true;
+      if (watched && watch_ && !result.interrupted && !watch_(result.epochs.back())) result.interrupted = true;
+    }
+  }
+
+  nn::Trainer& trainer_;
+  const TrainOptions& options_;
+  const EpochWatcher& watch_;
+  bool has_val_ = false, has_test_ = false;
+  std::int64_t delivered_ = 0;
+  Clock::time_point begun_;
+};
+
+MemoryStats stats_of(Device device) { return device.kind == DeviceKind::cpu ? memory_stats() : memory_stats(device); }
+
+TrainResult train_here(Context& context, const Dataset& dataset, Model model, const TrainOptions& options,
+                       const EpochWatcher& watch) {
+  const bool on_cpu = context.device().kind == DeviceKind::cpu;
+  const std::size_t before = stats_of(context.device()).live_bytes;
+  on_cpu ? reset_memory_peak() : reset_memory_peak(context.device());
+  nn::Trainer trainer(context, dataset, model, options);
+  std::int64_t first = 0;
+  if (options.resume) first = nn::restore(options.checkpoint, trainer, model, options);
+  TrainResult result;
+  const auto save = [&] { nn::save_checkpoint(options.checkpoint, trainer, model, options); };
+  Run run(trainer, dataset, options, watch);
+  run.go(first, result, save);
+  if (!options.checkpoint.empty() && (result.interrupted || options.checkpoint_every > 0)) save();
+  nn::Parameters& parameters = trainer.parameters();
+  parameters.copy_to(model, result.best_epoch > 0 ? parameters.best() : parameters.values(), context.stream());
+  result.model = std::move(model);
+  result.train_accuracy = result.val_accuracy = result.test_accuracy = unknown;
+  if (result.best_epoch > 0) {
+    const EpochFigures& best = result.epochs[static_cast<std::size_t>(result.best_epoch - 1)];
+    result.train_accuracy = best.train_accuracy;
+    result.val_accuracy = best.val_accuracy;
+    result.test_accuracy = best.test_accuracy;
+  }
+  result.peak_bytes = stats_of(context.device()).peak_bytes - before;
+  return result;
+}
+
+}  // namespace
+
+TrainResult train(Context& context, const Dataset& dataset, Model model, const TrainOptions& options,
+                  const EpochWatcher& watch) {
+  validate(model.spec);
+  nn::check_options(options);
+  nn::check_fits(dataset, model.spec);
+  WEFT_CHECK(!options.checkpoint.empty() || (options.checkpoint_every == 0 && !options.resume), invalid_argument,
+             "checkpoint is empty: checkpoints and resuming take a file's name");
+  if (context.device().kind == DeviceKind::cpu) return train_here(context, dataset, std::move(model), options, watch);
+  // The default stream cannot be recorded.
+  const nn::cuda::OwnStream stream(context.device());
+  context.synchronise();
+  Context own = Context::cuda(context.device().index, stream.get());
+  return train_here(own, dataset, std::move(model), options, watch);
+}
+
+}  // namespace weft

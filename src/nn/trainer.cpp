@@ -1,0 +1,193 @@
+#include "nn/trainer.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/check.hpp"
+#include "core/device.hpp"
+
+namespace weft::nn {
+namespace {
+
+/// Words of 8 bytes that hold `count` of T.
+template <class T>
+Tensor room_for(const Context& context, std::int64_t count, const char* what) {
+  return Tensor::zeros(Shape(count * static_cast<std::int64_t>(sizeof(T) / 8)), Dtype::i64, what, context.device(),
+                       context.stream());
+}
+template <class T>
+T* as(Tensor& tensor) {
+  return static_cast<T*>(tensor.view().mutable_data());
+}
+
+}  // namespace
+
+Graph graph_for(const Context& context, const Graph& graph, const ModelSpec& spec) {
+  const Graph wanted = spec.self_loops ? with_self_loops(graph, SelfLoops::add).graph : graph;
+  return context.device().kind == DeviceKind::cuda ? wanted.to(context.device(), context.stream()) : wanted;
+}
+
+void check_options(const TrainOptions& o) {
+  const auto check = [](bool right, const char* name, double value, const char* expected) {
+    WEFT_CHECK(right, invalid_argument, "{} is {}: expected {}", name, value, expected);
+  };
+  const auto positive = [](double x) { return std::isfinite(x) && x > 0; };
+  const auto unit = [](double x) { return x >= 0 && x < 1; };
+  check(o.epochs >= 1 && o.epochs <= 100'000'000, "epochs", static_cast<double>(o.epochs), "1 to 100000000");
+  check(positive(o.lr), "lr", o.lr, "a positive number");
+  check(std::isfinite(o.weight_decay) && o.weight_decay >= 0, "weight_decay", o.weight_decay, "0 or more");
+  check(unit(o.momentum), "momentum", o.momentum, "a number in [0, 1)");
+  check(unit(o.beta1), "beta1", o.beta1, "a number in [0, 1)");
+  check(unit(o.beta2), "beta2", o.beta2, "a number in [0, 1)");
+  check(positive(o.epsilon), "epsilon", o.epsilon, "a positive number");
+  check(o.warmup >= 0, "warmup", static_cast<double>(o.warmup), "0 or more epochs");
+  check(o.every >= 1, "every", static_cast<double>(o.every), "1 or more epochs");
+  check(positive(o.gamma), "gamma", o.gamma, "a positive number");
+  check(o.patience >= 0, "patience", static_cast<double>(o.patience), "0 or more epochs");
+  check(o.eval_every >= 0, "eval_every", static_cast<double>(o.eval_every), "0 or more epochs");
+  check(o.checkpoint_every >= 0, "checkpoint_every", static_cast<double>(o.checkpoint_every), "0 or more epochs");
+  WEFT_CHECK(is_floating(o.dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(o.dtype));
+}
+
+Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, const TrainOptions& options)
+    : context_(context),
+      options_(options),
+      state_(room_for<StepState>(context, 1, "the state of training")),
+      sums_(room_for<SplitSums>(context, 2 * num_splits, "sums over splits")),
+      targets_(context, dataset, model.spec.classes, true),
+      parameters_(context, model, options.dtype, true, options.decay_first_layer_only),
+      gemm_(context),
+      spec_(model.spec),
+      network_(Build{context, gemm_, parameters_, slots_, spec_, graph_for(context, dataset.graph, spec_),
+                     options.dtype, true, options.seed, &as<StepState>(state_)->step},
+               dataset) {
+  WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
+             "dtype is f64: models train in it on the cpu device only, for checks; use f32, f16 or bf16");
+  slots_.need_bytes(Slot::fold, fold_bytes(dataset.num_nodes(), num_splits * 4, 1));
+  slots_.allocate(context);
+  const auto epochs = static_cast<std::size_t>(options.epochs);
+  if (context.device().kind == DeviceKind::cuda) {
+    shared_ = std::make_unique<cuda::HostShared>(context.device(), sizeof(Published) * epochs + sizeof(std::int64_t));
+    done_ = static_cast<std::int64_t*>(shared_->data());
+    published_ = reinterpret_cast<Published*>(done_ + 1);
+  } else {
+    on_host_.resize(epochs);
+    done_ = &done_on_host_;
+    published_ = on_host_.data();
+  }
+  StepState first;
+  if (options.dtype == Dtype::f16) first.loss_scale = first_loss_scale;
+  set_state(first);
+}
+
+Rate Trainer::rate() const {
+  return {options_.schedule, options_.lr, options_.warmup, options_.every, options_.epochs, options_.gamma};
+}
+
+void Trainer::forward_and_backward() {
+  const ConstTensorView logits = network_.forward(true);
+  const TensorView grad = network_.logits_grad();
+  auto* const state = as<StepState>(state_);
+  LossArgs loss = targets_.args(options_.dtype);
+  loss.logits = logits.data;
+  loss.state = state;
+  loss.grad = grad.mutable_data();
+  loss.sums = as<SplitSums>(sums_);
+  loss.scratch = slots_.data(Slot::fold);
+  run(context_, loss);
+  network_.backward();
+}
+
+void Trainer::step() {
+  auto* const state = as<StepState>(state_);
+  const bool scales = options_.dtype == Dtype::f16;
+  if (scales)
+    run(context_, FindOverflowArgs{parameters_.acc(), parameters_.count(), parameters_.grads().view().data, state});
+  OptimiseArgs step;
+  step.dtype = options_.dtype;
+  step.count = parameters_.count();
+  step.parameters = parameters_.values().view().mutable_data();
+  step.grads = parameters_.grads().view().data;
+  step.first = parameters_.first().view().mutable_data();
+  step.second = parameters_.second().view().mutable_data();
+  step.decays = static_cast<const std::uint8_t*>(parameters_.decays().view().data);
+  step.stored = parameters_.stored_values() ? parameters_.stored_values().view().mutable_data() : nullptr;
+  step.optimiser = options_.optimiser;
+  step.rate = rate();
+  step.weight_decay = options_.weight_decay;
+  step.momentum = options_.momentum;
+  step.beta1 = options_.beta1;
+  step.beta2 = options_.beta2;
+  step.epsilon = options_.epsilon;
+  step.state = state;
+  run(context_, step);
+}
+
+void Trainer::evaluate() {
+  LossArgs loss = targets_.args(options_.dtype);
+  loss.logits = network_.forward(false).data;
+  loss.state = as<StepState>(state_);
+  loss.sums = as<SplitSums>(sums_) + num_splits;
+  loss.scratch = slots_.data(Slot::fold);
+  run(context_, loss);
+  run(context_, EndEvaluationArgs{as<StepState>(state_), loss.sums, targets_.weight_of(1), targets_.nodes_in(1) > 0,
+                                  options_.best_by, options_.patience, published_, done_});
+  run(context_,
+      KeepBestArgs{as<StepState>(state_), parameters_.values().view().data, parameters_.best().view().mutable_data(),
+                   static_cast<std::int64_t>(parameters_.best().bytes() / 4)});
+}
+
+void Trainer::run_epoch(bool evaluates) {
+  forward_and_backward();
+  step();
+  run(context_, EndStepArgs{as<StepState>(state_), as<SplitSums>(sums_), targets_.weight_of(0),
+                            options_.dtype == Dtype::f16, evaluates, rate(), published_, done_});
+  if (evaluates) evaluate();
+}
+
+void Trainer::epoch(bool evaluates) {
+  // The first epochs run as they are: libraries load what they need then, which nothing may while it is recorded.
+  const bool replays = context_.device().kind == DeviceKind::cuda && begun_ > 0 && network_.capturable();
+  ++begun_;
+  if (!replays) return run_epoch(evaluates);
+  std::unique_ptr<cuda::Recorded>& recorded = recorded_[evaluates ? 1 : 0];
+  if (recorded == nullptr)
+    recorded = std::make_unique<cuda::Recorded>(context_.device(), context_.stream(), [&] { run_epoch(evaluates); });
+  recorded->launch();
+}
+
+std::int64_t Trainer::done() const {
+  const std::int64_t done = *static_cast<const volatile std::int64_t*>(done_);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return done;
+}
+
+SplitSums Trainer::training_sums() const {
+  SplitSums sums;
+  copy_bytes(Device{}, &sums, context_.device(), sums_.view().data, sizeof(sums), context_.stream());
+  return sums;
+}
+
+StepState Trainer::state() const {
+  StepState state;
+  copy_bytes(Device{}, &state, context_.device(), state_.view().data, sizeof(state), context_.stream());
+  return state;
+}
+
+void Trainer::set_state(const StepState& state) {
+  copy_bytes(context_.device(), state_.view().mutable_data(), Device{}, &state, sizeof(state), context_.stream());
+  *done_ = state.step;
+}
+
+void Trainer::set_published(const std::vector<Published>& figures) {
+  std::copy(figures.begin(), figures.end(), published_);
+}
+
+void Trainer::refresh_stored() {
+  if (!parameters_.stored_values()) return;
+  const Tensor here = parameters_.values().to(Device{}, context_.stream()).to(options_.dtype);
+  copy_bytes(context_.device(), parameters_.stored_values().view().mutable_data(), Device{}, here.view().data,
+             here.bytes(), context_.stream());
+}
+
+}  // namespace weft::nn

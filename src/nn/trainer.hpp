@@ -1,0 +1,70 @@
+// One model in training: an epoch is a pass forward, a pass back and a step, put into the context's stream without a
+// word from the host; what comes of it is published in memory the host reads whenever it likes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nn/cuda/recorded.hpp"
+#include "nn/network.hpp"
+#include "nn/targets.hpp"
+
+namespace weft::nn {
+
+/// A graph with what the model adds to it, where the context runs.
+Graph graph_for(const Context& context, const Graph& graph, const ModelSpec& spec);
+/// An Error that names the option which makes no sense.
+void check_options(const TrainOptions& options);
+
+class Trainer {
+ public:
+  Trainer(Context& context, const Dataset& dataset, const Model& model, const TrainOptions& options);
+
+  /// The next epoch, and with `evaluates` a look at the splits after it. Does not wait for it on a GPU.
+  void epoch(bool evaluates);
+  /// Epochs that are over.
+  std::int64_t done() const;
+  /// Of an epoch that is over, counted from 0.
+  const Published& published(std::int64_t epoch) const { return published_[epoch]; }
+
+  // What a checkpoint holds. The state is a copy; all wait for the device.
+  StepState state() const;
+  void set_state(const StepState& state);
+  /// Published figures of the epochs that are over come with it.
+  void set_published(const std::vector<Published>& figures);
+  Parameters& parameters() { return parameters_; }
+  Context& context() { return context_; }
+  /// After parameters were replaced: their copies in the storage type.
+  void refresh_stored();
+
+  // The parts of an epoch, for checks.
+  void forward_and_backward();
+  /// Of the last forward pass in training; waits for the device.
+  SplitSums training_sums() const;
+  double loss_weight() const { return targets_.weight_of(0); }
+
+ private:
+  void run_epoch(bool evaluates);
+  void step();
+  void evaluate();
+  Rate rate() const;
+
+  Context& context_;
+  TrainOptions options_;
+  Tensor state_, sums_;  // StepState; SplitSums of training, and of evaluations
+  Targets targets_;
+  Parameters parameters_;
+  Gemm gemm_;
+  Slots slots_;
+  ModelSpec spec_;
+  Network network_;
+  std::unique_ptr<cuda::HostShared> shared_;
+  std::vector<Published> on_host_;
+  std::int64_t done_on_host_ = 0;
+  Published* published_ = nullptr;
+  std::int64_t* done_ = nullptr;
+  std::int64_t begun_ = 0;
+  std::unique_ptr<cuda::Recorded> recorded_[2];  // without and with an evaluation
+};
+
+}  // namespace weft::nn

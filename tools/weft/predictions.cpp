@@ -1,0 +1,77 @@
+#include "predictions.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "core/check.hpp"
+#include "graph/io/atomic_writer.hpp"
+#include "graph/io/npy.hpp"
+
+namespace weft::tool {
+namespace {
+
+template <class F>
+void save_with(const std::string& path, F&& write) {
+  try {
+    io::AtomicWriter file(path);
+    write(file);
+    file.commit();
+  } catch (const Error& error) {
+    fail(error.code(), "cannot write '{}': {}", path, error.what());
+  }
+}
+
+std::string_view numpy_name(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return "<f4";
+    case Dtype::f64: return "<f8";
+    case Dtype::i32: return "<i4";
+    case Dtype::i64: return "<i8";
+    default: fail(ErrorCode::internal, "numpy has no name for {}", name(dtype));
+  }
+}
+
+}  // namespace
+
+void save_npy(const std::string& path, const Tensor& tensor) {
+  const Shape& shape = tensor.shape();
+  std::vector<std::int64_t> sizes{shape.rows};
+  if (shape.rank > 2) sizes.push_back(shape.heads);
+  if (shape.rank > 1) sizes.push_back(shape.width);
+  save_with(path, [&](io::AtomicWriter& file) {
+    file.write(io::make_npy_header(numpy_name(tensor.dtype()), sizes));
+    file.write({static_cast<const std::byte*>(tensor.view().data), tensor.bytes()});
+  });
+}
+
+void save_csv(const std::string& path, const Dataset& dataset, const Predictions& predictions) {
+  const bool several = predictions.classes.shape().rank > 1;
+  const std::int64_t nodes = predictions.scores.shape().rows, classes = predictions.scores.shape().row_size();
+  const auto scores = predictions.scores.span<float>();
+  constexpr std::size_t block = 1 << 20;
+  save_with(path, [&](io::AtomicWriter& file) {
+    std::string text = "node,class,score\n";
+    const auto add = [&](std::int64_t node, std::int64_t label) {
+      const auto id = dataset.node_ids ? dataset.node_ids.span<std::int64_t>()[static_cast<std::size_t>(node)] : node;
+      fmt::format_to(std::back_inserter(text), "{},{},{}\n", id, label,
+                     scores[static_cast<std::size_t>(node * classes + label)]);
+      if (text.size() < block) return;
+      file.write(text);
+      text.clear();
+    };
+    for (std::int64_t node = 0; node < nodes; ++node) {
+      if (!several) {
+        add(node, predictions.classes.span<std::int32_t>()[static_cast<std::size_t>(node)]);
+        continue;
+      }
+      const auto has = predictions.classes.span<float>().subspan(static_cast<std::size_t>(node * classes),
+                                                                 static_cast<std::size_t>(classes));
+      for (std::int64_t label = 0; label < classes; ++label)
+        if (has[static_cast<std::size_t>(label)] != 0) add(node, label);
+    }
+    file.write(text);
+  });
+}
+
+}  // namespace weft::tool
