@@ -122,7 +122,7 @@ struct TrainOptions {
   double gamma = 0.5;
   std::int64_t patience = 0;    // epochs without a better one after which training ends; 0: never
   std::int64_t eval_every = 1;  // epochs between looks at the validation split; 0: only after the last
-  BestBy best_by = BestBy::accuracy;
+  BestBy best_by = BestBy::loss;
   Dtype dtype = Dtype::f32;           // of activations and sparse kernels; parameters and optimiser stay f32
   std::uint64_t seed = 0;             // of dropout
   std::string checkpoint;             // file; empty: none
@@ -148,7 +148,8 @@ struct TrainResult {
   std::int64_t best_epoch = 0;
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0;  // of that model
   double seconds = 0;                                              // of training alone
-  std::size_t peak_bytes = 0;                                      // on the device that was trained on
+  double epoch_seconds = 0;    // of one epoch, once all is warm: the mean over all but the first three
+  std::size_t peak_bytes = 0;  // on the device that was trained on
   bool stopped_early = false, interrupted = false;
 };
 

@@ -68,7 +68,7 @@ std::vector<ParameterSpec> parameters_of(const ModelSpec& spec) {
         list.vectors("attention", s.heads, s.width);
         break;
     }
-    if (spec.residual && s.in != s.out) list.matrix("residual.weight", s.in, s.out);
+    if (spec.residual && (s.in != s.out || s.last)) list.matrix("residual.weight", s.in, s.out);
     if (normed) {
       list.constant("norm.scale", s.out, 1);
       list.constant("norm.shift", s.out, 0);

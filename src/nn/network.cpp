@@ -102,8 +102,13 @@ Network::Network(Build build, const Dataset& dataset) : build_(std::move(build))
     const SparseInput* const sparse = l == 0 ? input_.sparse() : nullptr;
     stage.conv = make_conv(build_, l, sparse);
     const std::string residual = layer_prefix(l) + "residual.weight";
+    stage.adds_input = spec.residual;
     if (build_.parameters.has(residual)) stage.residual = std::make_unique<Linear>(build_, residual, sparse);
-    stage.bias = build_.parameters.index(layer_prefix(l) + "bias");
+    if (spec.norm != LayerNorm::none && !stage.sizes.last) {
+      stage.norm = std::make_unique<NormStage>(build_, l, stage.sizes.out);
+    } else {
+      stage.bias = build_.parameters.index(layer_prefix(l) + "bias");
+    }
     if (!stage.sizes.last) {
       stage.mask = mask(l + 1);
       stage.activation = spec.activation;
@@ -119,7 +124,8 @@ Network::Network(Build build, const Dataset& dataset) : build_(std::move(build))
 }
 
 Tail Network::tail_of(const Stage& stage, bool training) const {
-  Tail tail{build_.parameters.value(stage.bias), stage.activation, {}};
+  Tail tail{{}, stage.activation, {}};
+  if (stage.norm == nullptr) tail.bias = build_.parameters.value(stage.bias);
   if (training) tail.mask = stage.mask;
   return tail;
 }
@@ -127,12 +133,12 @@ Tail Network::tail_of(const Stage& stage, bool training) const {
 void Network::finish(Stage& stage, const Tail& tail, const Applied& applied) {
   const bool activates = !applied.activation && tail.activation != Activation::none;
   const bool drops = !applied.dropout && tail.mask.given();
-  if (applied.bias && !activates && !drops) return;
+  const bool biased = applied.bias || !tail.bias.given;
+  if (biased && !activates && !drops) return;
   const Dtype dtype = stage.sizes.last ? build_.acc() : build_.dtype;
-  run(build_.context,
-      ActivateArgs{dtype, stage.out.shape().rows, stage.sizes.out, stage.out.view().data,
-                   applied.bias ? nullptr : tail.bias.data, activates ? tail.activation : Activation::none,
-                   drops ? tail.mask : DropMask{}, stage.out.view().mutable_data()});
+  run(build_.context, ActivateArgs{dtype, stage.out.shape().rows, stage.sizes.out, stage.out.view().data,
+                                   biased ? nullptr : tail.bias.data, activates ? tail.activation : Activation::none,
+                                   drops ? tail.mask : DropMask{}, stage.out.view().mutable_data()});
 }
 
 ConstTensorView Network::forward(bool training) {
@@ -140,11 +146,21 @@ ConstTensorView Network::forward(bool training) {
   Matrix x = read_;
   for (Stage& stage : stages_) {
     const Tail tail = tail_of(stage, training);
-    const Applied applied = stage.conv->forward(x, stage.out, tail, training);
+    const bool more_first = stage.adds_input || stage.norm != nullptr;  // before anything is activated
+    const TensorView out = stage.norm != nullptr ? stage.norm->input() : stage.out.view();
+    Applied applied = stage.conv->forward(x, out, more_first ? Tail{tail.bias, Activation::none, {}} : tail, training);
+    if (more_first) applied.activation = applied.dropout = false;
+    if (stage.adds_input) add_input(stage, x, out);
+    if (stage.norm != nullptr) stage.norm->forward(stage.out, training);
     finish(stage, tail, applied);
     x = {stage.out, nullptr, false};
   }
   return stages_.back().out;
+}
+
+void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
+  if (stage.residual != nullptr) return stage.residual->forward(x, to, true);
+  run(build_.context, AddArgs{build_.dtype, to.shape.size(), x.dense.data, to.mutable_data()});
 }
 
 TensorView Network::logits_grad() {
@@ -161,11 +177,20 @@ void Network::backward() {
     run(build_.context,
         ActivateBackwardArgs{build_.dtype, shape.rows, shape.row_size(), through ? stage.out.view().data : nullptr,
                              grad.data, stage.activation, stage.mask, through ? grad.mutable_data() : nullptr,
-                             build_.parameters.grad(stage.bias).mutable_data(), build_.slots.data(Slot::fold)});
+                             stage.norm == nullptr ? build_.parameters.grad(stage.bias).mutable_data() : nullptr,
+                             build_.slots.data(Slot::fold)});
+    if (stage.norm != nullptr) stage.norm->backward(grad);
     const Matrix x = l == 0 ? read_ : Matrix{stages_[l - 1].out, nullptr, false};
     TensorView x_grad;
     if (l > 0) x_grad = build_.slots.view(grad_slot(l - 1), stages_[l - 1].out.shape(), build_.dtype);
     stage.conv->backward(x, grad, x_grad);
+    if (!stage.adds_input) continue;
+    if (stage.residual != nullptr) {
+      stage.residual->weight_grad(x, grad);
+      if (x_grad.given) stage.residual->input_grad(grad, x_grad, true);
+    } else if (x_grad.given) {
+      run(build_.context, AddArgs{build_.dtype, shape.size(), grad.data, x_grad.mutable_data()});
+    }
   }
 }
 

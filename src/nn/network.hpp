@@ -7,6 +7,7 @@
 
 #include "nn/dense/passes.hpp"
 #include "nn/layers/conv.hpp"
+#include "nn/layers/norm_stage.hpp"
 #include "weft/dataset.hpp"
 
 namespace weft::nn {
@@ -41,7 +42,9 @@ class Network {
   struct Stage {
     LayerSizes sizes;
     std::unique_ptr<Conv> conv;
-    std::unique_ptr<Linear> residual;  // where widths differ
+    bool adds_input = false;
+    std::unique_ptr<Linear> residual;  // what the input goes through, where it does not fit as it is
+    std::unique_ptr<NormStage> norm;   // then there is no bias
     std::size_t bias = 0;
     DropMask mask;
     Activation activation = Activation::none;
@@ -50,7 +53,7 @@ class Network {
   static Slot grad_slot(std::size_t stage) { return stage % 2 == 0 ? Slot::grad_even : Slot::grad_odd; }
   Tail tail_of(const Stage& stage, bool training) const;
   void finish(Stage& stage, const Tail& tail, const Applied& applied);
-  void add_residual(Stage& stage, const Matrix& x);
+  void add_input(Stage& stage, const Matrix& x, TensorView to);
 
   Build build_;
   Input input_;

@@ -14,16 +14,19 @@ constexpr std::int64_t alignment = 64;  // elements: every parameter can be move
 
 Parameters::Parameters(Context& context, const Model& model, Dtype storage, bool trains, bool decay_first_layer_only) {
   std::int64_t count = 0;
-  for (const Parameter& p : model.parameters) {
-    entries_.push_back({p.name, p.value.shape(), count});
-    count += (p.value.shape().size() + alignment - 1) / alignment * alignment;
-  }
+  std::vector<const Parameter*> all;
+  for (const std::vector<Parameter>* list : {&model.parameters, &model.statistics})
+    for (const Parameter& p : *list) {
+      all.push_back(&p);
+      entries_.push_back({p.name, p.value.shape(), count});
+      count += (p.value.shape().size() + alignment - 1) / alignment * alignment;
+    }
   const Dtype acc = storage == Dtype::f64 ? Dtype::f64 : Dtype::f32;
   Tensor flat = Tensor::zeros(Shape(count), Dtype::f32, "parameters");
   Tensor decays = Tensor::zeros(Shape((count + 3) / 4), Dtype::i32, "weight decay");  // a byte each
   auto* const decay_bytes = static_cast<std::uint8_t*>(decays.view().mutable_data());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Parameter& p = model.parameters[i];
+    const Parameter& p = *all[i];
     const std::span<const float> values = p.value.span<float>();
     std::ranges::copy(values, flat.span<float>().begin() + entries_[i].at);
     const bool decaying = decay_first_layer_only ? p.layer == 0 && p.decays : p.decays;
@@ -65,10 +68,12 @@ TensorView Parameters::grad(std::size_t i) {
 
 void Parameters::copy_to(Model& model, const Tensor& flat, CUstream_st* stream) const {
   const Tensor here = flat.to(Device{}, stream).to(Dtype::f32);
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const std::span<float> to = model.parameters[i].value.span<float>();
-    std::copy_n(here.span<float>().begin() + entries_[i].at, to.size(), to.begin());
-  }
+  std::size_t i = 0;
+  for (std::vector<Parameter>* list : {&model.parameters, &model.statistics})
+    for (Parameter& p : *list) {
+      const std::span<float> to = p.value.span<float>();
+      std::copy_n(here.span<float>().begin() + entries_[i++].at, to.size(), to.begin());
+    }
 }
 
 }  // namespace weft::nn

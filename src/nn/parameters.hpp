@@ -1,5 +1,6 @@
-// A model's parameters while it trains or runs: one array for all of them, where the context runs, and beside it arrays
-// of the same layout for gradients, the optimiser's memory and copies in the storage type.
+// A model's parameters (and statistics, whose gradients stay 0) while it trains or runs: one array for all, where the
+// context runs, and beside it arrays of the same layout for gradients, the optimiser's memory and copies in the storage
+// type.
 #pragma once
 
 #include <vector>
@@ -20,6 +21,8 @@ class Parameters {
   ConstTensorView value(std::size_t i) const { return view(values_, i); }
   ConstTensorView stored(std::size_t i) const { return view(stored_ ? stored_ : values_, i); }
   TensorView grad(std::size_t i);
+  /// A statistic, which passes move.
+  void* statistic(std::size_t i) const { return const_cast<void*>(view(values_, i).data); }
 
   Dtype acc() const { return values_.dtype(); }
   std::int64_t count() const { return values_.shape().rows; }  // with the gaps between them

@@ -1,4 +1,5 @@
 // Full-graph training from the first epoch to the best model.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -15,6 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t epochs_ahead = 64;  // that a GPU may be asked for beyond what it has done
+constexpr std::int64_t cold_epochs = 3;    // that load, record and allocate
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 double since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
@@ -48,9 +50,14 @@ class Run {
     begun_ = Clock::now();
     deliver(result, false);
     std::int64_t epoch = first;
+    Clock::time_point warm = begun_;
     for (; epoch < options_.epochs && !result.stopped_early && !result.interrupted; ++epoch) {
       const std::int64_t number = epoch + 1;
       trainer_.epoch(evaluates(number));
+      if (epoch == first + cold_epochs - 1) {
+        trainer_.context().synchronise();
+        warm = Clock::now();
+      }
       while (epoch - trainer_.done() >= epochs_ahead) std::this_thread::sleep_for(std::chrono::microseconds(50));
       deliver(result, true);
       if (options_.checkpoint_every > 0 && number % options_.checkpoint_every == 0 && number < options_.epochs) {
@@ -62,6 +69,9 @@ class Run {
     trainer_.context().synchronise();
     deliver(result, true);
     result.seconds = since(begun_);
+    const std::int64_t all = epoch - first;
+    result.epoch_seconds = all > cold_epochs ? since(warm) / static_cast<double>(all - cold_epochs)
+                                             : result.seconds / static_cast<double>(std::max<std::int64_t>(all, 1));
   }
   bool evaluates(std::int64_t number) const {
     return number == options_.epochs || (options_.eval_every > 0 && number % options_.eval_every == 0);

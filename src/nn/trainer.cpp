@@ -147,7 +147,7 @@ void Trainer::run_epoch(bool evaluates) {
 
 void Trainer::epoch(bool evaluates) {
   // The first epochs run as they are: libraries load what they need then, which nothing may while it is recorded.
-  const bool replays = context_.device().kind == DeviceKind::cuda && begun_ > 0 && network_.capturable();
+  const bool replays = context_.device().kind == DeviceKind::cuda && begun_ > 0 && records_ && network_.capturable();
   ++begun_;
   if (!replays) return run_epoch(evaluates);
   std::unique_ptr<cuda::Recorded>& recorded = recorded_[evaluates ? 1 : 0];

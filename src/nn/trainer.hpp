@@ -22,6 +22,8 @@ class Trainer {
 
   /// The next epoch, and with `evaluates` a look at the splits after it. Does not wait for it on a GPU.
   void epoch(bool evaluates);
+  /// Whether epochs are recorded and replayed, where that is possible, or run one by one.
+  void record(bool records) { records_ = records; }
   /// Epochs that are over.
   std::int64_t done() const;
   /// Of an epoch that is over, counted from 0.
@@ -64,6 +66,7 @@ class Trainer {
   Published* published_ = nullptr;
   std::int64_t* done_ = nullptr;
   std::int64_t begun_ = 0;
+  bool records_ = true;
   std::unique_ptr<cuda::Recorded> recorded_[2];  // without and with an evaluation
 };
 

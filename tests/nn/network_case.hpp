@@ -79,6 +79,68 @@ inline ModelSpec spec_for(const Dataset& d, Architecture architecture) {
   return spec;
 }
 
+/// Every layer in every way it can go.
+struct GradientCase {
+  std::string name;
+  Architecture architecture;
+  bool sparse = false, several_labels = false;
+  void (*change)(ModelSpec&) = [](ModelSpec&) {};
+
+  ModelSpec spec(const Dataset& dataset) const {
+    ModelSpec spec = spec_for(dataset, architecture);
+    spec.hidden = 5;
+    if (nn::attends(architecture)) spec.hidden = 3, spec.heads = 2, spec.output_heads = 2;
+    change(spec);
+    return spec;
+  }
+};
+inline std::vector<GradientCase> gradient_cases() {
+  return {
+      GradientCase{"gcn", Architecture::gcn},
+      GradientCase{"gcn_of_sparse_features", Architecture::gcn, true},
+      GradientCase{"gcn_of_several_labels", Architecture::gcn, false, true},
+      GradientCase{"gcn_summing_first", Architecture::gcn, false, false, [](ModelSpec& s) { s.hidden = 12; }},
+      GradientCase{"gcn_of_three_layers_with_elu", Architecture::gcn, false, false,
+                   [](ModelSpec& s) { s.layers = 3, s.activation = Activation::elu; }},
+      GradientCase{"gcn_divided_left", Architecture::gcn, false, false,
+                   [](ModelSpec& s) { s.degree_norm = DegreeNorm::left; }},
+      GradientCase{"gcn_divided_right", Architecture::gcn, false, false,
+                   [](ModelSpec& s) { s.degree_norm = DegreeNorm::right; }},
+      GradientCase{"gcn_undivided_without_self_loops", Architecture::gcn, false, false,
+                   [](ModelSpec& s) { s.degree_norm = DegreeNorm::none, s.self_loops = false, s.dropout = 0; }},
+      GradientCase{"gcn_with_batch_norm", Architecture::gcn, false, false,
+                   [](ModelSpec& s) { s.norm = LayerNorm::batch, s.layers = 3; }},
+      GradientCase{"gcn_with_layer_norm", Architecture::gcn, false, false,
+                   [](ModelSpec& s) { s.norm = LayerNorm::layer, s.layers = 3, s.activation = Activation::elu; }},
+      GradientCase{"gcn_with_residuals", Architecture::gcn, false, false,
+                   [](ModelSpec& s) { s.residual = true, s.layers = 3; }},
+      GradientCase{"sage_of_sparse_features_with_residuals_and_batch_norm", Architecture::sage, true, false,
+                   [](ModelSpec& s) { s.residual = true, s.norm = LayerNorm::batch, s.layers = 3; }},
+      GradientCase{"gat_with_residuals_and_layer_norm", Architecture::gat, false, false,
+                   [](ModelSpec& s) { s.residual = true, s.norm = LayerNorm::layer, s.layers = 3; }},
+      GradientCase{"sage", Architecture::sage},
+      GradientCase{"sage_of_sparse_features", Architecture::sage, true},
+      GradientCase{"sage_of_sums", Architecture::sage, false, false, [](ModelSpec& s) { s.aggregate = Reduce::sum; }},
+      GradientCase{"sage_of_maxima", Architecture::sage, false, false,
+                   [](ModelSpec& s) { s.aggregate = Reduce::max, s.layers = 3; }},
+      GradientCase{"sage_of_maxima_of_sparse_features", Architecture::sage, true, false,
+                   [](ModelSpec& s) { s.aggregate = Reduce::max; }},
+      GradientCase{"sage_summing_first", Architecture::sage, false, false,
+                   [](ModelSpec& s) { s.hidden = 12, s.layers = 3; }},
+      GradientCase{"gin", Architecture::gin},
+      GradientCase{"gin_of_sparse_features", Architecture::gin, true},
+      GradientCase{"gin_with_lambda", Architecture::gin, false, false, [](ModelSpec& s) { s.lambda = 0.1f; }},
+      GradientCase{"gin_with_fixed_eps", Architecture::gin, false, false,
+                   [](ModelSpec& s) { s.learn_eps = false, s.layers = 3; }},
+      GradientCase{"gin_summing_first", Architecture::gin, false, false, [](ModelSpec& s) { s.hidden = 14; }},
+      GradientCase{"gat", Architecture::gat},
+      GradientCase{"gat_of_sparse_features", Architecture::gat, true},
+      GradientCase{"gat_of_three_layers_and_one_head", Architecture::gat, false, false,
+                   [](ModelSpec& s) { s.layers = 3, s.heads = s.output_heads = 1; }},
+      GradientCase{"gatv2", Architecture::gatv2},
+      GradientCase{"gatv2_of_sparse_features", Architecture::gatv2, true}};
+}
+
 /// The loss of the next step, whose dropout is that of every step with the same number; parameters stay.
 inline double training_loss(nn::Trainer& trainer) {
   trainer.forward_and_backward();

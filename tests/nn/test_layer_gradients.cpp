@@ -8,22 +8,11 @@
 namespace weft::test {
 namespace {
 
-struct GradientCase {
-  std::string name;
-  Architecture architecture;
-  bool sparse = false, several_labels = false;
-  void (*change)(ModelSpec&) = [](ModelSpec&) {};
-};
-std::string name_of(const GradientCase& c) { return c.name; }
-
 class nn_gradients : public ::testing::TestWithParam<GradientCase> {};
 
 void expect_gradients(const GradientCase& c, std::uint64_t seed) {
   const Dataset dataset = small_dataset(40, 6, 3, c.sparse, c.several_labels, seed);
-  ModelSpec spec = spec_for(dataset, c.architecture);
-  spec.hidden = 5;
-  if (nn::attends(c.architecture)) spec.hidden = 3, spec.heads = 2, spec.output_heads = 2;
-  c.change(spec);
+  const ModelSpec spec = c.spec(dataset);
   TrainOptions options;
   options.dtype = Dtype::f64;
   options.epochs = 1;
@@ -63,39 +52,8 @@ void expect_gradients(const GradientCase& c, std::uint64_t seed) {
 
 TEST_P(nn_gradients, are_those_of_differences) { expect_gradients(GetParam(), 31); }
 
-INSTANTIATE_TEST_SUITE_P(
-    layers, nn_gradients,
-    ::testing::Values(
-        GradientCase{"gcn", Architecture::gcn}, GradientCase{"gcn_of_sparse_features", Architecture::gcn, true},
-        GradientCase{"gcn_of_several_labels", Architecture::gcn, false, true},
-        GradientCase{"gcn_summing_first", Architecture::gcn, false, false, [](ModelSpec& s) { s.hidden = 12; }},
-        GradientCase{"gcn_of_three_layers_with_elu", Architecture::gcn, false, false,
-                     [](ModelSpec& s) { s.layers = 3, s.activation = Activation::elu; }},
-        GradientCase{"gcn_divided_left", Architecture::gcn, false, false,
-                     [](ModelSpec& s) { s.degree_norm = DegreeNorm::left; }},
-        GradientCase{"gcn_divided_right", Architecture::gcn, false, false,
-                     [](ModelSpec& s) { s.degree_norm = DegreeNorm::right; }},
-        GradientCase{"gcn_undivided_without_self_loops", Architecture::gcn, false, false,
-                     [](ModelSpec& s) { s.degree_norm = DegreeNorm::none, s.self_loops = false, s.dropout = 0; }},
-        GradientCase{"sage", Architecture::sage}, GradientCase{"sage_of_sparse_features", Architecture::sage, true},
-        GradientCase{"sage_of_sums", Architecture::sage, false, false, [](ModelSpec& s) { s.aggregate = Reduce::sum; }},
-        GradientCase{"sage_of_maxima", Architecture::sage, false, false,
-                     [](ModelSpec& s) { s.aggregate = Reduce::max, s.layers = 3; }},
-        GradientCase{"sage_of_maxima_of_sparse_features", Architecture::sage, true, false,
-                     [](ModelSpec& s) { s.aggregate = Reduce::max; }},
-        GradientCase{"sage_summing_first", Architecture::sage, false, false,
-                     [](ModelSpec& s) { s.hidden = 12, s.layers = 3; }},
-        GradientCase{"gin", Architecture::gin}, GradientCase{"gin_of_sparse_features", Architecture::gin, true},
-        GradientCase{"gin_with_lambda", Architecture::gin, false, false, [](ModelSpec& s) { s.lambda = 0.1f; }},
-        GradientCase{"gin_with_fixed_eps", Architecture::gin, false, false,
-                     [](ModelSpec& s) { s.learn_eps = false, s.layers = 3; }},
-        GradientCase{"gin_summing_first", Architecture::gin, false, false, [](ModelSpec& s) { s.hidden = 14; }},
-        GradientCase{"gat", Architecture::gat}, GradientCase{"gat_of_sparse_features", Architecture::gat, true},
-        GradientCase{"gat_of_three_layers_and_one_head", Architecture::gat, false, false,
-                     [](ModelSpec& s) { s.layers = 3, s.heads = s.output_heads = 1; }},
-        GradientCase{"gatv2", Architecture::gatv2},
-        GradientCase{"gatv2_of_sparse_features", Architecture::gatv2, true}),
-    [](const auto& tested) { return name_of(tested.param); });
+INSTANTIATE_TEST_SUITE_P(layers, nn_gradients, ::testing::ValuesIn(gradient_cases()),
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace weft::test

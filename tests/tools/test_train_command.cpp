@@ -182,7 +182,8 @@ TEST(train, wrong_values_are_wrong_usage) {
   };
   const std::vector<Case> cases{{{"--layers", "0"}, "--layers is '0'"},
                                 {{"--hidden", "many"}, "'many'"},
-                                {{"--lr", "-1"}, "--lr is '-1': expected a number from 0"},
+                                {{"--lr", "-1"}, "--lr is '-1': expected a number above 0"},
+                                {{"--lr", "0"}, "--lr is '0'"},
                                 {{"--lr", "nan"}, "'nan'"},
                                 {{"--lr", "0.1x"}, "'0.1x'"},
                                 {{"--dropout", "1"}, "expected a number from 0 to below 1"},

@@ -65,7 +65,14 @@ void print_histogram(std::FILE* out, const std::vector<std::int64_t>& counts) {
   if (counts.size() > most_rows) print_line(out, fmt::format("  and {} more classes", counts.size() - most_rows));
 }
 
-void print(std::FILE* out, const Dataset& dataset, const Predictions& predictions) {
+/// Why no accuracy is known.
+std::string not_measured(const Dataset& dataset, const Model& model) {
+  if (dataset.labels && dataset.classes != model.spec.classes)
+    return fmt::format("not known: the data has {} classes, the model {}", dataset.classes, model.spec.classes);
+  return "not known: the data has no labels";
+}
+
+void print(std::FILE* out, const Dataset& dataset, const Model& model, const Predictions& predictions) {
   const auto line = [&](std::string_view label, const std::string& text) {
     print_line(out, fmt::format("{:<16}{}", label, text));
   };
@@ -76,7 +83,7 @@ void print(std::FILE* out, const Dataset& dataset, const Predictions& prediction
     line("test " + measure, accuracy_text(predictions.test_accuracy));
     line("all " + measure, accuracy_text(predictions.accuracy));
   } else {
-    line(measure, "not known: the data has no labels");
+    line(measure, not_measured(dataset, model));
   }
   line("forward pass", seconds_text(predictions.seconds));
   print_histogram(out, histogram_of(predictions));
@@ -116,7 +123,7 @@ int run(const Options& options, const std::string& command) {
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
   print_line(out, "model    " + to_string(model.spec));
   const Predictions predictions = infer(context, dataset, model, dtypes.front());
-  print(out, dataset, predictions);
+  print(out, dataset, model, predictions);
   if (!options.out.empty()) {
     if (is_csv(options.out))
       save_csv(options.out, dataset, predictions);

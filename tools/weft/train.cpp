@@ -114,7 +114,8 @@ struct Trained {
   std::vector<std::pair<std::string, std::string>> lines() const {
     const std::string measure = measure_of(dataset);
     std::vector<std::pair<std::string, std::string>> lines{
-        {"best epoch", fmt::format("{} of {}", result.best_epoch, last_epoch())},
+        {"best epoch", result.best_epoch > 0 ? fmt::format("{} of {}", result.best_epoch, last_epoch())
+                                             : fmt::format("not known: the model is of epoch {}", last_epoch())},
         {"train " + measure, accuracy_text(result.train_accuracy)},
         {"val " + measure, accuracy_text(result.val_accuracy)},
         {"test " + measure, accuracy_text(result.test_accuracy)},
@@ -169,6 +170,7 @@ void print_curves(std::FILE* out, const Trained& run) {
   const std::vector<EpochFigures>& epochs = run.result.epochs;
   const auto print_curve = [&](const std::string& title, double EpochFigures::*figure) {
     std::vector<double> values;
+    values.reserve(epochs.size());
     for (const EpochFigures& figures : epochs) values.push_back(figures.*figure);
     const std::string curve = curve_text(values, epochs.empty() ? 1 : epochs.front().epoch);
     if (!curve.empty()) print_line(out, "\n" + title + "\n" + curve.substr(0, curve.size() - 1));

@@ -31,16 +31,21 @@ Apply count(std::int64_t Owner::*field, std::int64_t low, std::int64_t high) {
   };
 }
 
-/// From 0 to `high`, or to below it.
+enum class Ends { both, low_only, high_only };  // of a range, that belong to it
+
+/// From 0 to `high`.
 template <class Owner, class T>
-Apply number(T Owner::*field, std::type_identity_t<T> high, bool below = false) {
+Apply number(T Owner::*field, std::type_identity_t<T> high, Ends ends = Ends::both) {
   return [=](std::string_view option, const std::string& text, TrainRequest& request) {
     T value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = error == std::errc() && end == text.data() + text.size();
-    if (!whole || !(value >= 0 && (below ? value < high : value <= high)))
-      throw UsageError(
-          fmt::format("{} is '{}': expected a number from 0 to {}{}", option, text, below ? "below " : "", high));
+    const bool within = value >= 0 && value <= high && (value > 0 || ends != Ends::high_only) &&
+                        (value < high || ends != Ends::low_only);
+    if (!whole || !within)
+      throw UsageError(fmt::format("{} is '{}': expected a number {} 0 to {}{}", option, text,
+                                   ends == Ends::high_only ? "above" : "from", ends == Ends::low_only ? "below " : "",
+                                   high));
     part_of<Owner>(request).*field = value;
   };
 }
@@ -101,13 +106,14 @@ const std::vector<Setting>& settings() {
        "gin: not 0 takes this times the mean of the neighbours, not their sum",
        number(&ModelSpec::lambda, large),
        {Architecture::gin}},
-      {"--dropout", of_model, "Share of the activations that is dropped", number(&ModelSpec::dropout, 1, true)},
+      {"--dropout", of_model, "Share of the activations that is dropped",
+       number(&ModelSpec::dropout, 1, Ends::low_only)},
       {"--attention-dropout", of_model, "gat, gatv2: share of the attention weights that is dropped",
-       number(&ModelSpec::attention_dropout, 1, true), attention},
+       number(&ModelSpec::attention_dropout, 1, Ends::low_only), attention},
       {"--epochs", of_training, "Epochs", count(&TrainOptions::epochs, 1, most_epochs)},
-      {"--lr", of_training, "Learning rate", number(&TrainOptions::lr, large)},
+      {"--lr", of_training, "Learning rate", number(&TrainOptions::lr, large, Ends::high_only)},
       {"--optimiser", of_training, "adam, adamw or sgd", choice(&TrainOptions::optimiser, parse_optimiser)},
-      {"--momentum", of_training, "sgd: momentum", number(&TrainOptions::momentum, 1, true)},
+      {"--momentum", of_training, "sgd: momentum", number(&TrainOptions::momentum, 1, Ends::low_only)},
       {"--weight-decay", of_training, "Weight decay, of matrices only", number(&TrainOptions::weight_decay, large)},
       {"--schedule", of_training, "constant, cosine or steps: how the learning rate runs",
        choice(&TrainOptions::schedule, parse_schedule_of_rate)},

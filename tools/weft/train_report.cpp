@@ -38,17 +38,24 @@ constexpr const char* style =
     ".s1 { stroke: var(--s1); }\n"
     ".s2 { stroke: var(--s2); }\n";
 
-/// Whether the model was looked at after this epoch: with --eval-every most have not been, which is no gap.
 bool looked_at(const EpochFigures& figures) {
   return std::isfinite(figures.val_accuracy) || std::isfinite(figures.test_accuracy) || std::isfinite(figures.val_loss);
 }
 
-ChartSeries series_of(const TrainSummary& summary, std::string name, int colour, double EpochFigures::*figure,
-                      bool every_epoch = false) {
+ChartSeries series_of(const TrainSummary& summary, std::string name, int colour, double EpochFigures::*figure) {
   ChartSeries series{std::move(name), colour, {}};
   for (const EpochFigures& epoch : summary.epochs)
-    if (every_epoch || looked_at(epoch) || std::isfinite(epoch.*figure))
-      series.points.push_back({static_cast<double>(epoch.epoch), epoch.*figure});
+    series.points.push_back({static_cast<double>(epoch.epoch), epoch.*figure});
+  return series;
+}
+
+/// Of the epochs after which the model was looked at: with --eval-every most have not been, which is no gap, and
+/// their training accuracy is one with dropout.
+ChartSeries looks_of(const TrainSummary& summary, std::string name, int colour, double EpochFigures::*figure) {
+  ChartSeries series{std::move(name), colour, {}};
+  const bool any = std::ranges::any_of(summary.epochs, looked_at);
+  for (const EpochFigures& epoch : summary.epochs)
+    if (!any || looked_at(epoch)) series.points.push_back({static_cast<double>(epoch.epoch), epoch.*figure});
   return series;
 }
 
@@ -70,17 +77,17 @@ LineChart chart_of(const TrainSummary& summary, std::string title) {
 
 LineChart loss_chart(const TrainSummary& summary) {
   LineChart chart = chart_of(summary, "loss");
-  chart.series.push_back(series_of(summary, "train", 0, &EpochFigures::loss, true));
-  chart.series.push_back(series_of(summary, "val", 1, &EpochFigures::val_loss));
+  chart.series.push_back(series_of(summary, "train", 0, &EpochFigures::loss));
+  chart.series.push_back(looks_of(summary, "val", 1, &EpochFigures::val_loss));
   return chart;
 }
 
 LineChart accuracy_chart(const TrainSummary& summary) {
   LineChart chart = chart_of(summary, summary.measure);
   chart.highest = 1;
-  chart.series.push_back(series_of(summary, "train", 0, &EpochFigures::train_accuracy));
-  chart.series.push_back(series_of(summary, "val", 1, &EpochFigures::val_accuracy));
-  chart.series.push_back(series_of(summary, "test", 2, &EpochFigures::test_accuracy));
+  chart.series.push_back(looks_of(summary, "train", 0, &EpochFigures::train_accuracy));
+  chart.series.push_back(looks_of(summary, "val", 1, &EpochFigures::val_accuracy));
+  chart.series.push_back(looks_of(summary, "test", 2, &EpochFigures::test_accuracy));
   return chart;
 }
 

@@ -45,5 +45,9 @@ void run(const OptimiseArgs& args, Device device, CUstream_st*) { refuse(args, d
 void run(const EndStepArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const EndEvaluationArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const KeepBestArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const BatchNormArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const BatchNormBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const LayerNormArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const LayerNormBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 
 }  // namespace weft::nn::cuda

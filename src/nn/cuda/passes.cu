@@ -1,7 +1,7 @@
 #include "nn/cuda/passes.hpp"
 
 #include "core/cuda/each.cuh"
-#include "nn/dense/passes-inl.hpp"
+#include "nn/dense/norm-inl.hpp"
 
 namespace weft::nn::cuda {
 namespace {
@@ -271,5 +271,9 @@ void run(const OptimiseArgs& args, Device device, CUstream_st* stream) { run_her
 void run(const EndStepArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const EndEvaluationArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const KeepBestArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
+void run(const BatchNormArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
+void run(const BatchNormBackwardArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
+void run(const LayerNormArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
+void run(const LayerNormBackwardArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 
 }  // namespace weft::nn::cuda

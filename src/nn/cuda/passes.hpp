@@ -1,7 +1,7 @@
 // The passes on a GPU, put into the stream.
 #pragma once
 
-#include "nn/dense/passes.hpp"
+#include "nn/dense/norm.hpp"
 
 namespace weft::nn::cuda {
 
@@ -20,5 +20,9 @@ void run(const OptimiseArgs& args, Device device, CUstream_st* stream);
 void run(const EndStepArgs& args, Device device, CUstream_st* stream);
 void run(const EndEvaluationArgs& args, Device device, CUstream_st* stream);
 void run(const KeepBestArgs& args, Device device, CUstream_st* stream);
+void run(const BatchNormArgs& args, Device device, CUstream_st* stream);
+void run(const BatchNormBackwardArgs& args, Device device, CUstream_st* stream);
+void run(const LayerNormArgs& args, Device device, CUstream_st* stream);
+void run(const LayerNormBackwardArgs& args, Device device, CUstream_st* stream);
 
 }  // namespace weft::nn::cuda

@@ -5,7 +5,7 @@
 
 #include "core/parallel.hpp"
 #include "nn/cuda/passes.hpp"
-#include "nn/dense/passes-inl.hpp"
+#include "nn/dense/norm-inl.hpp"
 
 namespace weft::nn {
 namespace {
@@ -151,5 +151,9 @@ void run(const Context& context, const OptimiseArgs& args) { choose(context, arg
 void run(const Context& context, const EndStepArgs& args) { choose(context, args); }
 void run(const Context& context, const EndEvaluationArgs& args) { choose(context, args); }
 void run(const Context& context, const KeepBestArgs& args) { choose(context, args); }
+void run(const Context& context, const BatchNormArgs& args) { choose(context, args); }
+void run(const Context& context, const BatchNormBackwardArgs& args) { choose(context, args); }
+void run(const Context& context, const LayerNormArgs& args) { choose(context, args); }
+void run(const Context& context, const LayerNormBackwardArgs& args) { choose(context, args); }
 
 }  // namespace weft::nn

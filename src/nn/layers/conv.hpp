@@ -26,7 +26,7 @@ class Conv {
 
   /// What of `tail` was done, too. `out` is of the storage type, and the last layer's of what that is accumulated in.
   virtual Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) = 0;
-  /// Gradients of the parameters and, where x_grad is given, of x. out_grad may be overwritten.
+  /// Gradients of the parameters and, where x_grad is given, of x. out_grad stays as it is.
   virtual void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) = 0;
   /// Whether runs can be recorded in a CUDA graph.
   virtual bool capturable() const { return true; }

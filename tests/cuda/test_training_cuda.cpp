@@ -1,0 +1,157 @@
+// Training on a GPU: the gradients of the CPU in f64, the same losses from recorded epochs as from direct ones.
+#include <cmath>
+#include <filesystem>
+
+#include "core/device.hpp"
+#include "cuda/gpu.hpp"
+#include "nn/network_case.hpp"
+#include "support/errors.hpp"
+#include "support/oracle.hpp"
+
+namespace weft::test {
+namespace {
+
+class cuda_training : public GpuTest, public ::testing::WithParamInterface<GradientCase> {};
+INSTANTIATE_TEST_SUITE_P(layers, cuda_training, ::testing::ValuesIn(gradient_cases()),
+                         [](const auto& tested) { return tested.param.name; });
+
+struct OwnContext {
+  nn::cuda::OwnStream stream{gpu};
+  Context context = Context::cuda(0, stream.get());
+};
+
+TEST_P(cuda_training, has_the_losses_and_gradients_of_the_cpu_in_float64) {
+  const GradientCase& c = GetParam();
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    const Dataset dataset = small_dataset(500, 16, 5, c.sparse, c.several_labels, 51);
+    const ModelSpec spec = c.spec(dataset);
+    TrainOptions options;
+    options.epochs = 1;
+    options.seed = 52;
+    const Model model = make_model(spec, 53);
+    OwnContext own;
+    Context cpu = Context::cpu();
+    options.dtype = dtype;
+    nn::Trainer there(own.context, dataset, model, options);
+    nn::StepState state = there.state();
+    state.loss_scale = dtype == Dtype::f16 ? 1024 : 1;
+    there.set_state(state);
+    options.dtype = Dtype::f64;
+    nn::Trainer here(cpu, dataset, model, options);
+    const double loss = training_loss(there), wanted = training_loss(here);
+    const double tolerance = dtype == Dtype::f32 ? 2e-5 : dtype == Dtype::f16 ? 1e-2 : 8e-2;
+    EXPECT_NEAR(loss, wanted, tolerance * std::fabs(wanted)) << name(dtype);
+    for (std::size_t p = 0; p < model.parameters.size(); ++p) {
+      const auto on_host = [](const TensorView& view, CUstream_st* stream) {
+        Tensor t = Tensor::empty(view.shape, view.dtype);
+        copy_bytes(Device{}, t.view().mutable_data(), view.device, view.data, t.bytes(), stream);
+        return doubles(t);
+      };
+      const std::vector<double> got = on_host(there.parameters().grad(p), own.context.stream()),
+                                want = on_host(here.parameters().grad(p), nullptr);
+      double largest = 0;
+      for (const double w : want) largest = std::max(largest, std::fabs(w));
+      for (std::size_t i = 0; i < got.size(); ++i)
+        ASSERT_NEAR(got[i] / static_cast<double>(state.loss_scale), want[i], 4 * tolerance * largest + 1e-7)
+            << model.parameters[p].name << " element " << i << " " << name(dtype);
+    }
+  }
+}
+
+class cuda_training_runs : public GpuTest {};
+
+std::vector<double> losses_of(const TrainResult& result) {
+  std::vector<double> losses;
+  for (const EpochFigures& f : result.epochs) losses.push_back(f.loss);
+  return losses;
+}
+
+TEST_F(cuda_training_runs, of_recorded_epochs_give_the_losses_of_direct_ones_to_the_bit) {
+  const Dataset dataset = small_dataset(700, 24, 4, true, false, 61);
+  for (const Architecture a : {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat})
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
+      const ModelSpec spec = spec_for(dataset, a);
+      TrainOptions options;
+      options.epochs = 12;
+      options.dtype = dtype;
+      OwnContext own;
+      nn::Trainer recorded(own.context, dataset, make_model(spec, 1), options),
+          direct(own.context, dataset, make_model(spec, 1), options);
+      direct.record(false);
+      for (int epoch = 0; epoch < 12; ++epoch) {
+        recorded.epoch(epoch % 3 == 2);
+        direct.epoch(epoch % 3 == 2);
+      }
+      own.context.synchronise();
+      ASSERT_EQ(recorded.done(), 12);
+      ASSERT_EQ(direct.done(), 12);
+      for (int epoch = 0; epoch < 12; ++epoch) {
+        EXPECT_EQ(recorded.published(epoch).loss, direct.published(epoch).loss) << name(a) << " epoch " << epoch;
+        EXPECT_EQ(recorded.published(epoch).val_loss, direct.published(epoch).val_loss) << name(a);
+      }
+      // Dropout is another one in every epoch.
+      EXPECT_NE(recorded.published(3).loss, recorded.published(4).loss) << name(a);
+    }
+}
+
+TEST_F(cuda_training_runs, repeat_to_the_bit_and_go_on_from_a_checkpoint_to_the_bit) {
+  const Dataset dataset = small_dataset(700, 24, 4, true, false, 62);
+  const std::string file =
+      (std::filesystem::temp_directory_path() / fmt::format("weft-train-{}.checkpoint", ::getpid())).string();
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
+    const ModelSpec spec = spec_for(dataset, Architecture::gat);
+    TrainOptions options;
+    options.epochs = 90;
+    options.dtype = dtype;
+    Context context = Context::cuda();
+    const TrainResult whole = train(context, dataset, make_model(spec, 1), options);
+    EXPECT_EQ(losses_of(train(context, dataset, make_model(spec, 1), options)), losses_of(whole));
+    options.checkpoint = file;
+    const TrainResult part =
+        train(context, dataset, make_model(spec, 1), options, [](const EpochFigures& f) { return f.epoch < 5; });
+    EXPECT_TRUE(part.interrupted);
+    options.resume = true;
+    EXPECT_EQ(losses_of(train(context, dataset, make_model(spec, 1), options)), losses_of(whole)) << name(dtype);
+    std::filesystem::remove(file);
+  }
+}
+
+TEST_F(cuda_training_runs, allocate_nothing_once_they_are_built) {
+  const Dataset dataset = small_dataset(700, 24, 4, false, false, 63);
+  for (const Architecture a : {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat}) {
+    TrainOptions options;
+    options.epochs = 6;
+    OwnContext own;
+    nn::Trainer trainer(own.context, dataset, make_model(spec_for(dataset, a), 1), options);
+    const std::size_t before = memory_stats(gpu).allocations;
+    for (int epoch = 0; epoch < 6; ++epoch) trainer.epoch(true);
+    own.context.synchronise();
+    EXPECT_EQ(memory_stats(gpu).allocations, before) << name(a);
+  }
+}
+
+TEST_F(cuda_training_runs, stop_at_the_same_epoch_however_far_the_gpu_ran_ahead) {
+  const Dataset dataset = open_dataset("citations:nodes=400,seed=4");
+  ModelSpec spec = spec_for(dataset, Architecture::gcn);
+  spec.normalise_inputs = true;
+  TrainOptions options;
+  options.epochs = 2000;
+  options.patience = 10;
+  options.lr = 0.05;
+  Context context = Context::cuda();
+  const TrainResult result = train(context, dataset, make_model(spec, 3), options);
+  EXPECT_TRUE(result.stopped_early);
+  EXPECT_EQ(static_cast<std::int64_t>(result.epochs.size()), result.best_epoch + options.patience);
+  const Predictions p = infer(context, dataset, result.model);
+  EXPECT_EQ(p.val_accuracy, result.val_accuracy);
+  EXPECT_EQ(p.test_accuracy, result.test_accuracy);
+  expect_refused(
+      [&] {
+        options.dtype = Dtype::f64;
+        train(context, dataset, make_model(spec, 3), options);
+      },
+      "f64", ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace weft::test
