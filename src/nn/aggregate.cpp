@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/extremum_backward.hpp"
+#include "nn/dense/passes.hpp"
 #include "ops/operands.hpp"
 
 namespace weft::nn {
@@ -39,8 +40,8 @@ DegreeScales DegreeScales::of(const Build& build, DegreeNorm norm, double factor
   return scales;
 }
 
-Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, DegreeScales scales, bool saturate)
-    : context_(build.context), graph_(build.graph), reduce_(reduce), scales_(std::move(scales)), saturate_(saturate) {
+Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce)
+    : context_(build.context), graph_(build.graph), reduce_(reduce), slots_(build.slots) {
   OpDesc desc{OpKind::spmm, build.dtype, 1, width, reduce, false};
   forward_ = make_plan(context_, graph_, desc);
   context_.reserve(forward_.workspace_bytes);
@@ -58,33 +59,35 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, Degr
     }
     return;
   }
-  if (reduce == Reduce::mean) means_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
+  if (reduce == Reduce::mean) {
+    means_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
+    slots_.need(Slot::third, build.nodes() * width, build.dtype);
+  }
   desc.reduce = Reduce::sum;
   backward_ = make_plan(context_, graph_.transpose(), desc);
   context_.reserve(backward_.workspace_bytes);
 }
 
-void Aggregate::forward(ConstTensorView x, TensorView out, ConstTensorView bias, bool relu) {
+void Aggregate::forward(ConstTensorView x, TensorView out) {
   SpmmOptions options;
   options.op = SpmmOp::copy_u;
   options.reduce = reduce_;
-  if (scales_.row) options.epilogue.row_scale = scales_.row;
-  if (scales_.col) options.epilogue.col_scale = scales_.col;
-  options.epilogue.bias = bias;
-  options.epilogue.relu = relu;
-  options.epilogue.saturate = saturate_;
   if (winners_) options.arg_e = winners_;
   spmm(context_, forward_, graph_, x, {}, out, options);
 }
 
 void Aggregate::backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad) {
   if (reduce_ == Reduce::max) return extremum_backward(x, out_grad, x_grad);
+  ConstTensorView grad = out_grad;
+  if (means_) {  // before the sum: along the edges every scale costs more than a pass over the nodes
+    const TensorView scaled = slots_.view(Slot::third, out_grad.shape, out_grad.dtype);
+    run(context_, ScaleRowsArgs{out_grad.dtype, out_grad.shape.rows, out_grad.shape.row_size(), out_grad.data,
+                                means_.view().data, scaled.mutable_data()});
+    grad = scaled;
+  }
   SpmmOptions options;
   options.op = SpmmOp::copy_u;
-  if (means_) options.epilogue.col_scale = means_;
-  if (scales_.row) options.epilogue.col_scale = scales_.row;
-  if (scales_.col) options.epilogue.row_scale = scales_.col;
-  spmm(context_, backward_, graph_.transpose(), out_grad, {}, x_grad, options);
+  spmm(context_, backward_, graph_.transpose(), grad, {}, x_grad, options);
 }
 
 void Aggregate::extremum_backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad) {

@@ -17,9 +17,10 @@ struct DegreeScales {
 
 class Aggregate {
  public:
-  Aggregate(const Build& build, std::int64_t width, Reduce reduce, DegreeScales scales = {}, bool saturate = false);
+  Aggregate(const Build& build, std::int64_t width, Reduce reduce);
 
-  void forward(ConstTensorView x, TensorView out, ConstTensorView bias = {}, bool relu = false);
+  void forward(ConstTensorView x, TensorView out);
+  /// x is read by the gradient of a max alone.
   void backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad);
 
  private:
@@ -28,9 +29,8 @@ class Aggregate {
   Context& context_;
   Graph graph_;
   Reduce reduce_;
-  DegreeScales scales_;
+  Slots& slots_;
   Tensor means_;  // 1 / degree, for the gradient of a mean
-  bool saturate_;
   Plan forward_, backward_;
   Tensor winners_;  // max: edge ids
 };

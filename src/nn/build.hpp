@@ -18,6 +18,7 @@ enum class Slot : std::uint8_t {
   grad_odd,
   first,  // within a layer
   second,
+  third,
   fold,  // sums over rows
 };
 
@@ -41,8 +42,8 @@ class Slots {
 
  private:
   static std::size_t at(Slot slot) { return static_cast<std::size_t>(slot); }
-  std::array<std::size_t, 5> bytes_{};
-  std::array<Tensor, 5> memory_;
+  std::array<std::size_t, 6> bytes_{};
+  std::array<Tensor, 6> memory_;
 };
 
 struct Build {

@@ -12,6 +12,15 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
+Tensor without_padding(Tensor scores, std::int64_t classes) {
+  const std::int64_t rows = scores.shape().rows, stride = scores.shape().width;
+  if (stride == classes) return scores;
+  Tensor dense = Tensor::empty(Shape(rows, classes), Dtype::f32, "scores");
+  for (std::int64_t r = 0; r < rows; ++r)
+    std::copy_n(scores.span<float>().begin() + r * stride, classes, dense.span<float>().begin() + r * classes);
+  return dense;
+}
+
 Tensor classes_of(const Tensor& scores, bool several) {
   const std::int64_t rows = scores.shape().rows, classes = scores.shape().width;
   const std::span<const float> values = scores.span<float>();
@@ -66,7 +75,8 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   nn::Parameters parameters(context, model, dtype, false, false);
   nn::Gemm gemm(context);
   nn::Slots slots;
-  nn::Network network(nn::Build{context, gemm, parameters, slots, model.spec,
+  const ModelSpec padded = nn::padded(model.spec, dtype, context.device());
+  nn::Network network(nn::Build{context, gemm, parameters, slots, padded,
                                 nn::graph_for(context, dataset.graph, model.spec), dtype, false, 0, nullptr},
                       dataset);
   slots.allocate(context);
@@ -78,7 +88,8 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   p.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   Tensor scores = Tensor::empty(logits.shape, logits.dtype, "scores");
   copy_bytes(Device{}, scores.view().mutable_data(), context.device(), logits.data, scores.bytes(), context.stream());
-  p.scores = logits.dtype == Dtype::f32 ? std::move(scores) : scores.to(Dtype::f32);
+  p.scores =
+      without_padding(logits.dtype == Dtype::f32 ? std::move(scores) : scores.to(Dtype::f32), model.spec.classes);
   const bool comparable = dataset.labels && dataset.classes == model.spec.classes;
   p.classes = classes_of(p.scores, comparable && dataset.multi_label());
   const auto over = [&](const Tensor& split) {

@@ -28,7 +28,11 @@ struct ParameterSpec {
   bool decays = false;
   std::int64_t fan_in = 0, fan_out = 0;  // of a matrix that is drawn at random
   double first = 0;                      // else what every element begins with
+  std::int64_t class_groups = 0;         // how often its rows run over all classes
 };
+/// With which number of outputs a layer of so many classes runs: on a GPU as many as loads move whole, the others being
+/// 0 throughout.
+std::int64_t padded_classes(std::int64_t classes, Dtype dtype, Device device);
 std::vector<ParameterSpec> parameters_of(const ModelSpec& spec);
 /// Running means and variances of batch norm.
 std::vector<ParameterSpec> statistics_of(const ModelSpec& spec);

@@ -109,6 +109,7 @@ Network::Network(Build build, const Dataset& dataset) : build_(std::move(build))
     } else {
       stage.bias = build_.parameters.index(layer_prefix(l) + "bias");
     }
+    stage.scales_last = !stage.adds_input && stage.norm == nullptr;
     if (!stage.sizes.last) {
       stage.mask = mask(l + 1);
       stage.activation = spec.activation;
@@ -118,6 +119,8 @@ Network::Network(Build build, const Dataset& dataset) : build_(std::move(build))
     if (build_.trains) {
       build_.slots.need(grad_slot(stages_.size()), shape.size(), build_.dtype);
       build_.slots.need_bytes(Slot::fold, fold_bytes(shape.rows, stage.sizes.out, 1));
+      if (!stage.scales_last && stage.conv->row_scale().given)
+        build_.slots.need(Slot::third, shape.size(), build_.dtype);
     }
     stages_.push_back(std::move(stage));
   }
@@ -134,11 +137,12 @@ void Network::finish(Stage& stage, const Tail& tail, const Applied& applied) {
   const bool activates = !applied.activation && tail.activation != Activation::none;
   const bool drops = !applied.dropout && tail.mask.given();
   const bool biased = applied.bias || !tail.bias.given;
-  if (biased && !activates && !drops) return;
+  const ConstTensorView scale = stage.scales_last ? stage.conv->row_scale() : ConstTensorView{};
+  if (biased && !activates && !drops && !scale.given) return;
   const Dtype dtype = stage.sizes.last ? build_.acc() : build_.dtype;
   run(build_.context, ActivateArgs{dtype, stage.out.shape().rows, stage.sizes.out, stage.out.view().data,
                                    biased ? nullptr : tail.bias.data, activates ? tail.activation : Activation::none,
-                                   drops ? tail.mask : DropMask{}, stage.out.view().mutable_data()});
+                                   drops ? tail.mask : DropMask{}, stage.out.view().mutable_data(), scale.data});
 }
 
 ConstTensorView Network::forward(bool training) {
@@ -149,13 +153,32 @@ ConstTensorView Network::forward(bool training) {
     const bool more_first = stage.adds_input || stage.norm != nullptr;  // before anything is activated
     const TensorView out = stage.norm != nullptr ? stage.norm->input() : stage.out.view();
     Applied applied = stage.conv->forward(x, out, more_first ? Tail{tail.bias, Activation::none, {}} : tail, training);
-    if (more_first) applied.activation = applied.dropout = false;
+    if (more_first) {
+      applied.activation = applied.dropout = false;
+      scale_and_bias(stage, out, tail, applied);
+    }
     if (stage.adds_input) add_input(stage, x, out);
     if (stage.norm != nullptr) stage.norm->forward(stage.out, training);
     finish(stage, tail, applied);
     x = {stage.out, nullptr, false};
   }
   return stages_.back().out;
+}
+
+/// What otherwise waits for the activation, before anything is added to it or normed.
+void Network::scale_and_bias(Stage& stage, TensorView out, const Tail& tail, Applied& applied) {
+  const ConstTensorView scale = stage.conv->row_scale();
+  if (!scale.given) return;
+  run(build_.context, ActivateArgs{out.dtype,
+                                   out.shape.rows,
+                                   stage.sizes.out,
+                                   out.data,
+                                   tail.bias.data,
+                                   Activation::none,
+                                   {},
+                                   out.mutable_data(),
+                                   scale.data});
+  applied.bias = true;
 }
 
 void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
@@ -173,24 +196,36 @@ void Network::backward() {
     Stage& stage = stages_[l];
     const Shape shape = stage.out.shape();
     const TensorView grad = build_.slots.view(grad_slot(l), shape, build_.dtype);
+    const ConstTensorView scale = stage.conv->row_scale();
     const bool through = stage.activation != Activation::none || stage.mask.given();
+    const bool written = through || (stage.scales_last && scale.given);
     run(build_.context,
         ActivateBackwardArgs{build_.dtype, shape.rows, shape.row_size(), through ? stage.out.view().data : nullptr,
-                             grad.data, stage.activation, stage.mask, through ? grad.mutable_data() : nullptr,
+                             grad.data, stage.activation, stage.mask, written ? grad.mutable_data() : nullptr,
                              stage.norm == nullptr ? build_.parameters.grad(stage.bias).mutable_data() : nullptr,
-                             build_.slots.data(Slot::fold)});
+                             build_.slots.data(Slot::fold), stage.scales_last ? scale.data : nullptr});
     if (stage.norm != nullptr) stage.norm->backward(grad);
     const Matrix x = l == 0 ? read_ : Matrix{stages_[l - 1].out, nullptr, false};
     TensorView x_grad;
     if (l > 0) x_grad = build_.slots.view(grad_slot(l - 1), stages_[l - 1].out.shape(), build_.dtype);
-    stage.conv->backward(x, grad, x_grad);
-    if (!stage.adds_input) continue;
-    if (stage.residual != nullptr) {
-      stage.residual->weight_grad(x, grad);
-      if (x_grad.given) stage.residual->input_grad(grad, x_grad, true);
-    } else if (x_grad.given) {
-      run(build_.context, AddArgs{build_.dtype, shape.size(), grad.data, x_grad.mutable_data()});
+    if (stage.scales_last || !scale.given) {
+      stage.conv->backward(x, grad, x_grad);
+    } else {  // the input that is added needs the gradient as it is
+      const TensorView scaled = build_.slots.view(Slot::third, shape, build_.dtype);
+      run(build_.context,
+          ScaleRowsArgs{build_.dtype, shape.rows, shape.row_size(), grad.data, scale.data, scaled.mutable_data()});
+      stage.conv->backward(x, scaled, x_grad);
     }
+    if (stage.adds_input) input_backward(stage, x, grad, x_grad);
+  }
+}
+
+void Network::input_backward(Stage& stage, const Matrix& x, ConstTensorView grad, TensorView x_grad) {
+  if (stage.residual != nullptr) {
+    stage.residual->weight_grad(x, grad);
+    if (x_grad.given) stage.residual->input_grad(grad, x_grad, true);
+  } else if (x_grad.given) {
+    run(build_.context, AddArgs{build_.dtype, grad.shape.size(), grad.data, x_grad.mutable_data()});
   }
 }
 

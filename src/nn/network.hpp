@@ -43,6 +43,7 @@ class Network {
     LayerSizes sizes;
     std::unique_ptr<Conv> conv;
     bool adds_input = false;
+    bool scales_last = true;           // the layer's row_scale waits for the activation: nothing else comes before it
     std::unique_ptr<Linear> residual;  // what the input goes through, where it does not fit as it is
     std::unique_ptr<NormStage> norm;   // then there is no bias
     std::size_t bias = 0;
@@ -53,7 +54,9 @@ class Network {
   static Slot grad_slot(std::size_t stage) { return stage % 2 == 0 ? Slot::grad_even : Slot::grad_odd; }
   Tail tail_of(const Stage& stage, bool training) const;
   void finish(Stage& stage, const Tail& tail, const Applied& applied);
+  void scale_and_bias(Stage& stage, TensorView out, const Tail& tail, Applied& applied);
   void add_input(Stage& stage, const Matrix& x, TensorView to);
+  void input_backward(Stage& stage, const Matrix& x, ConstTensorView grad, TensorView x_grad);
 
   Build build_;
   Input input_;

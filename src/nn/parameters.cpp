@@ -12,27 +12,43 @@ constexpr std::int64_t alignment = 64;  // elements: every parameter can be move
 
 }  // namespace
 
+template <class F>
+void Parameters::runs(const Entry& e, std::span<float> of_model, std::span<float> here, const F& f) {
+  const auto run = static_cast<std::size_t>(e.run), padded = static_cast<std::size_t>(e.padded_run);
+  for (std::size_t from = 0, to = static_cast<std::size_t>(e.at); from < of_model.size(); from += run, to += padded)
+    f(of_model.subspan(from, run), here.subspan(to, run));
+}
+
 Parameters::Parameters(Context& context, const Model& model, Dtype storage, bool trains, bool decay_first_layer_only) {
-  std::int64_t count = 0;
+  const Device device = context.device();
+  const std::int64_t classes = model.spec.classes, padded = padded_classes(classes, storage, device);
+  std::vector<ParameterSpec> specs = parameters_of(model.spec);
+  for (ParameterSpec& p : statistics_of(model.spec)) specs.push_back(std::move(p));
   std::vector<const Parameter*> all;
   for (const std::vector<Parameter>* list : {&model.parameters, &model.statistics})
-    for (const Parameter& p : *list) {
-      all.push_back(&p);
-      entries_.push_back({p.name, p.value.shape(), count});
-      count += (p.value.shape().size() + alignment - 1) / alignment * alignment;
-    }
+    for (const Parameter& p : *list) all.push_back(&p);
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Shape given = all[i]->value.shape();
+    Shape shape = given;
+    const std::int64_t groups = specs[i].class_groups;
+    if (groups > 0) (given.rank == 1 ? shape.rows : shape.width) = groups * padded;
+    entries_.push_back({all[i]->name, shape, count, groups > 0 ? classes : std::max<std::int64_t>(given.size(), 1),
+                        groups > 0 ? padded : given.size()});
+    count += (shape.size() + alignment - 1) / alignment * alignment;
+  }
   const Dtype acc = storage == Dtype::f64 ? Dtype::f64 : Dtype::f32;
   Tensor flat = Tensor::zeros(Shape(count), Dtype::f32, "parameters");
   Tensor decays = Tensor::zeros(Shape((count + 3) / 4), Dtype::i32, "weight decay");  // a byte each
   auto* const decay_bytes = static_cast<std::uint8_t*>(decays.view().mutable_data());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Parameter& p = *all[i];
-    const std::span<const float> values = p.value.span<float>();
-    std::ranges::copy(values, flat.span<float>().begin() + entries_[i].at);
+    Tensor value = p.value.clone();
+    runs(entries_[i], value.span<float>(), flat.span<float>(),
+         [](std::span<float> of_model, std::span<float> here) { std::ranges::copy(of_model, here.begin()); });
     const bool decaying = decay_first_layer_only ? p.layer == 0 && p.decays : p.decays;
-    std::fill_n(decay_bytes + entries_[i].at, values.size(), decaying ? 1 : 0);
+    std::fill_n(decay_bytes + entries_[i].at, entries_[i].shape.size(), decaying ? 1 : 0);
   }
-  const Device device = context.device();
   CUstream_st* const stream = context.stream();
   values_ = flat.to(acc).to(device, stream);
   if (storage != acc) stored_ = flat.to(storage).to(device, stream);
@@ -67,13 +83,12 @@ TensorView Parameters::grad(std::size_t i) {
 }
 
 void Parameters::copy_to(Model& model, const Tensor& flat, CUstream_st* stream) const {
-  const Tensor here = flat.to(Device{}, stream).to(Dtype::f32);
+  Tensor here = flat.to(Device{}, stream).to(Dtype::f32);
   std::size_t i = 0;
   for (std::vector<Parameter>* list : {&model.parameters, &model.statistics})
-    for (Parameter& p : *list) {
-      const std::span<float> to = p.value.span<float>();
-      std::copy_n(here.span<float>().begin() + entries_[i++].at, to.size(), to.begin());
-    }
+    for (Parameter& p : *list)
+      runs(entries_[i++], p.value.span<float>(), here.span<float>(),
+           [](std::span<float> of_model, std::span<float> from) { std::ranges::copy(from, of_model.begin()); });
 }
 
 }  // namespace weft::nn

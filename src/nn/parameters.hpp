@@ -3,6 +3,7 @@
 // type.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "nn/layout.hpp"
@@ -12,7 +13,8 @@ namespace weft::nn {
 
 class Parameters {
  public:
-  /// `trains`: with gradients and the optimiser's memory.
+  /// `trains`: with gradients and the optimiser's memory. Where rows run over the classes they are padded with zeros,
+  /// as padded_classes says.
   Parameters(Context& context, const Model& model, Dtype storage, bool trains, bool decay_first_layer_only);
 
   std::size_t index(const std::string& name) const;
@@ -40,9 +42,13 @@ class Parameters {
  private:
   struct Entry {
     std::string name;
-    Shape shape;
+    Shape shape;  // padded
     std::int64_t at;
+    std::int64_t run, padded_run;  // elements that stand together in the model, and here
   };
+  /// f(elements of the model, elements here) for every run of an entry.
+  template <class F>
+  static void runs(const Entry& e, std::span<float> of_model, std::span<float> here, const F& f);
   ConstTensorView view(const Tensor& flat, std::size_t i) const;
 
   std::vector<Entry> entries_;

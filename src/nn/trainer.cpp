@@ -22,6 +22,11 @@ T* as(Tensor& tensor) {
 
 }  // namespace
 
+ModelSpec padded(ModelSpec spec, Dtype dtype, Device device) {
+  spec.classes = padded_classes(spec.classes, dtype, device);
+  return spec;
+}
+
 Graph graph_for(const Context& context, const Graph& graph, const ModelSpec& spec) {
   const Graph wanted = spec.self_loops ? with_self_loops(graph, SelfLoops::add).graph : graph;
   return context.device().kind == DeviceKind::cuda ? wanted.to(context.device(), context.stream()) : wanted;
@@ -57,7 +62,7 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
       targets_(context, dataset, model.spec.classes, true),
       parameters_(context, model, options.dtype, true, options.decay_first_layer_only),
       gemm_(context),
-      spec_(model.spec),
+      spec_(padded(model.spec, options.dtype, context.device())),
       network_(Build{context, gemm_, parameters_, slots_, spec_, graph_for(context, dataset.graph, spec_),
                      options.dtype, true, options.seed, &as<StepState>(state_)->step},
                dataset) {
@@ -89,6 +94,7 @@ void Trainer::forward_and_backward() {
   const TensorView grad = network_.logits_grad();
   auto* const state = as<StepState>(state_);
   LossArgs loss = targets_.args(options_.dtype);
+  loss.stride = logits.shape.width;
   loss.logits = logits.data;
   loss.state = state;
   loss.grad = grad.mutable_data();
@@ -125,7 +131,9 @@ void Trainer::step() {
 
 void Trainer::evaluate() {
   LossArgs loss = targets_.args(options_.dtype);
-  loss.logits = network_.forward(false).data;
+  const ConstTensorView logits = network_.forward(false);
+  loss.stride = logits.shape.width;
+  loss.logits = logits.data;
   loss.state = as<StepState>(state_);
   loss.sums = as<SplitSums>(sums_) + num_splits;
   loss.scratch = slots_.data(Slot::fold);

@@ -11,6 +11,8 @@
 
 namespace weft::nn {
 
+/// The spec a network of the model is built from.
+ModelSpec padded(ModelSpec spec, Dtype dtype, Device device);
 /// A graph with what the model adds to it, where the context runs.
 Graph graph_for(const Context& context, const Graph& graph, const ModelSpec& spec);
 /// An Error that names the option which makes no sense.

@@ -41,6 +41,8 @@ TEST_P(cuda_training, has_the_losses_and_gradients_of_the_cpu_in_float64) {
     const double loss = training_loss(there), wanted = training_loss(here);
     const double tolerance = dtype == Dtype::f32 ? 2e-5 : dtype == Dtype::f16 ? 1e-2 : 8e-2;
     EXPECT_NEAR(loss, wanted, tolerance * std::fabs(wanted)) << name(dtype);
+    // Roundings of 2^-11 (bf16: 2^-8) through up to three layers forward and back.
+    const double gradient_tolerance = dtype == Dtype::f32 ? 1e-4 : dtype == Dtype::f16 ? 0.04 : 0.25;
     for (std::size_t p = 0; p < model.parameters.size(); ++p) {
       const auto on_host = [](const TensorView& view, CUstream_st* stream) {
         Tensor t = Tensor::empty(view.shape, view.dtype);
@@ -49,11 +51,16 @@ TEST_P(cuda_training, has_the_losses_and_gradients_of_the_cpu_in_float64) {
       };
       const std::vector<double> got = on_host(there.parameters().grad(p), own.context.stream()),
                                 want = on_host(here.parameters().grad(p), nullptr);
-      double largest = 0;
-      for (const double w : want) largest = std::max(largest, std::fabs(w));
-      for (std::size_t i = 0; i < got.size(); ++i)
-        ASSERT_NEAR(got[i] / static_cast<double>(state.loss_scale), want[i], 4 * tolerance * largest + 1e-7)
-            << model.parameters[p].name << " element " << i << " " << name(dtype);
+      // In the norm: single gradients are sums in which much cancels.
+      double away = 0, all = 0;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_TRUE(std::isfinite(got[i])) << model.parameters[p].name << " " << name(dtype);
+        const double difference = got[i] / static_cast<double>(state.loss_scale) - want[i];
+        away += difference * difference;
+        all += want[i] * want[i];
+      }
+      EXPECT_LE(std::sqrt(away), gradient_tolerance * std::sqrt(all) + 1e-7)
+          << model.parameters[p].name << " " << name(dtype);
     }
   }
 }

@@ -4,7 +4,8 @@
 namespace weft::test {
 namespace {
 
-const std::vector<std::string> subcommands{"doctor", "info", "convert", "generate", "explain", "bench"};
+const std::vector<std::string> subcommands{"doctor",  "info",  "convert", "generate",
+                                           "explain", "bench", "train",   "infer"};
 
 TEST(usage, version_is_one_line_and_done) {
   const Outcome outcome = run_weft({"--version"});
@@ -17,8 +18,7 @@ TEST(usage, help_lists_every_command_and_nothing_else) {
   const Outcome outcome = run_weft({"--help"});
   EXPECT_EQ(outcome.status, 0);
   for (const std::string& name : subcommands) EXPECT_NE(outcome.out.find("\n  " + name), std::string::npos) << name;
-  for (const std::string name : {"reorder", "train", "infer"})
-    EXPECT_EQ(outcome.out.find("\n  " + name), std::string::npos) << name;
+  EXPECT_EQ(outcome.out.find("\n  reorder"), std::string::npos);
 }
 
 TEST(usage, every_command_answers_help_with_an_example) {

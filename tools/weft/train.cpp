@@ -99,7 +99,7 @@ struct Trained {
   std::int64_t seen = 0;  // epochs of this very run: with --resume others came before
   int signal = 0;         // that ended it, or 0
 
-  double epochs_a_second() const { return result.seconds > 0 ? static_cast<double>(seen) / result.seconds : 0; }
+  double epochs_a_second() const { return seen > 0 && result.epoch_seconds > 0 ? 1 / result.epoch_seconds : 0; }
   std::int64_t last_epoch() const { return result.epochs.empty() ? 0 : result.epochs.back().epoch; }
 
   /// How it ended, where that was not after the last epoch.
@@ -143,6 +143,7 @@ nlohmann::json run_json(const Trained& run) {
             {"val_accuracy", result.val_accuracy},
             {"test_accuracy", result.test_accuracy},
             {"seconds", result.seconds},
+            {"epoch_seconds", result.epoch_seconds},
             {"epochs_a_second", run.epochs_a_second()},
             {"peak_bytes", result.peak_bytes},
             {"parameters", result.model.num_parameters()},

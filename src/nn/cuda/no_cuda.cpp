@@ -32,6 +32,7 @@ HostShared::~HostShared() = default;
 
 void run(const ActivateArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const ActivateBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const ScaleRowsArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const AddSelfArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const SelfGradArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const HeadDotsArgs& args, Device device, CUstream_st*) { refuse(args, device); }

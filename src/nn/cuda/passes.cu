@@ -14,6 +14,7 @@ constexpr int threads = 256;
 /// Lanes of a warp that share a row; several teams stand in a warp, each on its own.
 template <int Lanes>
 struct WarpTeam {
+  static constexpr int held = 8;  // values a lane can keep in registers
   unsigned mask;
   int at;
   __device__ static WarpTeam here() {
@@ -64,6 +65,7 @@ __global__ void __launch_bounds__(threads)
   const std::int64_t begin = rows * chunk / chunks, end = rows * (chunk + 1) / chunks;
   double sums[Body::sums] = {};
   if (column < columns)
+#pragma unroll 4  // so that several loads are under way
     for (std::int64_t row = begin + y; row < end; row += along) body(row, column, sums);
   if (partial == nullptr) return;
   __shared__ double shared[threads];
@@ -119,28 +121,29 @@ __device__ void add(SplitSums& to, const SplitSums& more) {
   to.missed += more.missed;
 }
 
-template <class Body>
+template <int Lanes, class Body>
 __global__ void __launch_bounds__(threads)
     fold_split_chunk(std::int64_t rows, std::int64_t chunks, const std::uint8_t* split, Body body, SplitSums* partial) {
-  constexpr int warps = threads / 32;
-  const WarpTeam<32> team = WarpTeam<32>::here();
-  const int warp = threadIdx.x / 32;
+  constexpr int teams = threads / Lanes;
+  const WarpTeam<Lanes> team = WarpTeam<Lanes>::here();
+  const int number = threadIdx.x / Lanes;
   const std::int64_t chunk = blockIdx.x, begin = rows * chunk / chunks, end = rows * (chunk + 1) / chunks;
   SplitSums mine[num_splits] = {};
-  for (std::int64_t row = begin + warp; row < end; row += warps) {
+  for (std::int64_t row = begin + number; row < end; row += teams) {
     const SplitSums of_row = body(team, row);
+    if (team.lane() != 0) continue;
     const int at = split[row];
 #pragma unroll
     for (int s = 0; s < num_splits; ++s)
       if (at == s + 1) add(mine[s], of_row);
   }
-  __shared__ SplitSums of_warps[warps][num_splits];
+  __shared__ SplitSums of_teams[teams][num_splits];
   if (team.lane() == 0)
-    for (int s = 0; s < num_splits; ++s) of_warps[warp][s] = mine[s];
+    for (int s = 0; s < num_splits; ++s) of_teams[number][s] = mine[s];
   __syncthreads();
   if (threadIdx.x >= num_splits) return;
   SplitSums sum;
-  for (int w = 0; w < warps; ++w) add(sum, of_warps[w][threadIdx.x]);
+  for (int t = 0; t < teams; ++t) add(sum, of_teams[t][threadIdx.x]);
   partial[chunk * num_splits + threadIdx.x] = sum;
 }
 
@@ -204,7 +207,13 @@ struct GpuBackend {
       const dim3 grid(static_cast<unsigned>(chunks), static_cast<unsigned>((columns + Columns - 1) / Columns));
       fold_chunk<Columns><<<grid, threads, 0, stream>>>(rows, columns, chunks, body, partial);
     };
-    columns <= 8 ? launch.template operator()<8>() : launch.template operator()<32>();
+    if (columns <= 8) {
+      launch.template operator()<8>();
+    } else if (columns <= 16) {
+      launch.template operator()<16>();
+    } else {
+      launch.template operator()<32>();
+    }
     check_status(cudaGetLastError(), doing);
   }
   template <class Body, class Acc>
@@ -225,11 +234,15 @@ struct GpuBackend {
     teams_of<32>(1, doing, FinishAll<Acc>{partial, chunks_of(rows) * columns, out});
   }
   template <class Body>
-  void fold_splits(std::int64_t rows, std::int64_t, const std::uint8_t* split, const Body& body, void* scratch,
+  void fold_splits(std::int64_t rows, std::int64_t classes, const std::uint8_t* split, const Body& body, void* scratch,
                    SplitSums* sums) const {
     const std::int64_t chunks = chunks_of(rows);
-    fold_split_chunk<<<static_cast<unsigned>(chunks), threads, 0, stream>>>(rows, chunks, split, body,
-                                                                            static_cast<SplitSums*>(scratch));
+    const auto launch = [&]<int Lanes>() {
+      fold_split_chunk<Lanes><<<static_cast<unsigned>(chunks), threads, 0, stream>>>(rows, chunks, split, body,
+                                                                                     static_cast<SplitSums*>(scratch));
+    };
+    constexpr int few = 8;
+    classes <= few* WarpTeam<few>::held ? launch.template operator()<few>() : launch.template operator()<32>();
     check_status(cudaGetLastError(), "losses");
     teams_of<32>(num_splits * 4, "losses",
                  FinishSplits{static_cast<const double*>(scratch), chunks, reinterpret_cast<double*>(sums)});
@@ -258,6 +271,7 @@ void run_here(const Args& args, Device device, CUstream_st* stream) {
 
 void run(const ActivateArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const ActivateBackwardArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
+void run(const ScaleRowsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const AddSelfArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const SelfGradArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const HeadDotsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }

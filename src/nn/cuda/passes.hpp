@@ -7,6 +7,7 @@ namespace weft::nn::cuda {
 
 void run(const ActivateArgs& args, Device device, CUstream_st* stream);
 void run(const ActivateBackwardArgs& args, Device device, CUstream_st* stream);
+void run(const ScaleRowsArgs& args, Device device, CUstream_st* stream);
 void run(const AddSelfArgs& args, Device device, CUstream_st* stream);
 void run(const SelfGradArgs& args, Device device, CUstream_st* stream);
 void run(const HeadDotsArgs& args, Device device, CUstream_st* stream);

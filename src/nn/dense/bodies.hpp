@@ -14,30 +14,61 @@ WEFT_ANYWHERE inline Acc activated(Activation activation, Acc x) {
   return x;
 }
 
-/// Four elements after one another, which share one call of the generator.
+/// f(value, place among the four) for elements 4 * four to 4 * four + 3 of x, into out; both begin at multiples of 16.
+template <class T, class F>
+WEFT_ANYWHERE inline void map_four(const void* x, void* out, std::int64_t count, std::int64_t four, const F& f) {
+  const std::int64_t first = 4 * four;
+  if (first + 4 <= count) {
+    const Four<T> in = static_cast<const Four<T>*>(x)[four];
+    Four<T> result;
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int i = 0; i < 4; ++i) result.at[i] = narrow_within<T>(f(widen(in.at[i]), i));
+    static_cast<Four<T>*>(out)[four] = result;
+    return;
+  }
+  for (int i = 0; first + i < count; ++i)
+    static_cast<T*>(out)[first + i] = narrow_within<T>(f(widen(static_cast<const T*>(x)[first + i]), i));
+}
+
+/// Four share one call of the generator.
 template <class T>
 struct ActivateFour {
   using Acc = AccumulatorOf<T>;
   ActivateArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t four) const {
-    const T* const x = static_cast<const T*>(args.x);
     const Acc* const bias = static_cast<const Acc*>(args.bias);
-    T* const out = static_cast<T*>(args.out);
-    const std::int64_t first = 4 * four, count = args.rows * args.width;
-    std::int64_t column = bias != nullptr ? first % args.width : 0;
+    const Acc* const scale = static_cast<const Acc*>(args.row_scale);
+    const bool placed = bias != nullptr || scale != nullptr;
+    const std::int64_t row = placed ? quotient(4 * four, args.width) : 0,
+                       column = placed ? 4 * four - row * args.width : 0;
     FourWords words{};
     if (args.mask.given()) words = args.mask.words(static_cast<std::uint64_t>(four));
-    for (int i = 0; i < 4; ++i) {
-      if (first + i >= count) return;
-      Acc value = widen(x[first + i]);
-      if (bias != nullptr) {
-        value += bias[column];
-        column = column + 1 < args.width ? column + 1 : 0;
+    map_four<T>(args.x, args.out, args.rows * args.width, four, [&](Acc value, int i) {
+      if (placed) {
+        std::int64_t r = row, c = column + i;
+        while (c >= args.width) c -= args.width, ++r;
+        if (scale != nullptr) value *= scale[r];
+        if (bias != nullptr) value += bias[c];
       }
       value = activated(args.activation, value);
-      if (args.mask.given()) value = args.mask.drops(words.at[i]) ? Acc(0) : value * args.mask.scale();
-      out[first + i] = narrow<T>(value);
-    }
+      return args.mask.given() ? (args.mask.drops(words.at[i]) ? Acc(0) : value * args.mask.scale()) : value;
+    });
+  }
+};
+
+template <class T>
+struct ScaleRowsFour {
+  using Acc = AccumulatorOf<T>;
+  ScaleRowsArgs args;
+  WEFT_ANYWHERE void operator()(std::int64_t four) const {
+    const std::int64_t row = quotient(4 * four, args.width), column = 4 * four - row * args.width;
+    map_four<T>(args.x, args.out, args.rows * args.width, four, [&](Acc value, int i) {
+      std::int64_t r = row, c = column + i;
+      while (c >= args.width) c -= args.width, ++r;
+      return value * static_cast<const Acc*>(args.scale)[r];
+    });
   }
 };
 
@@ -59,19 +90,27 @@ struct ActivateBackwardElement {
       if (args.activation == Activation::elu && out < 0) slope = scale + out;  // scale * (exp(x) - 1 + 1)
       grad = gone ? Acc(0) : grad * slope;
     }
-    if (args.grad != nullptr) static_cast<T*>(args.grad)[i] = narrow<T>(grad);
     sum[0] += grad;
+    if (args.grad == nullptr) return;
+    if (args.row_scale != nullptr) grad *= static_cast<const Acc*>(args.row_scale)[row];
+    static_cast<T*>(args.grad)[i] = narrow<T>(grad);
   }
 };
 
 template <class T>
-struct AddSelf {
+struct AddSelfFour {
   using Acc = AccumulatorOf<T>;
   AddSelfArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t i) const {
+  WEFT_ANYWHERE void operator()(std::int64_t four) const {
     const Acc factor = 1 + (args.eps != nullptr ? *static_cast<const Acc*>(args.eps) : Acc(0));
-    T& out = static_cast<T*>(args.out)[i];
-    out = narrow<T>(widen(out) + factor * widen(static_cast<const T*>(args.x)[i]));
+    Four<T> x{};
+    if (4 * four + 4 <= args.count) {
+      x = static_cast<const Four<T>*>(args.x)[four];
+    } else {
+      for (int i = 0; 4 * four + i < args.count; ++i) x.at[i] = static_cast<const T*>(args.x)[4 * four + i];
+    }
+    map_four<T>(args.out, args.out, args.count, four,
+                [&](Acc value, int i) { return value + factor * widen(x.at[i]); });
   }
 };
 
@@ -149,15 +188,6 @@ struct MeanHeadsBackward {
     const std::int64_t row = i / (args.heads * args.width), column = i % args.width;
     const Acc grad = widen(static_cast<const T*>(args.out_grad)[row * args.width + column]);
     static_cast<T*>(args.grad)[i] = narrow<T>(grad / static_cast<Acc>(args.heads));
-  }
-};
-
-template <class T>
-struct Add {
-  AddArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t i) const {
-    T& a = static_cast<T*>(args.a)[i];
-    a = narrow<T>(widen(a) + widen(static_cast<const T*>(args.b)[i]));
   }
 };
 

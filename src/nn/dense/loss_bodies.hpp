@@ -11,43 +11,75 @@ struct LossRow {
   using Acc = AccumulatorOf<T>;
   LossArgs args;
 
-  /// What lane 0 of the team adds to the sums of the row's split; every lane writes its part of the gradient.
+  /// What the team adds to the sums of the row's split; every lane writes its part of the gradient. A team holds up to
+  /// Team::held logits a lane in registers; rows of more are read again.
   template <class Team>
   WEFT_ANYWHERE SplitSums operator()(const Team& team, std::int64_t row) const {
-    const Acc* const logits = static_cast<const Acc*>(args.logits) + row * args.classes;
-    T* const grad = args.grad != nullptr ? static_cast<T*>(args.grad) + row * args.classes : nullptr;
+    const Acc* const logits = static_cast<const Acc*>(args.logits) + row * args.stride;
+    T* const grad = args.grad != nullptr ? static_cast<T*>(args.grad) + row * args.stride : nullptr;
     const std::uint8_t split = args.split[row];
-    if (split == 0 || (args.labels != nullptr && args.labels[row] < 0)) {
-      if (grad != nullptr)
-        for (std::int64_t c = team.lane(); c < args.classes; c += team.lanes()) grad[c] = narrow<T>(0);
-      return {};
-    }
+    const bool counts = split != 0 && (args.labels == nullptr || args.labels[row] >= 0);
+    if (grad != nullptr)
+      for (std::int64_t c = team.lane() + (counts ? args.classes : 0); c < args.stride; c += team.lanes())
+        grad[c] = narrow<T>(0);
+    if (!counts) return {};
     // Acc before it meets the small weight: the product of both is what half precision can hold.
     const Acc factor =
         split == 1 ? static_cast<Acc>(args.weight * static_cast<double>(args.state->loss_scale)) : Acc(0);
-    return args.labels != nullptr ? one_label(team, row, logits, grad, factor)
-                                  : several_labels(team, row, logits, grad, factor);
+    if (args.labels == nullptr) return several_labels(team, row, logits, grad, factor);
+    if constexpr (Team::held > 0)
+      if (args.classes <= Team::held * team.lanes())
+        return one_label<Team::held>(team, args.labels[row], logits, grad, factor);
+    return one_label<0>(team, args.labels[row], logits, grad, factor);
   }
 
  private:
-  template <class Team>
-  WEFT_ANYWHERE SplitSums one_label(const Team& team, std::int64_t row, const Acc* logits, T* grad, Acc factor) const {
-    const std::int32_t label = args.labels[row];
-    Acc best = -INFINITY;
-    std::int64_t predicted = 0;
-    for (std::int64_t c = team.lane(); c < args.classes; c += team.lanes())
-      if (logits[c] > best) {
-        best = logits[c];
+  /// f(c, k) for this lane's classes, the k-th of which is c; k is known when this is compiled where Held is not 0.
+  template <int Held, class Team, class F>
+  WEFT_ANYWHERE void each_class(const Team& team, const F& f) const {
+    if constexpr (Held > 0) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int k = 0; k < Held; ++k) {
+        const std::int64_t c = team.lane() + k * team.lanes();
+        if (c < args.classes) f(c, k);
+      }
+    } else {
+      for (std::int64_t c = team.lane(); c < args.classes; c += team.lanes()) f(c, 0);
+    }
+  }
+  template <int Held, class Team>
+  WEFT_ANYWHERE SplitSums one_label(const Team& team, std::int32_t label, const Acc* logits, T* grad,
+                                    Acc factor) const {
+    Acc held[Held > 0 ? Held : 1];
+    Acc best = -INFINITY, sum = 0;
+    std::int64_t predicted = args.classes;
+    each_class<Held>(team, [&](std::int64_t c, int k) {
+      const Acc z = logits[c];
+      if constexpr (Held > 0) held[k] = z;
+      if (z > best) {
+        best = z;
         predicted = c;
       }
+    });
     const Acc top = team.max(best);
     predicted = team.min(best == top ? predicted : args.classes);
-    Acc sum = 0;
-    for (std::int64_t c = team.lane(); c < args.classes; c += team.lanes()) sum += exponential(logits[c] - top);
+    const auto weight = [&](std::int64_t c, int k) {
+      if constexpr (Held > 0) return held[k];
+      return exponential(logits[c] - top);
+    };
+    each_class<Held>(team, [&](std::int64_t c, int k) {
+      if constexpr (Held > 0) held[k] = exponential(held[k] - top);
+      sum += weight(c, k);
+    });
     sum = team.sum(sum);
-    if (grad != nullptr)
-      for (std::int64_t c = team.lane(); c < args.classes; c += team.lanes())
-        grad[c] = narrow<T>(factor * (exponential(logits[c] - top) / sum - (c == label ? Acc(1) : Acc(0))));
+    if (grad != nullptr) {
+      const Acc per = factor / sum;
+      each_class<Held>(team, [&](std::int64_t c, int k) {
+        grad[c] = narrow<T>(per * weight(c, k) - (c == label ? factor : Acc(0)));
+      });
+    }
     const bool right = predicted == label;
     return {static_cast<double>(logarithm(sum) + top - logits[label]), right ? 1.0 : 0.0, right ? 0.0 : 1.0,
             right ? 0.0 : 1.0};

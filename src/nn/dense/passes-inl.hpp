@@ -41,7 +41,7 @@ void run_on(const Backend& on, const ActivateBackwardArgs& args) {
 template <class Backend>
 void run_on(const Backend& on, const AddSelfArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
-    on.each(args.count, "adding nodes themselves", AddSelf<typename decltype(tag)::type>{args});
+    on.each((args.count + 3) / 4, "adding nodes themselves", AddSelfFour<typename decltype(tag)::type>{args});
   });
 }
 template <class Backend>
@@ -82,8 +82,13 @@ void run_on(const Backend& on, const MeanHeadsBackwardArgs& args) {
 }
 template <class Backend>
 void run_on(const Backend& on, const AddArgs& args) {
-  with_storage(on, args.dtype,
-               [&](auto tag) { on.each(args.count, "adding", Add<typename decltype(tag)::type>{args}); });
+  run_on(on, AddSelfArgs{args.dtype, args.count, args.b, nullptr, args.a});
+}
+template <class Backend>
+void run_on(const Backend& on, const ScaleRowsArgs& args) {
+  with_storage(on, args.dtype, [&](auto tag) {
+    on.each((args.rows * args.width + 3) / 4, "scaling rows", ScaleRowsFour<typename decltype(tag)::type>{args});
+  });
 }
 template <class Backend>
 void run_on(const Backend& on, const LossArgs& args) {

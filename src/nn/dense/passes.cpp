@@ -12,6 +12,7 @@ namespace {
 
 /// A team of one.
 struct Solo {
+  static constexpr int held = 0;
   static constexpr std::int64_t lane() { return 0; }
   static constexpr std::int64_t lanes() { return 1; }
   template <class V>
@@ -138,6 +139,7 @@ void choose(const Context& context, const Args& args) {
 
 void run(const Context& context, const ActivateArgs& args) { choose(context, args); }
 void run(const Context& context, const ActivateBackwardArgs& args) { choose(context, args); }
+void run(const Context& context, const ScaleRowsArgs& args) { choose(context, args); }
 void run(const Context& context, const AddSelfArgs& args) { choose(context, args); }
 void run(const Context& context, const SelfGradArgs& args) { choose(context, args); }
 void run(const Context& context, const HeadDotsArgs& args) { choose(context, args); }

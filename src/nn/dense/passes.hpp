@@ -22,7 +22,7 @@ constexpr std::size_t fold_bytes(std::int64_t rows, std::int64_t columns, int su
   return static_cast<std::size_t>(chunks_of(rows) * columns * sums) * sizeof(double);
 }
 
-/// out = dropped(activation(x + bias)).
+/// out = dropped(activation(row_scale * x + bias)). Values past the range of f16 become the largest there is.
 struct ActivateArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, width = 0;
@@ -30,10 +30,11 @@ struct ActivateArgs {
   const void* bias = nullptr;  // Acc [width] or null
   Activation activation = Activation::none;
   DropMask mask;
-  void* out = nullptr;  // T; may be x
+  void* out = nullptr;              // T; may be x
+  const void* row_scale = nullptr;  // Acc [rows] or null
 };
 
-/// grad = out_grad through dropout and activation; bias_grad its sum over the rows.
+/// grad = row_scale * out_grad through dropout and activation; bias_grad that without row_scale, summed over the rows.
 struct ActivateBackwardArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, width = 0;
@@ -41,9 +42,19 @@ struct ActivateBackwardArgs {
   const void* out_grad = nullptr;  // T
   Activation activation = Activation::none;
   DropMask mask;
-  void* grad = nullptr;       // T; may be out_grad; null: only the sum is wanted
-  void* bias_grad = nullptr;  // Acc [width] or null
-  void* scratch = nullptr;    // fold_bytes(rows, width, 1)
+  void* grad = nullptr;             // T; may be out_grad; null: only the sum is wanted
+  void* bias_grad = nullptr;        // Acc [width] or null
+  void* scratch = nullptr;          // fold_bytes(rows, width, 1)
+  const void* row_scale = nullptr;  // Acc [rows] or null
+};
+
+/// out = scale * x, by row.
+struct ScaleRowsArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0, width = 0;
+  const void* x = nullptr;      // T
+  const void* scale = nullptr;  // Acc [rows]
+  void* out = nullptr;          // T; may be x
 };
 
 /// out += (1 + *eps) * x.
@@ -113,6 +124,7 @@ struct AddArgs {
 struct LossArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, classes = 0;
+  std::int64_t stride = 0;               // of a row of logits and gradients; what is past the classes is 0
   const void* logits = nullptr;          // Acc [rows, classes]
   const std::int32_t* labels = nullptr;  // [rows]; or
   const float* targets = nullptr;        // [rows, classes], NaN where nothing is known
@@ -179,6 +191,7 @@ struct KeepBestArgs {
 
 void run(const Context& context, const ActivateArgs& args);
 void run(const Context& context, const ActivateBackwardArgs& args);
+void run(const Context& context, const ScaleRowsArgs& args);
 void run(const Context& context, const AddSelfArgs& args);
 void run(const Context& context, const SelfGradArgs& args);
 void run(const Context& context, const HeadDotsArgs& args);

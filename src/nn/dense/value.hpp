@@ -7,6 +7,7 @@
 #endif
 
 #include <cmath>
+#include <cstdint>
 #include <type_traits>
 
 #include "core/accumulator.hpp"
@@ -48,6 +49,30 @@ WEFT_ANYWHERE inline T narrow(AccumulatorOf<T> value) {
 #else
   return static_cast<T>(value);
 #endif
+}
+
+/// The same, but what is past the range of f16 becomes the largest value there is; NaN stays.
+template <class T>
+WEFT_ANYWHERE inline T narrow_within(AccumulatorOf<T> value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    constexpr float most = 65504.0f;
+    if (value > most) value = most;
+    if (value < -most) value = -most;
+  }
+  return narrow<T>(value);
+}
+
+/// Four elements that are moved together where they begin at a multiple of their size.
+template <class T>
+struct alignas(4 * sizeof(T)) Four {
+  T at[4];
+};
+
+/// 64-bit division takes a GPU a hundred instructions: only where numbers need it.
+WEFT_ANYWHERE inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  if ((static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b)) >> 32 == 0)
+    return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+  return a / b;
 }
 
 WEFT_ANYWHERE inline float exponential(float x) { return expf(x); }

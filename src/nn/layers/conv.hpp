@@ -28,6 +28,9 @@ class Conv {
   virtual Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) = 0;
   /// Gradients of the parameters and, where x_grad is given, of x. out_grad stays as it is.
   virtual void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) = 0;
+  /// What every row of `out` is to be multiplied by before anything of the tail, and of out_grad likewise; or none.
+  /// Then forward applies nothing.
+  virtual ConstTensorView row_scale() const { return {}; }
   /// Whether runs can be recorded in a CUDA graph.
   virtual bool capturable() const { return true; }
 };

@@ -1,35 +1,42 @@
 // Kipf and Welling's layer: out = norm(A) x W.
+#include "nn/dense/passes.hpp"
 #include "nn/layers/conv.hpp"
 
 namespace weft::nn {
 namespace {
 
+/// Norms are outside of the sums: what stands at sources is scaled before and what stands at destinations after, in
+/// passes over nodes that are there anyway or cost little, while along the edges only plain sums are left. (Scales
+/// inside of the sum took 3.0 ms on products with 16 features in f32 on an H200, plain sums 2.0.)
 class Gcn : public Conv {
  public:
   Gcn(const Build& build, std::int64_t layer, const SparseInput* sparse)
-      : slots_(build.slots),
+      : context_(build.context),
+        slots_(build.slots),
         dtype_(build.dtype),
         linear_(build, layer_prefix(layer) + "weight", sparse),
         transforms_first_(transforms_first(build, layer, linear_.in(), linear_.out(), sparse)),
-        aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), Reduce::sum,
-                   DegreeScales::of(build, build.spec.degree_norm)) {
-    if (transforms_first_) {
-      slots_.need(Slot::first, build.nodes() * linear_.out(), dtype_);
-    } else {
-      sums_ = build.empty(Shape(build.nodes(), linear_.in()), dtype_, "sums over neighbours");
-      slots_.need(Slot::first, build.nodes() * linear_.in(), dtype_);
-    }
+        scales_(DegreeScales::of(build, build.spec.degree_norm)),
+        aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), Reduce::sum) {
+    if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), linear_.in()), dtype_, "sums over neighbours");
+    slots_.need(Slot::first, build.nodes() * (transforms_first_ ? linear_.out() : linear_.in()), dtype_);
   }
 
-  Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
+  Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(out.shape.rows, linear_.out()), dtype_);
       linear_.forward(x, products);
-      const bool relu = tail.activation == Activation::relu;
-      aggregate_.forward(products, out, tail.bias, relu);
-      return {true, relu, false};
+      scale_sources(products, products);
+      aggregate_.forward(products, out);
+      return {};
     }
-    aggregate_.forward(x.dense, sums_);
+    ConstTensorView sources = x.dense;
+    if (scales_.col) {
+      const TensorView scaled = slots_.view(Slot::first, x.dense.shape, dtype_);
+      scale_sources(x.dense, scaled);
+      sources = scaled;
+    }
+    aggregate_.forward(sources, sums_);
     linear_.forward({sums_, nullptr, false}, out);
     return {};
   }
@@ -38,6 +45,7 @@ class Gcn : public Conv {
     if (transforms_first_) {
       const TensorView products_grad = slots_.view(Slot::first, out_grad.shape, dtype_);
       aggregate_.backward(products_grad, out_grad, products_grad);
+      scale_sources(products_grad, products_grad);
       linear_.weight_grad(x, products_grad);
       if (x_grad.given) linear_.input_grad(products_grad, x_grad);
       return;
@@ -47,13 +55,23 @@ class Gcn : public Conv {
     const TensorView sums_grad = slots_.view(Slot::first, x_grad.shape, dtype_);
     linear_.input_grad(out_grad, sums_grad);
     aggregate_.backward(x.dense, sums_grad, x_grad);
+    scale_sources(x_grad, x_grad);
   }
+  ConstTensorView row_scale() const override { return scales_.row ? scales_.row.view() : ConstTensorView{}; }
 
  private:
+  void scale_sources(ConstTensorView x, TensorView out) {
+    if (scales_.col)
+      run(context_,
+          ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, scales_.col.view().data, out.mutable_data()});
+  }
+
+  Context& context_;
   Slots& slots_;
   Dtype dtype_;
   Linear linear_;
   bool transforms_first_;
+  DegreeScales scales_;
   Aggregate aggregate_;
   Tensor sums_;
 };

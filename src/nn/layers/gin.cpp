@@ -19,11 +19,9 @@ class Gin : public Conv {
         second_(build, layer_prefix(layer) + "second.weight", nullptr),
         bias_(build.parameters.index(layer_prefix(layer) + "first.bias")),
         transforms_first_(transforms_first(build, layer, first_.in(), first_.out(), sparse)),
-        aggregate_(build, transforms_first_ ? first_.out() : first_.in(), Reduce::sum,
-                   build.spec.lambda != 0
-                       ? DegreeScales::of(build, DegreeNorm::right, static_cast<double>(build.spec.lambda))
-                       : DegreeScales{},
-                   build.dtype == Dtype::f16) {
+        aggregate_(build, transforms_first_ ? first_.out() : first_.in(), Reduce::sum) {
+    if (build.spec.lambda != 0)
+      scales_ = DegreeScales::of(build, DegreeNorm::right, static_cast<double>(build.spec.lambda));
     if (build.spec.learn_eps) eps_ = parameters_.index(layer_prefix(layer) + "eps");
     const std::int64_t nodes = build.nodes(), inner = first_.out(), wide = std::max(first_.in(), inner);
     hidden_ = build.empty(Shape(nodes, inner), dtype_, "hidden activations");
@@ -36,6 +34,7 @@ class Gin : public Conv {
     }
     slots_.need(Slot::first, nodes * wide, dtype_);
     slots_.need(Slot::second, nodes * wide, dtype_);
+    if (scales_.row) slots_.need(Slot::third, nodes * wide, dtype_);
     slots_.need_bytes(Slot::fold, fold_bytes(nodes, wide, 1));
   }
 
@@ -44,9 +43,11 @@ class Gin : public Conv {
       const TensorView products = kept_ ? kept_.view() : slots_.view(Slot::first, hidden_.shape(), dtype_);
       first_.forward(x, products);
       aggregate_.forward(products, hidden_);
+      scale(hidden_, hidden_);
       add_self(products, hidden_);
     } else {
       aggregate_.forward(x.dense, kept_);
+      scale(kept_, kept_);
       add_self(x.dense, kept_);
       first_.forward({kept_, nullptr, false}, hidden_);
     }
@@ -79,7 +80,7 @@ class Gin : public Conv {
     if (transforms_first_) {
       eps_grad(kept_, inner);
       const TensorView products_grad = slots_.view(Slot::second, hidden_.shape(), dtype_);
-      aggregate_.backward(products_grad, inner, products_grad);
+      aggregate_.backward(products_grad, scaled(inner), products_grad);
       add_self(inner, products_grad);
       first_.weight_grad(x, products_grad);
       if (x_grad.given) first_.input_grad(products_grad, x_grad);
@@ -91,11 +92,22 @@ class Gin : public Conv {
     first_.input_grad(inner, sums_grad);
     eps_grad(x.dense, sums_grad);
     if (!x_grad.given) return;
-    aggregate_.backward(x.dense, sums_grad, x_grad);
+    aggregate_.backward(x.dense, scaled(sums_grad), x_grad);
     add_self(sums_grad, x_grad);
   }
 
  private:
+  void scale(ConstTensorView x, TensorView out) {
+    if (scales_.row)
+      run(context_,
+          ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, scales_.row.view().data, out.mutable_data()});
+  }
+  ConstTensorView scaled(ConstTensorView grad) {
+    if (!scales_.row) return grad;
+    const TensorView to = slots_.view(Slot::third, grad.shape, dtype_);
+    scale(grad, to);
+    return to;
+  }
   void add_self(ConstTensorView x, TensorView out) {
     run(context_, AddSelfArgs{dtype_, out.shape.size(), x.data, eps_ ? parameters_.value(*eps_).data : nullptr,
                               out.mutable_data()});
@@ -115,6 +127,7 @@ class Gin : public Conv {
   std::optional<std::size_t> eps_;
   bool transforms_first_;
   Aggregate aggregate_;
+  DegreeScales scales_;
   Tensor hidden_, kept_;
 };
 

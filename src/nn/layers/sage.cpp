@@ -13,8 +13,7 @@ class Sage : public Conv {
         neighbours_(build, layer_prefix(layer) + "neighbours.weight", sparse),
         transforms_first_(build.spec.aggregate != Reduce::max &&
                           transforms_first(build, layer, self_.in(), self_.out(), sparse)),
-        aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate, {},
-                   build.dtype == Dtype::f16 && build.spec.aggregate == Reduce::sum) {
+        aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate) {
     slots_.need(Slot::first, build.nodes() * std::max(self_.out(), transforms_first_ ? 0 : self_.in()), dtype_);
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), self_.in()), dtype_, "sums over neighbours");
   }
