@@ -123,7 +123,9 @@ struct TrainOptions {
   std::int64_t patience = 0;    // epochs without a better one after which training ends; 0: never
   std::int64_t eval_every = 1;  // epochs between looks at the validation split; 0: only after the last
   BestBy best_by = BestBy::loss;
-  Dtype dtype = Dtype::f32;           // of activations and sparse kernels; parameters and optimiser stay f32
+  Dtype dtype = Dtype::f32;  // of activations and sparse kernels; parameters and optimiser stay f32
+  /// f32 on a GPU: products of dense matrices round their factors to 10 bits (TF32), which tensor cores multiply.
+  bool tf32 = false;
   std::uint64_t seed = 0;             // of dropout
   std::string checkpoint;             // file; empty: none
   std::int64_t checkpoint_every = 0;  // epochs; 0: only when training is interrupted

@@ -40,12 +40,12 @@ DegreeScales DegreeScales::of(const Build& build, DegreeNorm norm, double factor
   return scales;
 }
 
-Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce)
+Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back)
     : context_(build.context), graph_(build.graph), reduce_(reduce), slots_(build.slots) {
   OpDesc desc{OpKind::spmm, build.dtype, 1, width, reduce, false};
   forward_ = make_plan(context_, graph_, desc);
   context_.reserve(forward_.workspace_bytes);
-  if (!build.trains) return;
+  if (!build.trains || !goes_back) return;
   if (reduce == Reduce::max) {
     winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
     if (context_.device().kind == DeviceKind::cuda) {

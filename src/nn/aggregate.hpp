@@ -17,7 +17,8 @@ struct DegreeScales {
 
 class Aggregate {
  public:
-  Aggregate(const Build& build, std::int64_t width, Reduce reduce);
+  /// `goes_back`: backward will be called, too, if the network trains.
+  Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back);
 
   void forward(ConstTensorView x, TensorView out);
   /// x is read by the gradient of a max alone.

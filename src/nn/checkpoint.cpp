@@ -18,10 +18,11 @@ constexpr std::int64_t state_words = sizeof(StepState) / 8, figure_words = sizeo
 std::string what_counts(const TrainOptions& o) {
   return fmt::format(
       "{} lr={} decay={}{} momentum={} beta={},{} epsilon={} {} warmup={} every={} gamma={} patience={} "
-      "eval={} by={} {} seed={}{}",
+      "eval={} by={} {}{} seed={}{}",
       name(o.optimiser), o.lr, o.weight_decay, o.decay_first_layer_only ? " (first layer)" : "", o.momentum, o.beta1,
       o.beta2, o.epsilon, name(o.schedule), o.warmup, o.every, o.gamma, o.patience, o.eval_every, name(o.best_by),
-      name(o.dtype), o.seed, o.schedule == Schedule::cosine ? fmt::format(" epochs={}", o.epochs) : "");
+      name(o.dtype), o.tf32 ? " tf32" : "", o.seed,
+      o.schedule == Schedule::cosine ? fmt::format(" epochs={}", o.epochs) : "");
 }
 
 Tensor words_of(const void* data, std::int64_t words) {

@@ -18,7 +18,8 @@ struct SparseInput {
 struct Matrix {
   ConstTensorView dense;
   const SparseInput* sparse = nullptr;
-  bool drops = false;  // sparse: the values after dropout
+  bool drops = false;     // sparse: the values after dropout
+  bool constant = false;  // the same in every pass, in training or not
   ConstTensorView values() const { return drops && sparse->dropped ? sparse->dropped.view() : sparse->values.view(); }
 };
 

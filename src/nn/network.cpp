@@ -40,10 +40,11 @@ std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const Sp
 
 }  // namespace
 
-Input::Input(const Build& build, const Dataset& dataset) : dtype_(build.dtype) {
+Input::Input(const Build& build, const Dataset& dataset)
+    : dtype_(build.dtype), ever_drops_(build.trains && build.spec.dropout > 0) {
   const Device device = build.context.device();
   CUstream_st* const stream = build.context.stream();
-  const bool drops = build.trains && build.spec.dropout > 0, normalises = build.spec.normalise_inputs;
+  const bool drops = ever_drops_, normalises = build.spec.normalise_inputs;
   // A max is over features themselves, not over their products with weights.
   const bool dense = !dataset.sparse_features ||
                      (build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max);
@@ -84,7 +85,7 @@ Matrix Input::read(Context& context, const DropMask& mask, bool training) {
                                 Activation::none, mask, sparse_.dropped.view().mutable_data()});
     return {{}, &sparse_, drops};
   }
-  if (!drops) return {dense_, nullptr, false};
+  if (!drops) return {dense_, nullptr, false, !ever_drops_};
   run(context, ActivateArgs{dtype_, dense_.shape().rows, dense_.shape().row_size(), dense_.view().data, nullptr,
                             Activation::none, mask, dropped_.view().mutable_data()});
   return {dropped_, nullptr, false};

@@ -23,6 +23,7 @@ class Input {
 
  private:
   Dtype dtype_;
+  bool ever_drops_;
   Tensor dense_, dropped_;
   SparseInput sparse_;
 };

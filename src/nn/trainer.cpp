@@ -61,7 +61,7 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
       sums_(room_for<SplitSums>(context, 2 * num_splits, "sums over splits")),
       targets_(context, dataset, model.spec.classes, true),
       parameters_(context, model, options.dtype, true, options.decay_first_layer_only),
-      gemm_(context),
+      gemm_(context, options.tf32),
       spec_(padded(model.spec, options.dtype, context.device())),
       network_(Build{context, gemm_, parameters_, slots_, spec_, graph_for(context, dataset.graph, spec_),
                      options.dtype, true, options.seed, &as<StepState>(state_)->step},

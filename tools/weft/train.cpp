@@ -9,13 +9,16 @@
 
 #include "command.hpp"
 #include "core/check.hpp"
+#include "machine.hpp"
 #include "model_facts.hpp"
 #include "options.hpp"
+#include "synthetic.hpp"
 #include "text.hpp"
 #include "train_curve.hpp"
 #include "train_options.hpp"
 #include "train_progress.hpp"
 #include "train_report.hpp"
+#include "weft/version.hpp"
 
 namespace weft::tool {
 namespace {
@@ -72,6 +75,7 @@ nlohmann::json options_json(const TrainOptions& options) {
           {"eval_every", options.eval_every},
           {"best_by", name(options.best_by)},
           {"dtype", name(options.dtype)},
+          {"tf32", options.tf32},
           {"seed", options.seed},
           {"checkpoint_every", options.checkpoint_every},
           {"resume", options.resume}};
@@ -131,6 +135,9 @@ nlohmann::json run_json(const Trained& run) {
   nlohmann::json epochs = nlohmann::json::array();
   for (const EpochFigures& figures : result.epochs) epochs.push_back(epoch_json(figures));
   return {{"command", run.request.command},
+          {"commit", build_commit()},
+          {"date", utc_now()},
+          {"device_line", device_line(run.context)},
           {"data", data_json(run.dataset, run.request.data)},
           {"model", spec_json(result.model.spec)},
           {"options", options_json(run.request.options)},
@@ -201,7 +208,8 @@ int run(TrainRequest request) {
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = request.json == "-" ? stderr : stdout;
   if (!request.quiet) print_line(out, device_line(context));
-  const Dataset dataset = open_data(request.data);
+  Dataset dataset = open_data(request.data);
+  if (request.random_features > 0) make_up(dataset, request.random_features, request.random_classes);
   // A model of this data could not even be made.
   WEFT_CHECK(
       dataset.has_features(), invalid_argument,

@@ -118,6 +118,9 @@ const std::vector<Setting>& settings() {
       {"--schedule", of_training, "constant, cosine or steps: how the learning rate runs",
        choice(&TrainOptions::schedule, parse_schedule_of_rate)},
       {"--warmup", of_training, "Epochs over which the rate rises", count(&TrainOptions::warmup, 0, most_epochs)},
+      {"--every", of_training, "schedule steps: epochs between them", count(&TrainOptions::every, 1, most_epochs)},
+      {"--gamma", of_training, "schedule steps: what each multiplies the rate by",
+       number(&TrainOptions::gamma, large, Ends::high_only)},
       {"--patience", of_training, "Epochs without a better one that end training; 0: never",
        count(&TrainOptions::patience, 0, most_epochs)},
       {"--eval-every", of_training, "Epochs between looks at the validation split; 0: only after the last",
@@ -148,6 +151,10 @@ const std::vector<Switch>& switches() {
        turns(&ModelSpec::self_loops)},
       {"--normalise", "--no-normalise", of_model, "Divide every row of the features by its sum",
        turns(&ModelSpec::normalise_inputs)},
+      {"--learn-eps", "--no-learn-eps", of_model, "gin: eps is learned, and not 0 throughout",
+       turns(&ModelSpec::learn_eps)},
+      {"--tf32", "--no-tf32", of_run, "f32 on a GPU: multiply dense matrices in TF32, which is faster and less exact",
+       turns(&TrainOptions::tf32)},
       {"--decay-first-layer-only", "--no-decay-first-layer-only", of_training, "Weight decay in the first layer alone",
        turns(&TrainOptions::decay_first_layer_only)},
   };
@@ -194,6 +201,9 @@ void TrainArguments::add_to(CLI::App& app) {
   }
   for (const Switch& each : switches())
     switches_.push_back(app.add_flag(fmt::format("{},!{}", each.on, each.off), each.help)->group(each.group));
+  app.add_option("--synthetic", synthetic_,
+                 "FEATURES,CLASSES: random features and labels for a graph that has none, to see what training costs")
+      ->group(of_run);
   app.add_option("--device", device_, "cpu, cuda or cuda:N; the first GPU by default, else the CPU")->group(of_run);
   app.add_option("--threads", threads_, "CPU threads, which take the CPU where no device is named; 0 takes every core")
       ->capture_default_str()
@@ -218,6 +228,14 @@ TrainRequest TrainArguments::read() const {
   request.data = data_;
   request.command = fmt::format("weft train --data {} --model {}", data_, model_);
   read_settings(request);
+  if (!synthetic_.empty()) {
+    const std::vector<std::string> sizes = split_list("--synthetic", synthetic_);
+    if (sizes.size() != 2)
+      throw UsageError(fmt::format("--synthetic is '{}': expected FEATURES,CLASSES, such as 128,40", synthetic_));
+    request.random_features = parse_count("--synthetic", sizes[0], 1, 1 << 20);
+    request.random_classes = parse_count("--synthetic", sizes[1], 2, 1 << 20);
+    request.command += " --synthetic " + synthetic_;
+  }
   request.device = device_;
   request.threads = parse_count("--threads", threads_, 0, 4096);
   if (!device_.empty()) request.command += " --device " + device_;

@@ -14,6 +14,7 @@ struct TrainRequest {
   std::string data, command;  // what was asked for, without the files to write
   ModelSpec spec;             // without inputs and classes, which are the dataset's
   TrainOptions options;
+  std::int64_t random_features = 0, random_classes = 0;  // made for a graph that has none; 0: as the data has them
   std::string device;
   std::int64_t threads = 0;
   std::string save, json, report;  // files; empty: none
@@ -30,7 +31,8 @@ class TrainArguments {
  private:
   void read_settings(TrainRequest& request) const;
 
-  std::string data_, model_, device_, threads_ = "0", save_, checkpoint_, checkpoint_every_ = "0", json_, report_;
+  std::string data_, model_, synthetic_, device_, threads_ = "0", save_, checkpoint_, checkpoint_every_ = "0", json_,
+                                                  report_;
   bool quiet_ = false, resume_ = false;
   // Of the tables of settings and switches, in their order.
   std::vector<std::string> texts_;

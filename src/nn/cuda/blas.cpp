@@ -25,8 +25,8 @@ constexpr std::size_t workspace_bytes = std::size_t{32} << 20;  // what cuBLAS r
 
 }  // namespace
 
-Blas::Blas(Device device, CUstream_st* stream)
-    : device_(device), workspace_(device, stream, workspace_bytes, "cuBLAS's workspace") {
+Blas::Blas(Device device, CUstream_st* stream, bool tf32)
+    : device_(device), tf32_(tf32), workspace_(device, stream, workspace_bytes, "cuBLAS's workspace") {
   const weft::cuda::OnDevice on(device.index);
   check(cublasCreate(&handle_), "starting cuBLAS");
   check(cublasSetStream(handle_, stream), "giving cuBLAS a stream");
@@ -49,7 +49,8 @@ void Blas::multiply(std::int64_t m, std::int64_t n, std::int64_t k, ConstTensorV
           "multiplying matrices");
   };
   if (a.dtype == Dtype::f64) return call(1.0, adds ? 1.0 : 0.0, CUBLAS_COMPUTE_64F);
-  call(1.0f, adds ? 1.0f : 0.0f, CUBLAS_COMPUTE_32F);
+  const bool rounds = tf32_ && a.dtype == Dtype::f32;
+  call(1.0f, adds ? 1.0f : 0.0f, rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
 }
 
 }  // namespace weft::nn::cuda

@@ -12,7 +12,7 @@ namespace weft::nn::cuda {
 
 class Blas {
  public:
-  Blas(Device device, CUstream_st* stream);
+  Blas(Device device, CUstream_st* stream, bool tf32);
   ~Blas();
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
@@ -23,6 +23,7 @@ class Blas {
 
  private:
   Device device_;
+  bool tf32_;
   DeviceBuffer workspace_;
   cublasContext* handle_ = nullptr;
 };

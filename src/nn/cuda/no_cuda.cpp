@@ -14,7 +14,9 @@ void refuse(const Args&, Device device) {
 
 }  // namespace
 
-Blas::Blas(Device device, CUstream_st*) : device_(device) { require_cuda(device.index, "cuBLAS"); }
+Blas::Blas(Device device, CUstream_st*, bool tf32) : device_(device), tf32_(tf32) {
+  require_cuda(device.index, "cuBLAS");
+}
 Blas::~Blas() = default;
 void Blas::multiply(std::int64_t, std::int64_t, std::int64_t, ConstTensorView, bool, ConstTensorView, bool, TensorView,
                     bool) {}

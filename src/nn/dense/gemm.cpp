@@ -43,9 +43,9 @@ void copy_rows(ConstTensorView from, TensorView to, int threads) {
 
 }  // namespace
 
-Gemm::Gemm(const Context& context) : threads_(context.threads()) {
+Gemm::Gemm(const Context& context, bool tf32) : threads_(context.threads()) {
   if (context.device().kind == DeviceKind::cuda) {
-    blas_ = std::make_unique<cuda::Blas>(context.device(), context.stream());
+    blas_ = std::make_unique<cuda::Blas>(context.device(), context.stream(), tf32);
   } else {
     openblas_set_num_threads(threads_);
   }

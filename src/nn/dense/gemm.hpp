@@ -16,7 +16,8 @@ enum class Transposed : bool { no, yes };
 
 class Gemm {
  public:
-  explicit Gemm(const Context& context);
+  /// `tf32`: on a GPU, f32 is rounded to 10 bits and multiplied by tensor cores.
+  explicit Gemm(const Context& context, bool tf32 = false);
   ~Gemm();
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;

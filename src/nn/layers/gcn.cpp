@@ -17,7 +17,8 @@ class Gcn : public Conv {
         linear_(build, layer_prefix(layer) + "weight", sparse),
         transforms_first_(transforms_first(build, layer, linear_.in(), linear_.out(), sparse)),
         scales_(DegreeScales::of(build, build.spec.degree_norm)),
-        aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), Reduce::sum) {
+        aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), Reduce::sum,
+                   transforms_first_ || layer > 0) {
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), linear_.in()), dtype_, "sums over neighbours");
     slots_.need(Slot::first, build.nodes() * (transforms_first_ ? linear_.out() : linear_.in()), dtype_);
   }
@@ -30,13 +31,16 @@ class Gcn : public Conv {
       aggregate_.forward(products, out);
       return {};
     }
-    ConstTensorView sources = x.dense;
-    if (scales_.col) {
-      const TensorView scaled = slots_.view(Slot::first, x.dense.shape, dtype_);
-      scale_sources(x.dense, scaled);
-      sources = scaled;
+    if (!(x.constant && summed_)) {
+      ConstTensorView sources = x.dense;
+      if (scales_.col) {
+        const TensorView scaled = slots_.view(Slot::first, x.dense.shape, dtype_);
+        scale_sources(x.dense, scaled);
+        sources = scaled;
+      }
+      aggregate_.forward(sources, sums_);
+      summed_ = true;
     }
-    aggregate_.forward(sources, sums_);
     linear_.forward({sums_, nullptr, false}, out);
     return {};
   }
@@ -74,6 +78,7 @@ class Gcn : public Conv {
   DegreeScales scales_;
   Aggregate aggregate_;
   Tensor sums_;
+  bool summed_ = false;  // sums_ are those of the input, which may stay the same
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ class Gin : public Conv {
         second_(build, layer_prefix(layer) + "second.weight", nullptr),
         bias_(build.parameters.index(layer_prefix(layer) + "first.bias")),
         transforms_first_(transforms_first(build, layer, first_.in(), first_.out(), sparse)),
-        aggregate_(build, transforms_first_ ? first_.out() : first_.in(), Reduce::sum) {
+        aggregate_(build, transforms_first_ ? first_.out() : first_.in(), Reduce::sum, transforms_first_ || layer > 0) {
     if (build.spec.lambda != 0)
       scales_ = DegreeScales::of(build, DegreeNorm::right, static_cast<double>(build.spec.lambda));
     if (build.spec.learn_eps) eps_ = parameters_.index(layer_prefix(layer) + "eps");

@@ -13,8 +13,10 @@ class Sage : public Conv {
         neighbours_(build, layer_prefix(layer) + "neighbours.weight", sparse),
         transforms_first_(build.spec.aggregate != Reduce::max &&
                           transforms_first(build, layer, self_.in(), self_.out(), sparse)),
-        aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate) {
-    slots_.need(Slot::first, build.nodes() * std::max(self_.out(), transforms_first_ ? 0 : self_.in()), dtype_);
+        aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate,
+                   transforms_first_ || layer > 0) {
+    if (transforms_first_ || layer > 0)
+      slots_.need(Slot::first, build.nodes() * (transforms_first_ ? self_.out() : self_.in()), dtype_);
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), self_.in()), dtype_, "sums over neighbours");
   }
 
@@ -24,7 +26,8 @@ class Sage : public Conv {
       neighbours_.forward(x, products);
       aggregate_.forward(products, out);
     } else {
-      aggregate_.forward(x.dense, sums_);
+      if (!(x.constant && summed_)) aggregate_.forward(x.dense, sums_);
+      summed_ = true;
       neighbours_.forward({sums_, nullptr, false}, out);
     }
     self_.forward(x, out, true);
@@ -56,6 +59,7 @@ class Sage : public Conv {
   bool transforms_first_;
   Aggregate aggregate_;
   Tensor sums_;
+  bool summed_ = false;  // sums_ are those of the input, which may stay the same
 };
 
 }  // namespace
