@@ -198,7 +198,7 @@ struct GpuBackend {
   }
   template <class Body>
   void teams(std::int64_t count, std::int64_t width, const char* doing, const Body& body) const {
-    width <= 16 ? teams_of<8>(count, doing, body) : teams_of<32>(count, doing, body);
+    width <= 64 ? teams_of<8>(count, doing, body) : teams_of<32>(count, doing, body);
   }
   template <class Body>
   void fold(std::int64_t rows, std::int64_t columns, const char* doing, const Body& body, double* partial) const {

@@ -14,60 +14,104 @@ WEFT_ANYWHERE inline Acc activated(Activation activation, Acc x) {
   return x;
 }
 
-/// f(value, place among the four) for elements 4 * four to 4 * four + 3 of x, into out; both begin at multiples of 16.
-template <class T, class F>
-WEFT_ANYWHERE inline void map_four(const void* x, void* out, std::int64_t count, std::int64_t four, const F& f) {
-  const std::int64_t first = 4 * four;
-  if (first + 4 <= count) {
-    const Four<T> in = static_cast<const Four<T>*>(x)[four];
-    Four<T> result;
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-    for (int i = 0; i < 4; ++i) result.at[i] = narrow_within<T>(f(widen(in.at[i]), i));
-    static_cast<Four<T>*>(out)[four] = result;
-    return;
-  }
-  for (int i = 0; first + i < count; ++i)
-    static_cast<T*>(out)[first + i] = narrow_within<T>(f(widen(static_cast<const T*>(x)[first + i]), i));
+/// Elements a thread of a GPU takes: with fewer too few bytes are under way.
+template <class T>
+inline constexpr int stretch = 2 * pack_size<T>;
+template <class T>
+constexpr std::int64_t stretches(std::int64_t count) {
+  return (count + stretch<T> - 1) / stretch<T>;
 }
 
-/// Four share one call of the generator.
+/// The k-th stretch of an array that begins at a multiple of 16, in registers; what is past its end is left out.
 template <class T>
-struct ActivateFour {
+struct Stretch {
+  Pack<T> packs[2];
+
+  WEFT_ANYWHERE T& operator[](int i) { return packs[i / pack_size<T>].at[i % pack_size<T>]; }
+  WEFT_ANYWHERE void load(const void* from, std::int64_t count, std::int64_t k) {
+    if ((k + 1) * stretch<T> <= count) {
+      packs[0] = static_cast<const Pack<T>*>(from)[2 * k];
+      packs[1] = static_cast<const Pack<T>*>(from)[2 * k + 1];
+    } else {
+      WEFT_UNROLLED
+      for (int i = 0; i < stretch<T>; ++i)
+        if (k * stretch<T> + i < count) (*this)[i] = static_cast<const T*>(from)[k * stretch<T> + i];
+    }
+  }
+  WEFT_ANYWHERE void store(void* to, std::int64_t count, std::int64_t k) {
+    if ((k + 1) * stretch<T> <= count) {
+      static_cast<Pack<T>*>(to)[2 * k] = packs[0];
+      static_cast<Pack<T>*>(to)[2 * k + 1] = packs[1];
+    } else {
+      WEFT_UNROLLED
+      for (int i = 0; i < stretch<T>; ++i)
+        if (k * stretch<T> + i < count) static_cast<T*>(to)[k * stretch<T> + i] = (*this)[i];
+    }
+  }
+};
+
+/// Every element of the k-th stretch of x becomes f(element, place in the stretch), in order, in out.
+template <class T, class F>
+WEFT_ANYWHERE inline void map_stretch(const void* x, void* out, std::int64_t count, std::int64_t k, const F& f) {
+  Stretch<T> values{};
+  values.load(x, count, k);
+  WEFT_UNROLLED
+  for (int i = 0; i < stretch<T>; ++i) values[i] = narrow_within<T>(f(widen(values[i]), i));
+  values.store(out, count, k);
+}
+
+/// Row and column of one element after the other.
+struct Walk {
+  std::int64_t row = 0, column = 0, width;
+  WEFT_ANYWHERE Walk(std::int64_t first, std::int64_t of_row, bool needed) : width(of_row) {
+    if (!needed) return;
+    row = quotient(first, width);
+    column = first - row * width;
+  }
+  WEFT_ANYWHERE void next() {
+    if (++column < width) return;
+    column = 0;
+    ++row;
+  }
+};
+
+template <class T>
+struct ActivateStretch {
   using Acc = AccumulatorOf<T>;
   ActivateArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t four) const {
+  WEFT_ANYWHERE void operator()(std::int64_t k) const {
     const Acc* const bias = static_cast<const Acc*>(args.bias);
     const Acc* const scale = static_cast<const Acc*>(args.row_scale);
     const bool placed = bias != nullptr || scale != nullptr;
-    const std::int64_t row = placed ? quotient(4 * four, args.width) : 0,
-                       column = placed ? 4 * four - row * args.width : 0;
+    const std::int64_t count = args.rows * args.width;
+    Walk at(k * stretch<T>, args.width, placed);
     FourWords words{};
-    if (args.mask.given()) words = args.mask.words(static_cast<std::uint64_t>(four));
-    map_four<T>(args.x, args.out, args.rows * args.width, four, [&](Acc value, int i) {
-      if (placed) {
-        std::int64_t r = row, c = column + i;
-        while (c >= args.width) c -= args.width, ++r;
-        if (scale != nullptr) value *= scale[r];
-        if (bias != nullptr) value += bias[c];
+    map_stretch<T>(args.x, args.out, count, k, [&](Acc value, int i) {
+      if (placed && k * stretch<T> + i < count) {
+        if (scale != nullptr) value *= scale[at.row];
+        if (bias != nullptr) value += bias[at.column];
+        at.next();
       }
       value = activated(args.activation, value);
-      return args.mask.given() ? (args.mask.drops(words.at[i]) ? Acc(0) : value * args.mask.scale()) : value;
+      if (!args.mask.given()) return value;
+      if (i % 4 == 0) words = args.mask.words(static_cast<std::uint64_t>(k * (stretch<T> / 4) + i / 4));
+      return args.mask.drops(words.at[i % 4]) ? Acc(0) : value * args.mask.scale();
     });
   }
 };
 
 template <class T>
-struct ScaleRowsFour {
+struct ScaleRowsStretch {
   using Acc = AccumulatorOf<T>;
   ScaleRowsArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t four) const {
-    const std::int64_t row = quotient(4 * four, args.width), column = 4 * four - row * args.width;
-    map_four<T>(args.x, args.out, args.rows * args.width, four, [&](Acc value, int i) {
-      std::int64_t r = row, c = column + i;
-      while (c >= args.width) c -= args.width, ++r;
-      return value * static_cast<const Acc*>(args.scale)[r];
+  WEFT_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int64_t count = args.rows * args.width;
+    Walk at(k * stretch<T>, args.width, true);
+    map_stretch<T>(args.x, args.out, count, k, [&](Acc value, int i) {
+      if (k * stretch<T> + i >= count) return value;
+      value *= static_cast<const Acc*>(args.scale)[at.row];
+      at.next();
+      return value;
     });
   }
 };
@@ -98,19 +142,14 @@ struct ActivateBackwardElement {
 };
 
 template <class T>
-struct AddSelfFour {
+struct AddSelfStretch {
   using Acc = AccumulatorOf<T>;
   AddSelfArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t four) const {
+  WEFT_ANYWHERE void operator()(std::int64_t k) const {
     const Acc factor = 1 + (args.eps != nullptr ? *static_cast<const Acc*>(args.eps) : Acc(0));
-    Four<T> x{};
-    if (4 * four + 4 <= args.count) {
-      x = static_cast<const Four<T>*>(args.x)[four];
-    } else {
-      for (int i = 0; 4 * four + i < args.count; ++i) x.at[i] = static_cast<const T*>(args.x)[4 * four + i];
-    }
-    map_four<T>(args.out, args.out, args.count, four,
-                [&](Acc value, int i) { return value + factor * widen(x.at[i]); });
+    Stretch<T> x{};
+    x.load(args.x, args.count, k);
+    map_stretch<T>(args.out, args.out, args.count, k, [&](Acc value, int i) { return value + factor * widen(x[i]); });
   }
 };
 
@@ -130,14 +169,23 @@ struct HeadDots {
   HeadDotsArgs args;
   template <class Team>
   WEFT_ANYWHERE void operator()(const Team& team, std::int64_t row_and_head) const {
-    const auto head = row_and_head % args.heads;
+    const std::int64_t head = row_and_head - quotient(row_and_head, args.heads) * args.heads;
     const T* const x = static_cast<const T*>(args.x) + row_and_head * args.width;
     const Acc* const a = static_cast<const Acc*>(args.src_vector) + head * args.width;
     const Acc* const b = static_cast<const Acc*>(args.dst_vector) + head * args.width;
     Acc src = 0, dst = 0;
-    for (std::int64_t i = team.lane(); i < args.width; i += team.lanes()) {
-      src += widen(x[i]) * a[i];
-      dst += widen(x[i]) * b[i];
+    const auto take = [&](T value, std::int64_t i) {
+      src += widen(value) * a[i];
+      dst += widen(value) * b[i];
+    };
+    if (args.width % 4 == 0) {
+      for (std::int64_t i = 4 * team.lane(); i < args.width; i += 4 * team.lanes()) {
+        const Pack<T, 4> four = *reinterpret_cast<const Pack<T, 4>*>(x + i);
+        WEFT_UNROLLED
+        for (int n = 0; n < 4; ++n) take(four.at[n], i + n);
+      }
+    } else {
+      for (std::int64_t i = team.lane(); i < args.width; i += team.lanes()) take(x[i], i);
     }
     src = team.sum(src);
     dst = team.sum(dst);
@@ -153,7 +201,7 @@ struct HeadDotsBackwardElement {
   static constexpr int sums = 2;
   HeadDotsBackwardArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t row, std::int64_t column, double* sum) const {
-    const std::int64_t i = row * args.heads * args.width + column, at = row * args.heads + column / args.width;
+    const std::int64_t i = row * args.heads * args.width + column, at = row * args.heads + quotient(column, args.width);
     const Acc src = widen(static_cast<const T*>(args.src_grad)[at]),
               dst = widen(static_cast<const T*>(args.dst_grad)[at]);
     const Acc x = widen(static_cast<const T*>(args.x)[i]);
@@ -170,7 +218,7 @@ struct MeanHeads {
   using Acc = AccumulatorOf<T>;
   MeanHeadsArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t i) const {
-    const std::int64_t row = i / args.width, column = i - row * args.width;
+    const std::int64_t row = quotient(i, args.width), column = i - row * args.width;
     const T* const x = static_cast<const T*>(args.x) + row * args.heads * args.width + column;
     Acc sum = 0;
     for (std::int64_t h = 0; h < args.heads; ++h) sum += widen(x[h * args.width]);
@@ -185,7 +233,7 @@ struct MeanHeadsBackward {
   using Acc = AccumulatorOf<T>;
   MeanHeadsBackwardArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t i) const {
-    const std::int64_t row = i / (args.heads * args.width), column = i % args.width;
+    const std::int64_t row = quotient(i, args.heads * args.width), column = i - quotient(i, args.width) * args.width;
     const Acc grad = widen(static_cast<const T*>(args.out_grad)[row * args.width + column]);
     static_cast<T*>(args.grad)[i] = narrow<T>(grad / static_cast<Acc>(args.heads));
   }

@@ -38,9 +38,7 @@ struct LossRow {
   template <int Held, class Team, class F>
   WEFT_ANYWHERE void each_class(const Team& team, const F& f) const {
     if constexpr (Held > 0) {
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
+      WEFT_UNROLLED
       for (int k = 0; k < Held; ++k) {
         const std::int64_t c = team.lane() + k * team.lanes();
         if (c < args.classes) f(c, k);

@@ -25,7 +25,9 @@ struct DropMask {
     return word < static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0);
   }
   WEFT_ANYWHERE bool drops_element(std::int64_t i) const {
-    return drops(words(static_cast<std::uint64_t>(i) / 4).at[i % 4]);
+    const FourWords four = words(static_cast<std::uint64_t>(i) / 4);
+    // Not by index, which would take them out of a GPU's registers.
+    return drops(i % 4 < 2 ? (i % 4 == 0 ? four.at[0] : four.at[1]) : (i % 4 == 2 ? four.at[2] : four.at[3]));
   }
 };
 

@@ -47,7 +47,7 @@ struct BatchNormElement {
   using Acc = AccumulatorOf<T>;
   BatchNormArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t i) const {
-    const std::int64_t c = i % args.width;
+    const std::int64_t c = i - quotient(i, args.width) * args.width;
     const Acc mean = static_cast<const Acc*>(args.training ? args.mean : args.running_mean)[c];
     const Acc variance = static_cast<const Acc*>(args.training ? args.variance : args.running_var)[c];
     const Acc normed = (widen(static_cast<const T*>(args.x)[i]) - mean) * per_deviation(variance);
@@ -74,7 +74,7 @@ struct BatchNormBackwardElement {
   using Acc = AccumulatorOf<T>;
   BatchNormBackwardArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t i) const {
-    const std::int64_t c = i % args.width;
+    const std::int64_t c = i - quotient(i, args.width) * args.width;
     const Acc per = per_deviation(static_cast<const Acc*>(args.variance)[c]), rows = static_cast<Acc>(args.rows);
     const Acc normed = (widen(static_cast<const T*>(args.x)[i]) - static_cast<const Acc*>(args.mean)[c]) * per;
     T& grad = static_cast<T*>(args.grad)[i];

@@ -27,7 +27,8 @@ void with_storage(const Backend&, Dtype dtype, const F& f) {
 template <class Backend>
 void run_on(const Backend& on, const ActivateArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
-    on.each((args.rows * args.width + 3) / 4, "activating", ActivateFour<typename decltype(tag)::type>{args});
+    using T = typename decltype(tag)::type;
+    on.each(stretches<T>(args.rows * args.width), "activating", ActivateStretch<T>{args});
   });
 }
 template <class Backend>
@@ -41,7 +42,8 @@ void run_on(const Backend& on, const ActivateBackwardArgs& args) {
 template <class Backend>
 void run_on(const Backend& on, const AddSelfArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
-    on.each((args.count + 3) / 4, "adding nodes themselves", AddSelfFour<typename decltype(tag)::type>{args});
+    using T = typename decltype(tag)::type;
+    on.each(stretches<T>(args.count), "adding nodes themselves", AddSelfStretch<T>{args});
   });
 }
 template <class Backend>
@@ -87,7 +89,8 @@ void run_on(const Backend& on, const AddArgs& args) {
 template <class Backend>
 void run_on(const Backend& on, const ScaleRowsArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
-    on.each((args.rows * args.width + 3) / 4, "scaling rows", ScaleRowsFour<typename decltype(tag)::type>{args});
+    using T = typename decltype(tag)::type;
+    on.each(stretches<T>(args.rows * args.width), "scaling rows", ScaleRowsStretch<T>{args});
   });
 }
 template <class Backend>

@@ -14,6 +14,13 @@
 #include "core/philox.hpp"
 #include "weft/types.hpp"
 
+/// Before a loop whose arrays are to stand in registers on a GPU: which element is meant must be known then.
+#ifdef __CUDA_ARCH__
+#define WEFT_UNROLLED _Pragma("unroll")
+#else
+#define WEFT_UNROLLED
+#endif
+
 namespace weft::nn {
 
 template <class T>
@@ -27,7 +34,7 @@ WEFT_ANYWHERE inline AccumulatorOf<T> widen(T value) {
     return value;
   }
 #else
-  return static_cast<AccumulatorOf<T> >(value);
+  return static_cast<AccumulatorOf<T>>(value);
 #endif
 }
 
@@ -62,10 +69,12 @@ WEFT_ANYWHERE inline T narrow_within(AccumulatorOf<T> value) {
   return narrow<T>(value);
 }
 
-/// Four elements that are moved together where they begin at a multiple of their size.
+/// Elements that are moved together: 16 bytes, and at least four.
 template <class T>
-struct alignas(4 * sizeof(T)) Four {
-  T at[4];
+inline constexpr int pack_size = sizeof(T) <= 4 ? static_cast<int>(16 / sizeof(T)) : 4;
+template <class T, int Count = pack_size<T>>
+struct alignas(Count * sizeof(T)) Pack {
+  T at[Count];
 };
 
 /// 64-bit division takes a GPU a hundred instructions: only where numbers need it.
