@@ -59,6 +59,7 @@ TrainOptions TrainOptions::of(Architecture architecture) {
     options.lr = 0.005;
     options.epochs = 1000;
     options.patience = 100;
+    options.best_by = BestBy::accuracy;
   }
   return options;
 }
