@@ -39,7 +39,10 @@ ModelSpec ModelSpec::of(Architecture architecture) {
   switch (architecture) {
     case Architecture::gcn: spec.self_loops = true; break;
     case Architecture::sage: spec.hidden = 64; break;
-    case Architecture::gin: spec.hidden = 64; break;
+    case Architecture::gin:
+      spec.hidden = 64;
+      spec.dropout = 0.6f;
+      break;
     case Architecture::gat:
     case Architecture::gatv2:
       spec.hidden = 8;
@@ -55,6 +58,7 @@ ModelSpec ModelSpec::of(Architecture architecture) {
 TrainOptions TrainOptions::of(Architecture architecture) {
   TrainOptions options;
   if (architecture == Architecture::gcn) options.decay_first_layer_only = true;
+  if (architecture == Architecture::gin) options.lr = 0.005;
   if (nn::attends(architecture)) {
     options.lr = 0.005;
     options.epochs = 1000;

@@ -22,7 +22,10 @@ Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int
   result_.out = build.empty(Shape(build.nodes(), heads, width), dtype_, "attention's output");
   result_.row_max = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
   result_.row_sum = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
-  if (trains_) plan_backward(build, score);
+  if (!trains_) return;
+  plan_backward(build, score);
+  const bool last = layer == build.spec.layers - 1;
+  if (last && heads > 1) slots_.need(Slot::second, build.nodes() * heads * width, dtype_);
 }
 
 void Attended::plan_backward(const Build& build, Score score) {

@@ -26,7 +26,6 @@ class Gat : public Conv {
     dst_grad_ = build.empty(terms, dtype_, "gradients of score terms");
     const std::int64_t wide = sizes_.heads * sizes_.width;
     slots_.need(Slot::first, build.nodes() * wide, dtype_);
-    slots_.need(Slot::second, build.nodes() * wide, dtype_);
     slots_.need_bytes(Slot::fold, fold_bytes(build.nodes(), wide, 2));
   }
 

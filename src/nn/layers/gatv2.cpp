@@ -25,7 +25,6 @@ class Gatv2 : public Conv {
     value_grad_ = build.empty(attended_.shape(), dtype_, "gradients of products");
     attn_grad_ = build.empty(Shape(1, sizes_.heads, sizes_.width), dtype_, "gradients of attention vectors");
     slots_.need(Slot::first, 2 * build.nodes() * wide, dtype_);
-    slots_.need(Slot::second, build.nodes() * wide, dtype_);
   }
 
   Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) override {

@@ -23,17 +23,15 @@ class Gin : public Conv {
     if (build.spec.lambda != 0)
       scales_ = DegreeScales::of(build, DegreeNorm::right, static_cast<double>(build.spec.lambda));
     if (build.spec.learn_eps) eps_ = parameters_.index(layer_prefix(layer) + "eps");
-    const std::int64_t nodes = build.nodes(), inner = first_.out(), wide = std::max(first_.in(), inner);
+    const std::int64_t nodes = build.nodes(), inner = first_.out();
     hidden_ = build.empty(Shape(nodes, inner), dtype_, "hidden activations");
     // Kept for the gradients of weights and eps.
-    if (transforms_first_) {
-      if (eps_) kept_ = build.empty(Shape(nodes, inner), dtype_, "products with weights");
-      slots_.need(Slot::first, nodes * inner, dtype_);
-    } else {
-      kept_ = build.empty(Shape(nodes, first_.in()), dtype_, "sums over neighbours");
-    }
-    slots_.need(Slot::first, nodes * wide, dtype_);
-    slots_.need(Slot::second, nodes * wide, dtype_);
+    if (!transforms_first_) kept_ = build.empty(Shape(nodes, first_.in()), dtype_, "sums over neighbours");
+    if (transforms_first_ && eps_) kept_ = build.empty(Shape(nodes, inner), dtype_, "products with weights");
+    if (build.trains || (transforms_first_ && !kept_)) slots_.need(Slot::first, nodes * inner, dtype_);
+    if (!build.trains) return;
+    const std::int64_t wide = std::max(transforms_first_ ? inner : first_.in(), inner);
+    if (transforms_first_ || layer > 0 || eps_) slots_.need(Slot::second, nodes * wide, dtype_);
     if (scales_.row) slots_.need(Slot::third, nodes * wide, dtype_);
     slots_.need_bytes(Slot::fold, fold_bytes(nodes, wide, 1));
   }
