@@ -166,7 +166,7 @@ TEST(nn_training, lowers_the_loss_with_every_model_type_and_optimiser) {
         TrainOptions options = few_epochs(30);
         options.dtype = dtype;
         options.optimiser = optimiser;
-        if (optimiser == Optimiser::sgd) spec.normalise_inputs = false, options.lr = 0.1;
+        if (optimiser == Optimiser::sgd) spec.normalise_inputs = false, options.lr = 0.02;
         Context context = Context::cpu();
         const TrainResult result = train(context, dataset, make_model(spec, 2), options);
         const std::string what = fmt::format("{} {} {}", name(a), name(dtype), name(optimiser));
