@@ -55,7 +55,7 @@ struct ModelSpec {
   /// 4).
   float lambda = 0.0f;
   float slope = 0.2f;            // of leaky_relu in attention's scores
-  bool normalise_inputs = true;  // every row of the features is divided by its sum, as the papers do
+  bool normalise_inputs = true;  // rows of the features are divided by the sum of their magnitudes, as in the papers
   float dropout = 0.5f;
   float attention_dropout = 0.0f;
 

@@ -21,22 +21,22 @@ Tensor by_degree(const Build& build, const Graph& graph, const F& f) {
 
 }  // namespace
 
-DegreeScales DegreeScales::of(const Build& build, DegreeNorm norm, double factor) {
+DegreeScales DegreeScales::of(const Build& build, DegreeNorm norm) {
   const auto root = [](double degree) { return 1 / std::sqrt(degree); };
+  const auto whole = [](double degree) { return 1 / degree; };
   DegreeScales scales;
-  switch (norm) {
-    case DegreeNorm::none: break;
-    case DegreeNorm::left:
-      scales.col = by_degree(build, build.graph.transpose(), [&](double degree) { return factor / degree; });
-      break;
-    case DegreeNorm::right:
-      scales.row = by_degree(build, build.graph, [&](double degree) { return factor / degree; });
-      break;
-    case DegreeNorm::both:
-      scales.row = by_degree(build, build.graph, root);
-      scales.col = by_degree(build, build.graph.transpose(), root);
-      break;
-  }
+  if (norm == DegreeNorm::right) scales.row = by_degree(build, build.graph, whole);
+  if (norm == DegreeNorm::left) scales.col = by_degree(build, build.graph.transpose(), whole);
+  if (norm != DegreeNorm::both) return scales;
+  scales.row = by_degree(build, build.graph, root);
+  scales.col = by_degree(build, build.graph.transpose(), root);
+  return scales;
+}
+
+DegreeScales DegreeScales::of_means(const Build& build, DegreeNorm norm) {
+  DegreeScales scales = of(build, norm);
+  scales.row = norm == DegreeNorm::both ? by_degree(build, build.graph, [](double degree) { return std::sqrt(degree); })
+                                        : Tensor{};
   return scales;
 }
 

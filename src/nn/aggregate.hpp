@@ -12,7 +12,10 @@ namespace weft::nn {
 /// What a row of the sum, and what each of its terms, is multiplied by.
 struct DegreeScales {
   Tensor row, col;  // in what the storage type is accumulated in, or none
-  static DegreeScales of(const Build& build, DegreeNorm norm, double factor = 1);
+  static DegreeScales of(const Build& build, DegreeNorm norm);
+  /// The same where rows are means already: sums over many neighbours would leave the range of f16 before a scale could
+  /// bring them back.
+  static DegreeScales of_means(const Build& build, DegreeNorm norm);
 };
 
 class Aggregate {

@@ -15,14 +15,15 @@ constexpr const char* options_key = "weft.training";
 constexpr std::int64_t state_words = sizeof(StepState) / 8, figure_words = sizeof(Published) / 8;
 
 /// Everything the course of training depends on but the number of epochs, unless the rate follows that.
-std::string what_counts(const TrainOptions& o) {
+std::string what_counts(const TrainOptions& o, Device device) {
   return fmt::format(
-      "{} lr={} decay={}{} momentum={} beta={},{} epsilon={} {} warmup={} every={} gamma={} patience={} "
-      "eval={} by={} {}{} seed={}{}",
-      name(o.optimiser), o.lr, o.weight_decay, o.decay_first_layer_only ? " (first layer)" : "", o.momentum, o.beta1,
-      o.beta2, o.epsilon, name(o.schedule), o.warmup, o.every, o.gamma, o.patience, o.eval_every, name(o.best_by),
-      name(o.dtype), o.tf32 ? " tf32" : "", o.seed,
-      o.schedule == Schedule::cosine ? fmt::format(" epochs={}", o.epochs) : "");
+             "{} lr={} decay={}{} momentum={} beta={},{} epsilon={} {} warmup={} every={} gamma={} patience={} "
+             "eval={} by={} {}{} seed={}{}",
+             name(o.optimiser), o.lr, o.weight_decay, o.decay_first_layer_only ? " (first layer)" : "", o.momentum,
+             o.beta1, o.beta2, o.epsilon, name(o.schedule), o.warmup, o.every, o.gamma, o.patience, o.eval_every,
+             name(o.best_by), name(o.dtype), o.tf32 ? " tf32" : "", o.seed,
+             o.schedule == Schedule::cosine ? fmt::format(" epochs={}", o.epochs) : "") +
+         (device.kind == DeviceKind::cpu ? " on cpu" : " on cuda");
 }
 
 Tensor words_of(const void* data, std::int64_t words) {
@@ -51,7 +52,7 @@ void save_checkpoint(const std::string& path, Trainer& trainer, const Model& mod
   parameters.copy_to(now, parameters.values(), stream);
   TensorFile file;
   put_model(file, now, "checkpoint");
-  file.metadata[options_key] = what_counts(options);
+  file.metadata[options_key] = what_counts(options, trainer.context().device());
   const auto keep = [&](const char* name, const Tensor& tensor) {
     file.tensors.push_back({name, tensor.to(Device{}, stream)});
   };
@@ -73,9 +74,11 @@ std::int64_t restore(const std::string& path, Trainer& trainer, const Model& mod
              "{} is of another model ({}): expected {}; leave resume out or name another file", path,
              to_string(saved.spec), to_string(model.spec));
   const auto training = file.metadata.find(options_key);
-  WEFT_CHECK(training != file.metadata.end() && training->second == what_counts(options), invalid_argument,
+  WEFT_CHECK(training != file.metadata.end() && training->second == what_counts(options, trainer.context().device()),
+             invalid_argument,
              "{} was trained with other options ({}): expected {}; leave resume out or name another file", path,
-             training != file.metadata.end() ? training->second : "none", what_counts(options));
+             training != file.metadata.end() ? training->second : "none",
+             what_counts(options, trainer.context().device()));
   const Tensor& words = tensor_named(file, "training.state", path);
   WEFT_CHECK(words.dtype() == Dtype::i64 && words.shape().size() == state_words, invalid_file,
              "{}: training.state is {} {}: expected i64 [{}]", path, name(words.dtype()), to_string(words.shape()),

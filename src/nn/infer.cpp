@@ -69,6 +69,7 @@ double accuracy_over(const Dataset& dataset, const Tensor& predicted, std::span<
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype) {
   validate(model.spec);
   nn::check_fits(dataset, model.spec);
+  nn::check_parameters(model);
   WEFT_CHECK(is_floating(dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(dtype));
   WEFT_CHECK(dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
              "dtype is f64: models run in it on the cpu device only; use f32, f16 or bf16");

@@ -61,7 +61,10 @@ Input::Input(const Build& build, const Dataset& dataset)
   CUstream_st* const stream = build.context.stream();
   const bool drops = ever_drops_, normalises = build.spec.normalise_inputs;
   // A max is over features themselves, not over their products with weights.
-  const bool dense = !dataset.sparse_features ||
+  const LayerSizes first = sizes_of_layer(build.spec, 0);
+  const bool added =
+      build.spec.residual && !first.last && first.in == first.out;  // as it is, to the first layer's output
+  const bool dense = !dataset.sparse_features || added ||
                      (build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max);
   if (!dense) {
     const SparseRows& rows = dataset.sparse_features;
@@ -199,7 +202,7 @@ void Network::scale_and_bias(Stage& stage, TensorView out, const Tail& tail, App
 
 void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
   if (stage.residual != nullptr) return stage.residual->forward(x, to, true);
-  run(build_.context, AddArgs{build_.dtype, to.shape.size(), x.dense.data, to.mutable_data()});
+  run(build_.context, AddArgs{build_.dtype, to.shape.size(), x.dense.data, to.mutable_data(), true});
 }
 
 TensorView Network::logits_grad() {

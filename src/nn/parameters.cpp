@@ -12,6 +12,24 @@ constexpr std::int64_t alignment = 64;  // elements: every parameter can be move
 
 }  // namespace
 
+void check_parameters(const Model& model) {
+  const auto check = [](const std::vector<Parameter>& given, const std::vector<ParameterSpec>& wanted) {
+    WEFT_CHECK(given.size() == wanted.size(), invalid_argument,
+               "the model has {} tensors and its spec {}: expected as many; make_model makes one that fits",
+               given.size(), wanted.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const Tensor& value = given[i].value;
+      WEFT_CHECK(given[i].name == wanted[i].name && value && value.dtype() == Dtype::f32 &&
+                     value.shape() == wanted[i].shape && value.device() == Device{},
+                 invalid_argument, "the model's tensor {} is {} {} {} on {}: expected {} f32 {} on cpu", i,
+                 given[i].name, name(value.dtype()), to_string(value.shape()), to_string(value.device()),
+                 wanted[i].name, to_string(wanted[i].shape));
+    }
+  };
+  check(model.parameters, parameters_of(model.spec));
+  check(model.statistics, statistics_of(model.spec));
+}
+
 template <class F>
 void Parameters::runs(const Entry& e, std::span<float> of_model, std::span<float> here, const F& f) {
   const auto run = static_cast<std::size_t>(e.run), padded = static_cast<std::size_t>(e.padded_run);

@@ -11,6 +11,9 @@
 
 namespace weft::nn {
 
+/// An Error unless the model's tensors are those its spec has, in f32 on the host.
+void check_parameters(const Model& model);
+
 class Parameters {
  public:
   /// `trains`: with gradients and the optimiser's memory. Where rows run over the classes they are padded with zeros,

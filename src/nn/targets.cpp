@@ -1,5 +1,6 @@
 #include "nn/targets.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/check.hpp"
@@ -7,6 +8,12 @@
 namespace weft::nn {
 
 void check_fits(const Dataset& dataset, const ModelSpec& spec) {
+  try {
+    validate(dataset);
+  } catch (const Error& error) {  // it was no file that was given
+    if (error.code() != ErrorCode::invalid_file) throw;
+    fail(ErrorCode::invalid_argument, "the dataset {} is not whole: {}", dataset.name, error.what());
+  }
   WEFT_CHECK(dataset.graph.is_square(), invalid_argument,
              "the graph has {} rows and {} columns: models take graphs of one set of nodes", dataset.graph.num_rows(),
              dataset.graph.num_cols());
@@ -18,49 +25,43 @@ void check_fits(const Dataset& dataset, const ModelSpec& spec) {
              dataset.num_features(), spec.inputs);
 }
 
-Targets::Targets(const Context& context, const Dataset& dataset, std::int64_t classes, bool trains)
+Targets::Targets(const Context& context, const Dataset& dataset, std::int64_t classes)
     : rows_(dataset.num_nodes()), classes_(classes) {
-  WEFT_CHECK(!trains || dataset.labels, invalid_argument, "the dataset {} has no labels: there is nothing to learn",
-             dataset.name);
-  WEFT_CHECK(!trains || dataset.classes == classes, invalid_argument,
+  WEFT_CHECK(dataset.labels, invalid_argument, "the dataset {} has no labels: there is nothing to learn", dataset.name);
+  WEFT_CHECK(dataset.classes == classes, invalid_argument,
              "the dataset {} has {} classes and the model gives {}: expected as many", dataset.name, dataset.classes,
              classes);
-  if (!dataset.labels || dataset.classes != classes) return;
   const Device device = context.device();
-  const auto nodes = static_cast<std::size_t>(rows_);
   Tensor splits = Tensor::zeros(Shape((rows_ + 3) / 4), Dtype::i32, "splits");  // a byte a node
   auto* const split = static_cast<std::uint8_t*>(splits.view().mutable_data());
   const Tensor* const parts[] = {&dataset.train, &dataset.val, &dataset.test};
   const bool several = dataset.multi_label();
   const auto labelled = [&](NodeId node) { return several || dataset.labels.span<std::int32_t>()[node] >= 0; };
+  const auto known_of = [&](NodeId node) {
+    const std::span<const float> row = dataset.labels.span<float>().subspan(static_cast<std::size_t>(node * classes),
+                                                                            static_cast<std::size_t>(classes));
+    return std::ranges::count_if(row, [](float target) { return target == target; });
+  };
   for (int s = 0; s < num_splits; ++s) {
     if (!*parts[s]) continue;
     for (const NodeId node : parts[s]->span<NodeId>()) {
-      WEFT_CHECK(node >= 0 && static_cast<std::size_t>(node) < nodes, invalid_argument,
-                 "a split holds node {}: expected 0 to {}", node, rows_ - 1);
       split[node] = static_cast<std::uint8_t>(s + 1);
       counts_[s] += labelled(node) ? 1 : 0;
+      losses_[s] += several ? known_of(node) : labelled(node) ? 1 : 0;
     }
   }
   if (several) {
     targets_ = dataset.labels.to(device, context.stream());
   } else {
-    const std::span<const std::int32_t> labels = dataset.labels.span<std::int32_t>();
-    for (std::size_t node = 0; node < labels.size(); ++node)
-      WEFT_CHECK(labels[node] >= -1 && labels[node] < classes, invalid_argument,
-                 "node {} has label {}: expected 0 to {}, or -1 for none", node, labels[node], classes - 1);
     labels_ = dataset.labels.to(device, context.stream());
   }
   splits_ = splits.to(device, context.stream());
-  WEFT_CHECK(!trains || counts_[0] > 0, invalid_argument,
+  WEFT_CHECK(counts_[0] > 0, invalid_argument,
              "the dataset {} has no labelled nodes in its training split: there is nothing to learn from",
              dataset.name);
 }
 
-double Targets::weight_of(int split) const {
-  const double losses = static_cast<double>(counts_[split]) * (targets_ ? static_cast<double>(classes_) : 1);
-  return losses > 0 ? 1 / losses : 0;
-}
+double Targets::weight_of(int split) const { return losses_[split] > 0 ? 1 / static_cast<double>(losses_[split]) : 0; }
 
 LossArgs Targets::args(Dtype dtype) const {
   LossArgs args;

@@ -8,20 +8,19 @@ namespace weft::nn {
 
 class Targets {
  public:
-  /// `trains`: an Error where there is nothing to learn from. Without labels all sums are empty.
-  Targets(const Context& context, const Dataset& dataset, std::int64_t classes, bool trains);
+  /// Of a dataset that check_fits has looked at. An Error where there is nothing to learn from.
+  Targets(const Context& context, const Dataset& dataset, std::int64_t classes);
 
   /// Everything but logits, gradient, state, sums and scratch.
   LossArgs args(Dtype dtype) const;
   std::int64_t nodes_in(int split) const { return counts_[split]; }
   /// 1 / the number of losses in a split.
   double weight_of(int split) const;
-  bool known() const { return labels_ || targets_; }
 
  private:
   std::int64_t rows_ = 0, classes_ = 0;
   Tensor labels_, targets_, splits_;
-  std::int64_t counts_[num_splits] = {};
+  std::int64_t counts_[num_splits] = {}, losses_[num_splits] = {};  // nodes; labels, of which a node may have several
 };
 
 /// An Error unless the graph is square and features fit the model.

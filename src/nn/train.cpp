@@ -15,8 +15,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t epochs_ahead = 64;  // that a GPU may be asked for beyond what it has done
-constexpr std::int64_t cold_epochs = 3;    // that load, record and allocate
+// Epochs that a GPU may be asked for beyond what it has done: so many, and no more than take so long, as whoever
+// interrupts training waits for them.
+constexpr std::int64_t most_ahead = 64, least_ahead = 2;
+constexpr double seconds_ahead = 0.2;
+constexpr std::int64_t cold_epochs = 3;  // that load, record and allocate
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 double since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
@@ -38,10 +41,10 @@ EpochFigures figures_of(const nn::Published& p, std::int64_t epoch, bool has_val
 /// Training as the host sees it: epochs asked for, figures handed on.
 class Run {
  public:
-  Run(nn::Trainer& trainer, const Dataset& dataset, const TrainOptions& options, const EpochWatcher& watch)
+  Run(nn::Trainer& trainer, const TrainOptions& options, const EpochWatcher& watch)
       : trainer_(trainer), options_(options), watch_(watch) {
-    has_val_ = dataset.val && dataset.val.shape().rows > 0;
-    has_test_ = dataset.test && dataset.test.shape().rows > 0;
+    has_val_ = trainer.nodes_in(1) > 0;
+    has_test_ = trainer.nodes_in(2) > 0;
   }
 
   /// From epoch `first` (from 0) on, whose predecessors have been published.
@@ -51,14 +54,19 @@ class Run {
     deliver(result, false);
     std::int64_t epoch = first;
     Clock::time_point warm = begun_;
+    double timed = 0;  // from there to the last epoch
     for (; epoch < options_.epochs && !result.stopped_early && !result.interrupted; ++epoch) {
       const std::int64_t number = epoch + 1;
+      if (number == options_.epochs) {  // it may be the only one that is evaluated
+        trainer_.context().synchronise();
+        timed = since(warm);
+      }
       trainer_.epoch(evaluates(number));
       if (epoch == first + cold_epochs - 1) {
         trainer_.context().synchronise();
         warm = Clock::now();
       }
-      while (epoch - trainer_.done() >= epochs_ahead) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      wait_for(epoch - epochs_ahead(epoch - first - cold_epochs, warm));
       deliver(result, true);
       if (options_.checkpoint_every > 0 && number % options_.checkpoint_every == 0 && number < options_.epochs) {
         trainer_.context().synchronise();
@@ -70,14 +78,33 @@ class Run {
     deliver(result, true);
     result.seconds = since(begun_);
     const std::int64_t all = epoch - first;
-    result.epoch_seconds = all > cold_epochs ? since(warm) / static_cast<double>(all - cold_epochs)
-                                             : result.seconds / static_cast<double>(std::max<std::int64_t>(all, 1));
+    const std::int64_t ended = epoch == options_.epochs && timed > 0 ? 1 : 0;  // after `timed`
+    result.epoch_seconds = all > cold_epochs + ended
+                               ? (ended != 0 ? timed : since(warm)) / static_cast<double>(all - cold_epochs - ended)
+                               : result.seconds / static_cast<double>(std::max<std::int64_t>(all, 1));
   }
   bool evaluates(std::int64_t number) const {
     return number == options_.epochs || (options_.eval_every > 0 && number % options_.eval_every == 0);
   }
 
  private:
+  /// After `warm` epochs since then.
+  static std::int64_t epochs_ahead(std::int64_t warm_epochs, Clock::time_point warm) {
+    if (warm_epochs <= 0) return least_ahead;
+    const double one = since(warm) / static_cast<double>(warm_epochs);
+    return std::clamp(static_cast<std::int64_t>(seconds_ahead / std::max(one, 1e-6)), least_ahead, most_ahead);
+  }
+  /// Until so many epochs are over.
+  void wait_for(std::int64_t epochs) {
+    Clock::time_point moved = Clock::now();
+    for (std::int64_t last = trainer_.done(); last < epochs;) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      const std::int64_t now = trainer_.done();
+      if (now != last) moved = Clock::now();
+      last = now;
+      if (since(moved) > 1) trainer_.context().synchronise();  // an Error where the device has failed
+    }
+  }
   void deliver(TrainResult& result, bool watched) {
     for (const std::int64_t done = trainer_.done(); delivered_ < done && !result.stopped_early; ++delivered_) {
       const nn::Published& p = trainer_.published(delivered_);
@@ -108,7 +135,7 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
   if (options.resume) first = nn::restore(options.checkpoint, trainer, model, options);
   TrainResult result;
   const auto save = [&] { nn::save_checkpoint(options.checkpoint, trainer, model, options); };
-  Run run(trainer, dataset, options, watch);
+  Run run(trainer, options, watch);
   run.go(first, result, save);
   if (!options.checkpoint.empty() && (result.interrupted || options.checkpoint_every > 0)) save();
   nn::Parameters& parameters = trainer.parameters();
@@ -132,6 +159,9 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
   validate(model.spec);
   nn::check_options(options);
   nn::check_fits(dataset, model.spec);
+  nn::check_parameters(model);
+  WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
+             "dtype is f64: models train in it on the cpu device only, for checks; use f32, f16 or bf16");
   WEFT_CHECK(!options.checkpoint.empty() || (options.checkpoint_every == 0 && !options.resume), invalid_argument,
              "checkpoint is empty: checkpoints and resuming take a file's name");
   if (context.device().kind == DeviceKind::cpu) return train_here(context, dataset, std::move(model), options, watch);

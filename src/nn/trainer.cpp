@@ -59,15 +59,13 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
       options_(options),
       state_(room_for<StepState>(context, 1, "the state of training")),
       sums_(room_for<SplitSums>(context, 2 * num_splits, "sums over splits")),
-      targets_(context, dataset, model.spec.classes, true),
+      targets_(context, dataset, model.spec.classes),
       parameters_(context, model, options.dtype, true, options.decay_first_layer_only),
       gemm_(context, options.tf32),
       spec_(padded(model.spec, options.dtype, context.device())),
       network_(Build{context, gemm_, parameters_, slots_, spec_, graph_for(context, dataset.graph, spec_),
                      options.dtype, true, options.seed, &as<StepState>(state_)->step},
                dataset) {
-  WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
-             "dtype is f64: models train in it on the cpu device only, for checks; use f32, f16 or bf16");
   slots_.need_bytes(Slot::fold, fold_bytes(dataset.num_nodes(), num_splits * 4, 1));
   slots_.allocate(context);
   const auto epochs = static_cast<std::size_t>(options.epochs);
@@ -83,6 +81,13 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
   StepState first;
   if (options.dtype == Dtype::f16) first.loss_scale = first_loss_scale;
   set_state(first);
+}
+
+Trainer::~Trainer() {
+  try {
+    context_.synchronise();  // what is under way writes to memory that goes with this
+  } catch (...) {            // and whoever asked for it has heard of the failure
+  }
 }
 
 Rate Trainer::rate() const {
@@ -154,9 +159,11 @@ void Trainer::run_epoch(bool evaluates) {
 }
 
 void Trainer::epoch(bool evaluates) {
-  // The first epochs run as they are: libraries load what they need then, which nothing may while it is recorded.
-  const bool replays = context_.device().kind == DeviceKind::cuda && begun_ > 0 && records_ && network_.capturable();
-  ++begun_;
+  // The first epoch of either kind runs as it is: libraries load what they need then, which nothing may while it is
+  // recorded.
+  const bool replays =
+      context_.device().kind == DeviceKind::cuda && begun_[evaluates ? 1 : 0] > 0 && records_ && network_.capturable();
+  ++begun_[evaluates ? 1 : 0];
   if (!replays) return run_epoch(evaluates);
   std::unique_ptr<cuda::Recorded>& recorded = recorded_[evaluates ? 1 : 0];
   if (recorded == nullptr)

@@ -21,6 +21,9 @@ void check_options(const TrainOptions& options);
 class Trainer {
  public:
   Trainer(Context& context, const Dataset& dataset, const Model& model, const TrainOptions& options);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   /// The next epoch, and with `evaluates` a look at the splits after it. Does not wait for it on a GPU.
   void epoch(bool evaluates);
@@ -45,6 +48,7 @@ class Trainer {
   void forward_and_backward();
   /// Of the last forward pass in training; waits for the device.
   SplitSums training_sums() const;
+  std::int64_t nodes_in(int split) const { return targets_.nodes_in(split); }  // labelled ones
   double loss_weight() const { return targets_.weight_of(0); }
 
  private:
@@ -67,7 +71,7 @@ class Trainer {
   std::int64_t done_on_host_ = 0;
   Published* published_ = nullptr;
   std::int64_t* done_ = nullptr;
-  std::int64_t begun_ = 0;
+  std::int64_t begun_[2] = {};  // epochs without and with an evaluation
   bool records_ = true;
   std::unique_ptr<cuda::Recorded> recorded_[2];  // without and with an evaluation
 };

@@ -240,6 +240,62 @@ TEST(nn_training, of_a_model_with_batch_norm_is_inferred_to_the_same_accuracy) {
   EXPECT_EQ(p.test_accuracy, result.test_accuracy);
 }
 
+TEST(nn_training, in_f16_divides_sums_before_they_leave_its_range) {
+  Dataset dataset = small_dataset(20'001, 4, 2, false, false, 45);
+  dataset.graph = generate(StarSpec{20'001});  // a sum of 20,000 times 5 is past the range
+  for (float& value : dataset.features.span<float>()) value = 5;
+  Context context = Context::cpu();
+  for (const Architecture a : {Architecture::gcn, Architecture::gin}) {
+    ModelSpec spec = spec_for(dataset, a);
+    spec.self_loops = false;
+    spec.degree_norm = DegreeNorm::right;
+    spec.lambda = a == Architecture::gin ? 0.1f : 0;
+    const Model model = make_model(spec, 3);
+    const Predictions wide = infer(context, dataset, model), half = infer(context, dataset, model, Dtype::f16);
+    for (std::size_t c = 0; c < 2; ++c)
+      EXPECT_NEAR(half.scores.span<float>()[c], wide.scores.span<float>()[c],
+                  1e-2 * (1 + std::fabs(wide.scores.span<float>()[c])))
+          << name(a);
+  }
+}
+
+TEST(nn_training, finds_gradients_in_f16_that_overflowed_whatever_pass_they_came_through) {
+  const Dataset dataset = small_dataset(300, 8, 3, false, false, 46);
+  for (const Architecture a :
+       {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat, Architecture::gatv2}) {
+    ModelSpec spec = spec_for(dataset, a);
+    spec.layers = 3;
+    TrainOptions options = few_epochs(1);
+    options.dtype = Dtype::f16;
+    Context context = Context::cpu();
+    const Model model = make_model(spec, 3);
+    nn::Trainer trainer(context, dataset, model, options);
+    nn::StepState state = trainer.state();
+    state.loss_scale = 1e9f;
+    trainer.set_state(state);
+    trainer.epoch(false);
+    EXPECT_EQ(trainer.state().applied, 0) << name(a);
+    EXPECT_EQ(trainer.state().loss_scale, 5e8f) << name(a);
+    Model after = model.clone();
+    trainer.parameters().copy_to(after, trainer.parameters().values(), nullptr);
+    for (std::size_t p = 0; p < model.parameters.size(); ++p)
+      EXPECT_TRUE(bitwise_equal(after.parameters[p].value, model.parameters[p].value)) << name(a);
+  }
+}
+
+TEST(nn_training, refuses_a_model_whose_tensors_are_not_its_specs) {
+  const Dataset dataset = small_dataset(30, 5, 3, false, false, 47);
+  ModelSpec spec = spec_for(dataset, Architecture::gcn);
+  spec.norm = LayerNorm::layer;
+  Context context = Context::cpu();
+  Model model = make_model(spec, 1);
+  model.spec.norm = LayerNorm::none;
+  expect_refused([&] { infer(context, dataset, model); }, "tensors");
+  model = make_model(spec, 1);
+  model.parameters[0].value = Tensor::zeros(Shape(5, 7), Dtype::f32);
+  expect_refused([&] { train(context, dataset, std::move(model), few_epochs(1)); }, "layers.0.weight");
+}
+
 TEST(nn_training, refuses_what_it_cannot_learn_from) {
   Context context = Context::cpu();
   const auto refused = [&](const std::function<void(Dataset&, ModelSpec&, TrainOptions&)>& change, const char* word) {
@@ -254,7 +310,7 @@ TEST(nn_training, refuses_what_it_cannot_learn_from) {
   refused([](Dataset& d, ModelSpec&, TrainOptions&) { d.train = {}; }, "training split");
   refused([](Dataset& d, ModelSpec&, TrainOptions&) { d.features = {}; }, "features");
   refused([](Dataset& d, ModelSpec&, TrainOptions&) { d.features.span<float>()[7] = NAN; }, "node 1, feature 2");
-  refused([](Dataset& d, ModelSpec&, TrainOptions&) { d.labels.span<std::int32_t>()[4] = 3; }, "node 4 has label 3");
+  refused([](Dataset& d, ModelSpec&, TrainOptions&) { d.labels.span<std::int32_t>()[4] = 3; }, "label of node 4 is 3");
   refused([](Dataset& d, ModelSpec&, TrainOptions&) { d.classes = 4; }, "classes");
   refused([](Dataset&, ModelSpec& s, TrainOptions&) { s.inputs = 6; }, "features");
   refused([](Dataset&, ModelSpec& s, TrainOptions&) { s.dropout = 1; }, "dropout");

@@ -29,6 +29,7 @@ Recorded::Recorded(Device device, CUstream_st* stream, const std::function<void(
   } catch (...) {
     cudaStreamEndCapture(stream, &graph);
     if (graph != nullptr) cudaGraphDestroy(graph);
+    cudaGetLastError();  // what the capture failed with is told by the exception
     throw;
   }
   check_status(cudaStreamEndCapture(stream, &graph), "recording an epoch");

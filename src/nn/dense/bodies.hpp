@@ -52,11 +52,15 @@ struct Stretch {
 
 /// Every element of the k-th stretch of x becomes f(element, place in the stretch), in order, in out.
 template <class T, class F>
-WEFT_ANYWHERE inline void map_stretch(const void* x, void* out, std::int64_t count, std::int64_t k, const F& f) {
+WEFT_ANYWHERE inline void map_stretch(const void* x, void* out, std::int64_t count, std::int64_t k, bool saturates,
+                                      const F& f) {
   Stretch<T> values{};
   values.load(x, count, k);
   WEFT_UNROLLED
-  for (int i = 0; i < stretch<T>; ++i) values[i] = narrow_within<T>(f(widen(values[i]), i));
+  for (int i = 0; i < stretch<T>; ++i) {
+    const AccumulatorOf<T> value = f(widen(values[i]), i);
+    values[i] = saturates ? narrow_within<T>(value) : narrow<T>(value);
+  }
   values.store(out, count, k);
 }
 
@@ -86,7 +90,7 @@ struct ActivateStretch {
     const std::int64_t count = args.rows * args.width;
     Walk at(k * stretch<T>, args.width, placed);
     FourWords words{};
-    map_stretch<T>(args.x, args.out, count, k, [&](Acc value, int i) {
+    map_stretch<T>(args.x, args.out, count, k, true, [&](Acc value, int i) {
       if (placed && k * stretch<T> + i < count) {
         if (scale != nullptr) value *= scale[at.row];
         if (bias != nullptr) value += bias[at.column];
@@ -107,7 +111,7 @@ struct ScaleRowsStretch {
   WEFT_ANYWHERE void operator()(std::int64_t k) const {
     const std::int64_t count = args.rows * args.width;
     Walk at(k * stretch<T>, args.width, true);
-    map_stretch<T>(args.x, args.out, count, k, [&](Acc value, int i) {
+    map_stretch<T>(args.x, args.out, count, k, args.saturates, [&](Acc value, int i) {
       if (k * stretch<T> + i >= count) return value;
       value *= static_cast<const Acc*>(args.scale)[at.row];
       at.next();
@@ -149,7 +153,8 @@ struct AddSelfStretch {
     const Acc factor = 1 + (args.eps != nullptr ? *static_cast<const Acc*>(args.eps) : Acc(0));
     Stretch<T> x{};
     x.load(args.x, args.count, k);
-    map_stretch<T>(args.out, args.out, args.count, k, [&](Acc value, int i) { return value + factor * widen(x[i]); });
+    map_stretch<T>(args.out, args.out, args.count, k, args.saturates,
+                   [&](Acc value, int i) { return value + factor * widen(x[i]); });
   }
 };
 

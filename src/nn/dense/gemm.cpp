@@ -63,7 +63,7 @@ void Gemm::operator()(ConstTensorView a, Transposed a_as, ConstTensorView b, Tra
 ConstTensorView Gemm::wide(ConstTensorView view, Tensor& copy) {
   if (view.dtype == Dtype::f32 || view.dtype == Dtype::f64) return view;
   if (!copy || copy.shape() != view.shape) copy = Tensor::empty(view.shape, Dtype::f32, "a matrix in f32");
-  copy_rows<float>(view, copy, default_threads());
+  copy_rows<float>(view, copy, threads_);
   return copy;
 }
 
@@ -83,7 +83,7 @@ void Gemm::on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transpo
   const ConstTensorView left = wide(a, a_copy_), right = wide(b, b_copy_);
   TensorView out = c;
   if (c.dtype != Dtype::f32) {
-    wide(c, c_copy_);
+    if (adds || !c_copy_ || c_copy_.shape() != c.shape) wide(c, c_copy_);
     out = c_copy_;
   }
   cblas_sgemm(CblasRowMajor, as(a_as), as(b_as), size(m), size(n), size(k), 1, left.as<float>(), size(left.ld),

@@ -30,7 +30,7 @@ class Gemm {
  private:
   void on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds);
   /// `view` itself, or a copy in f32 kept in `copy`.
-  static ConstTensorView wide(ConstTensorView view, Tensor& copy);
+  ConstTensorView wide(ConstTensorView view, Tensor& copy);
 
   int threads_;
   std::unique_ptr<cuda::Blas> blas_;

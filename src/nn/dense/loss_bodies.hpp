@@ -16,16 +16,17 @@ struct LossRow {
   template <class Team>
   WEFT_ANYWHERE SplitSums operator()(const Team& team, std::int64_t row) const {
     const Acc* const logits = static_cast<const Acc*>(args.logits) + row * args.stride;
-    T* const grad = args.grad != nullptr ? static_cast<T*>(args.grad) + row * args.stride : nullptr;
+    T* grad = args.grad != nullptr ? static_cast<T*>(args.grad) + row * args.stride : nullptr;
     const std::uint8_t split = args.split[row];
     const bool counts = split != 0 && (args.labels == nullptr || args.labels[row] >= 0);
+    const bool trains = counts && split == 1;  // others' gradients are 0, whatever their logits are
     if (grad != nullptr)
-      for (std::int64_t c = team.lane() + (counts ? args.classes : 0); c < args.stride; c += team.lanes())
+      for (std::int64_t c = team.lane() + (trains ? args.classes : 0); c < args.stride; c += team.lanes())
         grad[c] = narrow<T>(0);
     if (!counts) return {};
+    if (!trains) grad = nullptr;
     // Acc before it meets the small weight: the product of both is what half precision can hold.
-    const Acc factor =
-        split == 1 ? static_cast<Acc>(args.weight * static_cast<double>(args.state->loss_scale)) : Acc(0);
+    const auto factor = static_cast<Acc>(args.weight * static_cast<double>(args.state->loss_scale));
     if (args.labels == nullptr) return several_labels(team, row, logits, grad, factor);
     if constexpr (Team::held > 0)
       if (args.classes <= Team::held * team.lanes())

@@ -84,7 +84,7 @@ void run_on(const Backend& on, const MeanHeadsBackwardArgs& args) {
 }
 template <class Backend>
 void run_on(const Backend& on, const AddArgs& args) {
-  run_on(on, AddSelfArgs{args.dtype, args.count, args.b, nullptr, args.a});
+  run_on(on, AddSelfArgs{args.dtype, args.count, args.b, nullptr, args.a, args.saturates});
 }
 template <class Backend>
 void run_on(const Backend& on, const ScaleRowsArgs& args) {

@@ -48,22 +48,25 @@ struct ActivateBackwardArgs {
   const void* row_scale = nullptr;  // Acc [rows] or null
 };
 
-/// out = scale * x, by row.
+/// out = scale * x, by row. Where it `saturates`, values past the range of f16 become the largest there is: activations
+/// may, but of gradients an overflow must be found.
 struct ScaleRowsArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, width = 0;
   const void* x = nullptr;      // T
   const void* scale = nullptr;  // Acc [rows]
   void* out = nullptr;          // T; may be x
+  bool saturates = false;
 };
 
-/// out += (1 + *eps) * x.
+/// out += (1 + *eps) * x; saturates as ScaleRowsArgs.
 struct AddSelfArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t count = 0;
   const void* x = nullptr;    // T
   const void* eps = nullptr;  // Acc; null: 0
   void* out = nullptr;        // T
+  bool saturates = false;
 };
 /// *eps_grad = the sum of x * out_grad.
 struct SelfGradArgs {
@@ -117,6 +120,7 @@ struct AddArgs {
   std::int64_t count = 0;
   const void* b = nullptr;  // T
   void* a = nullptr;        // T
+  bool saturates = false;
 };
 
 /// Softmax cross-entropy over classes, or where nodes have several labels the sigmoid's: sums over every split and, if

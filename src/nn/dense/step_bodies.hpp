@@ -11,7 +11,12 @@ struct FindOverflow {
   FindOverflowArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t i) const {
     const Acc g = static_cast<const Acc*>(args.grads)[i];
-    if (!(g - g == 0)) args.state->overflow = 1;  // whoever comes first: all write the same
+    if (g - g == 0) return;
+#ifdef __CUDA_ARCH__
+    args.state->overflow = 1;  // all write the same
+#else
+    __atomic_store_n(&args.state->overflow, 1, __ATOMIC_RELAXED);
+#endif
   }
 };
 
@@ -105,7 +110,8 @@ struct EndEvaluation {
     state.improved = 0;
     if (state.stopped == 0) {
       const bool by_accuracy = args.best_by == BestBy::accuracy;
-      const bool lower = loss < state.best_loss || state.best_accuracy < 0;
+      const bool first = state.best_accuracy < 0 || state.best_loss != state.best_loss;  // NaN is no good one
+      const bool lower = loss < state.best_loss || (first && (loss == loss || state.best_accuracy < 0));
       const bool better =
           !args.has_val ||
           (by_accuracy ? accuracy > state.best_accuracy || (accuracy == state.best_accuracy && lower) : lower);

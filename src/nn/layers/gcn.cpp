@@ -16,8 +16,11 @@ class Gcn : public Conv {
         dtype_(build.dtype),
         linear_(build, layer_prefix(layer) + "weight", sparse),
         transforms_first_(transforms_first(build, layer, linear_.in(), linear_.out(), sparse)),
-        scales_(DegreeScales::of(build, build.spec.degree_norm)),
-        aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), Reduce::sum,
+        means_(build.dtype == Dtype::f16 &&
+               (build.spec.degree_norm == DegreeNorm::right || build.spec.degree_norm == DegreeNorm::both)),
+        scales_(means_ ? DegreeScales::of_means(build, build.spec.degree_norm)
+                       : DegreeScales::of(build, build.spec.degree_norm)),
+        aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), means_ ? Reduce::mean : Reduce::sum,
                    transforms_first_ || layer > 0) {
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), linear_.in()), dtype_, "sums over neighbours");
     slots_.need(Slot::first, build.nodes() * (transforms_first_ ? linear_.out() : linear_.in()), dtype_);
@@ -27,7 +30,7 @@ class Gcn : public Conv {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(out.shape.rows, linear_.out()), dtype_);
       linear_.forward(x, products);
-      scale_sources(products, products);
+      scale_sources(products, products, true);
       aggregate_.forward(products, out);
       return {};
     }
@@ -35,7 +38,7 @@ class Gcn : public Conv {
       ConstTensorView sources = x.dense;
       if (scales_.col) {
         const TensorView scaled = slots_.view(Slot::first, x.dense.shape, dtype_);
-        scale_sources(x.dense, scaled);
+        scale_sources(x.dense, scaled, true);
         sources = scaled;
       }
       aggregate_.forward(sources, sums_);
@@ -49,7 +52,7 @@ class Gcn : public Conv {
     if (transforms_first_) {
       const TensorView products_grad = slots_.view(Slot::first, out_grad.shape, dtype_);
       aggregate_.backward(products_grad, out_grad, products_grad);
-      scale_sources(products_grad, products_grad);
+      scale_sources(products_grad, products_grad, false);
       linear_.weight_grad(x, products_grad);
       if (x_grad.given) linear_.input_grad(products_grad, x_grad);
       return;
@@ -59,15 +62,15 @@ class Gcn : public Conv {
     const TensorView sums_grad = slots_.view(Slot::first, x_grad.shape, dtype_);
     linear_.input_grad(out_grad, sums_grad);
     aggregate_.backward(x.dense, sums_grad, x_grad);
-    scale_sources(x_grad, x_grad);
+    scale_sources(x_grad, x_grad, false);
   }
   ConstTensorView row_scale() const override { return scales_.row ? scales_.row.view() : ConstTensorView{}; }
 
  private:
-  void scale_sources(ConstTensorView x, TensorView out) {
+  void scale_sources(ConstTensorView x, TensorView out, bool saturates) {
     if (scales_.col)
-      run(context_,
-          ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, scales_.col.view().data, out.mutable_data()});
+      run(context_, ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, scales_.col.view().data,
+                                  out.mutable_data(), saturates});
   }
 
   Context& context_;
@@ -75,6 +78,7 @@ class Gcn : public Conv {
   Dtype dtype_;
   Linear linear_;
   bool transforms_first_;
+  bool means_;  // rows are added up to means
   DegreeScales scales_;
   Aggregate aggregate_;
   Tensor sums_;

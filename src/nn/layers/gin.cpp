@@ -19,9 +19,12 @@ class Gin : public Conv {
         second_(build, layer_prefix(layer) + "second.weight", nullptr),
         bias_(build.parameters.index(layer_prefix(layer) + "first.bias")),
         transforms_first_(transforms_first(build, layer, first_.in(), first_.out(), sparse)),
-        aggregate_(build, transforms_first_ ? first_.out() : first_.in(), Reduce::sum, transforms_first_ || layer > 0) {
-    if (build.spec.lambda != 0)
-      scales_ = DegreeScales::of(build, DegreeNorm::right, static_cast<double>(build.spec.lambda));
+        aggregate_(build, transforms_first_ ? first_.out() : first_.in(),
+                   build.spec.lambda != 0 ? Reduce::mean : Reduce::sum, transforms_first_ || layer > 0) {
+    if (build.spec.lambda != 0 && build.spec.lambda != 1) {
+      const std::vector<float> lambda(static_cast<std::size_t>(build.nodes()), build.spec.lambda);
+      lambda_ = Tensor::from(lambda, Shape(build.nodes()), build.acc()).to(context_.device(), context_.stream());
+    }
     if (build.spec.learn_eps) eps_ = parameters_.index(layer_prefix(layer) + "eps");
     const std::int64_t nodes = build.nodes(), inner = first_.out();
     hidden_ = build.empty(Shape(nodes, inner), dtype_, "hidden activations");
@@ -32,7 +35,7 @@ class Gin : public Conv {
     if (!build.trains) return;
     const std::int64_t wide = std::max(transforms_first_ ? inner : first_.in(), inner);
     if (transforms_first_ || layer > 0 || eps_) slots_.need(Slot::second, nodes * wide, dtype_);
-    if (scales_.row) slots_.need(Slot::third, nodes * wide, dtype_);
+    if (lambda_) slots_.need(Slot::third, nodes * wide, dtype_);
     slots_.need_bytes(Slot::fold, fold_bytes(nodes, wide, 1));
   }
 
@@ -41,12 +44,12 @@ class Gin : public Conv {
       const TensorView products = kept_ ? kept_.view() : slots_.view(Slot::first, hidden_.shape(), dtype_);
       first_.forward(x, products);
       aggregate_.forward(products, hidden_);
-      scale(hidden_, hidden_);
-      add_self(products, hidden_);
+      scale(hidden_, hidden_, true);
+      add_self(products, hidden_, true);
     } else {
       aggregate_.forward(x.dense, kept_);
-      scale(kept_, kept_);
-      add_self(x.dense, kept_);
+      scale(kept_, kept_, true);
+      add_self(x.dense, kept_, true);
       first_.forward({kept_, nullptr, false}, hidden_);
     }
     run(context_, ActivateArgs{dtype_,
@@ -79,7 +82,7 @@ class Gin : public Conv {
       eps_grad(kept_, inner);
       const TensorView products_grad = slots_.view(Slot::second, hidden_.shape(), dtype_);
       aggregate_.backward(products_grad, scaled(inner), products_grad);
-      add_self(inner, products_grad);
+      add_self(inner, products_grad, false);
       first_.weight_grad(x, products_grad);
       if (x_grad.given) first_.input_grad(products_grad, x_grad);
       return;
@@ -91,24 +94,24 @@ class Gin : public Conv {
     eps_grad(x.dense, sums_grad);
     if (!x_grad.given) return;
     aggregate_.backward(x.dense, scaled(sums_grad), x_grad);
-    add_self(sums_grad, x_grad);
+    add_self(sums_grad, x_grad, false);
   }
 
  private:
-  void scale(ConstTensorView x, TensorView out) {
-    if (scales_.row)
-      run(context_,
-          ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, scales_.row.view().data, out.mutable_data()});
+  void scale(ConstTensorView x, TensorView out, bool saturates) {
+    if (lambda_)
+      run(context_, ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, lambda_.view().data,
+                                  out.mutable_data(), saturates});
   }
   ConstTensorView scaled(ConstTensorView grad) {
-    if (!scales_.row) return grad;
+    if (!lambda_) return grad;
     const TensorView to = slots_.view(Slot::third, grad.shape, dtype_);
-    scale(grad, to);
+    scale(grad, to, false);
     return to;
   }
-  void add_self(ConstTensorView x, TensorView out) {
+  void add_self(ConstTensorView x, TensorView out, bool saturates) {
     run(context_, AddSelfArgs{dtype_, out.shape.size(), x.data, eps_ ? parameters_.value(*eps_).data : nullptr,
-                              out.mutable_data()});
+                              out.mutable_data(), saturates});
   }
   void eps_grad(ConstTensorView x, ConstTensorView out_grad) {
     if (eps_)
@@ -125,7 +128,7 @@ class Gin : public Conv {
   std::optional<std::size_t> eps_;
   bool transforms_first_;
   Aggregate aggregate_;
-  DegreeScales scales_;
+  Tensor lambda_;  // of every row, where means are multiplied by it
   Tensor hidden_, kept_;
 };
 
