@@ -138,8 +138,10 @@ __global__ void __launch_bounds__(threads)
       if (at == s + 1) add(mine[s], of_row);
   }
   __shared__ SplitSums of_teams[teams][num_splits];
-  if (team.lane() == 0)
+  if (team.lane() == 0) {
+#pragma unroll
     for (int s = 0; s < num_splits; ++s) of_teams[number][s] = mine[s];
+  }
   __syncthreads();
   if (threadIdx.x >= num_splits) return;
   SplitSums sum;
