@@ -29,6 +29,12 @@ function(weft_test name)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(test_${name} PRIVATE weft_test_support GTest::gtest GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE WEFT_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+  # Of a development build half the time went into optimising tests that run for a moment. A folder whose tests do most
+  # of their work in the library sets weft_test_optimisation to -O0.
+  if(NOT DEFINED weft_test_optimisation)
+    set(weft_test_optimisation -O1)
+  endif()
+  target_compile_options(test_${name} PRIVATE $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:${weft_test_optimisation}>)
   add_test(NAME ${name} COMMAND test_${name})
   set(timeout 900)
   if(WEFT_SANITIZE)

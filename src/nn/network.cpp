@@ -38,16 +38,26 @@ std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const Sp
   }
 }
 
+/// Features a layer adds up along the edges.
+std::int64_t summed_width(const Build& build, std::int64_t layer, bool sparse) {
+  const LayerSizes s = sizes_of_layer(build.spec, layer);
+  const std::int64_t out = build.spec.architecture == Architecture::gin ? build.spec.hidden : s.out;
+  const bool max = build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max;
+  const bool transforms = !max && ((sparse && layer == 0) || transforms_first(build, layer, s.in, out, nullptr));
+  return transforms ? out : s.in;
+}
+
 /// Makes what the graph keeps for planners before there is anything else in memory: sorting takes as much again for a
 /// while.
-Build with_orders(Build build) {
+Build with_orders(Build build, bool sparse) {
   if (build.context.device().kind == DeviceKind::cpu) return build;
-  const OpKind kind = attends(build.spec.architecture) ? OpKind::attention : OpKind::spmm;
+  const bool attention = attends(build.spec.architecture);
   for (std::int64_t l = 0; l < build.spec.layers; ++l) {
     const LayerSizes s = sizes_of_layer(build.spec, l);
-    OpDesc desc{kind, build.dtype, s.heads, s.width, Reduce::sum, kind == OpKind::attention};
+    OpDesc desc{OpKind::spmm, build.dtype, 1, summed_width(build, l, sparse), Reduce::sum, false};
+    if (attention) desc = {OpKind::attention, build.dtype, s.heads, s.width, Reduce::sum, true};
     make_plan(build.context, build.graph, desc);
-    desc.backward = kind == OpKind::attention;
+    desc.backward = attention;
     if (build.trains) make_plan(build.context, build.graph.transpose(), desc);
   }
   return build;
@@ -109,7 +119,8 @@ Matrix Input::read(Context& context, const DropMask& mask, bool training) {
   return {dropped_, nullptr, false};
 }
 
-Network::Network(Build build, const Dataset& dataset) : build_(with_orders(std::move(build))), input_(build_, dataset) {
+Network::Network(Build build, const Dataset& dataset)
+    : build_(with_orders(std::move(build), static_cast<bool>(dataset.sparse_features))), input_(build_, dataset) {
   const ModelSpec& spec = build_.spec;
   const auto mask = [&](std::int64_t place) {
     return DropMask{spec.dropout, build_.seed, static_cast<std::uint32_t>(place), build_.step};
