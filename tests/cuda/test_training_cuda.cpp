@@ -20,45 +20,63 @@ struct OwnContext {
   Context context = Context::cuda(0, stream.get());
 };
 
-TEST_P(cuda_training, has_the_losses_and_gradients_of_the_cpu_in_float64) {
-  const GradientCase& c = GetParam();
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-    const Dataset dataset = small_dataset(500, 16, 5, c.sparse, c.several_labels, 51);
-    const ModelSpec spec = c.spec(dataset);
+/// One training pass of a model in some storage type: the loss, and the gradients without the loss scale.
+struct Pass {
+  double loss;
+  std::vector<std::vector<double>> gradients;
+  Pass(Context& context, const Dataset& dataset, const Model& model, Dtype dtype) {
     TrainOptions options;
     options.epochs = 1;
     options.seed = 52;
-    const Model model = make_model(spec, 53);
-    OwnContext own;
-    Context cpu = Context::cpu();
     options.dtype = dtype;
-    nn::Trainer there(own.context, dataset, model, options);
-    nn::StepState state = there.state();
+    nn::Trainer trainer(context, dataset, model, options);
+    nn::StepState state = trainer.state();
     state.loss_scale = dtype == Dtype::f16 ? 1024 : 1;
-    there.set_state(state);
-    options.dtype = Dtype::f64;
-    nn::Trainer here(cpu, dataset, model, options);
-    const double loss = training_loss(there), wanted = training_loss(here);
+    trainer.set_state(state);
+    loss = training_loss(trainer);
+    Model copy = model.clone();
+    trainer.parameters().copy_to(copy, trainer.parameters().grads(), context.stream());
+    for (const Parameter& p : copy.parameters) {
+      gradients.push_back(doubles(p.value));
+      for (double& g : gradients.back()) g /= static_cast<double>(state.loss_scale);
+    }
+  }
+  /// In the norm: single gradients are sums in which much cancels.
+  double distance(const Pass& other, std::size_t p) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < gradients[p].size(); ++i)
+      sum += (gradients[p][i] - other.gradients[p][i]) * (gradients[p][i] - other.gradients[p][i]);
+    return std::sqrt(sum);
+  }
+  double norm(std::size_t p) const {
+    double sum = 0;
+    for (const double g : gradients[p]) sum += g * g;
+    return std::sqrt(sum);
+  }
+};
+
+TEST_P(cuda_training, has_the_losses_and_gradients_of_the_cpu_in_float64) {
+  const GradientCase& c = GetParam();
+  const Dataset dataset = small_dataset(500, 16, 5, c.sparse, c.several_labels, 51);
+  const Model model = make_model(c.spec(dataset), 53);
+  OwnContext own;
+  Context cpu = Context::cpu();
+  const Pass exact(cpu, dataset, model, Dtype::f64);
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    const Pass there(own.context, dataset, model, dtype), here(cpu, dataset, model, dtype);
     const double tolerance = dtype == Dtype::f32 ? 2e-5 : dtype == Dtype::f16 ? 1e-2 : 8e-2;
-    EXPECT_NEAR(loss, wanted, tolerance * std::fabs(wanted)) << name(dtype);
-    // Roundings of 2^-11 (bf16: 2^-8) through up to three layers forward and back.
-    const double gradient_tolerance = dtype == Dtype::f32 ? 1e-4 : dtype == Dtype::f16 ? 0.04 : 0.25;
-    Model got_model = model.clone(), want_model = model.clone();
-    there.parameters().copy_to(got_model, there.parameters().grads(), own.context.stream());
-    here.parameters().copy_to(want_model, here.parameters().grads(), nullptr);
+    EXPECT_NEAR(there.loss, exact.loss, tolerance * std::fabs(exact.loss)) << name(dtype);
     for (std::size_t p = 0; p < model.parameters.size(); ++p) {
-      const std::vector<double> got = doubles(got_model.parameters[p].value),
-                                want = doubles(want_model.parameters[p].value);
-      // In the norm: single gradients are sums in which much cancels.
-      double away = 0, all = 0;
-      for (std::size_t i = 0; i < got.size(); ++i) {
-        ASSERT_TRUE(std::isfinite(got[i])) << model.parameters[p].name << " " << name(dtype);
-        const double difference = got[i] / static_cast<double>(state.loss_scale) - want[i];
-        away += difference * difference;
-        all += want[i] * want[i];
-      }
-      EXPECT_LE(std::sqrt(away), gradient_tolerance * std::sqrt(all) + 1e-7)
-          << model.parameters[p].name << " " << name(dtype);
+      for (const double g : there.gradients[p]) ASSERT_TRUE(std::isfinite(g)) << model.parameters[p].name;
+      // A rounding that turns a hub's ReLU changes gradients by percents, wherever it happens: the CPU's own distance
+      // in the same type counts. Scores' gradients cancel, and on a GPU carry the rounding of attention's output as
+      // well.
+      const std::string& what = model.parameters[p].name;
+      const bool of_scores = what.ends_with("source") || what.ends_with("destination");
+      double least = dtype == Dtype::f32 ? 1e-4 : dtype == Dtype::f16 ? 0.01 : 0.08;
+      if (of_scores && dtype != Dtype::f32) least *= 6;
+      EXPECT_LE(there.distance(exact, p), 2 * here.distance(exact, p) + least * exact.norm(p) + 1e-7)
+          << what << " " << name(dtype);
     }
   }
 }
