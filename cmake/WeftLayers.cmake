@@ -12,10 +12,14 @@ if(WEFT_SANITIZE)
   target_link_options(weft_settings INTERFACE -fsanitize=${WEFT_SANITIZE})
 endif()
 
-# weft_layer(NAME source...): the layer src/NAME.
+# weft_layer(NAME source...): the layer src/NAME. In a development build, which is there for tests, only the kernels are
+# optimised in full.
 function(weft_layer name)
   add_library(weft_${name} OBJECT ${ARGN})
   target_link_libraries(weft_${name} PUBLIC weft_settings)
+  if(NOT name STREQUAL "kernels")
+    target_compile_options(weft_${name} PRIVATE $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+  endif()
 endfunction()
 
 # weft_test(NAME LAYERS core graph ... SOURCES a.cpp ... [LABELS ...]): one test program, one ctest test. It
