@@ -78,6 +78,25 @@ inline bool hides_gpus(const std::vector<std::string>& arguments, Gpus gpus) {
                       [](const std::string& a) { return a.find("cuda") != std::string::npos; });
 }
 
+/// Starts the command and does not wait for it. Who passes `environ` calls skip_leak_search_in_children first.
+inline pid_t start_weft(std::vector<std::string> arguments, const std::string& out, const std::string& err,
+                        char** environment, const posix_spawnattr_t* attributes = nullptr) {
+  arguments.insert(arguments.begin(), WEFT_COMMAND);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT, 0600);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, WEFT_COMMAND, &actions, attributes, argv.data(), environment);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error("cannot start " WEFT_COMMAND);
+  return child;
+}
+
 /// `out_to`, if given, is where standard output goes instead.
 inline Outcome run_weft(std::vector<std::string> arguments, const std::string& out_to = "",
                         Gpus gpus = Gpus::where_asked) {
@@ -92,19 +111,7 @@ inline Outcome run_weft(std::vector<std::string> arguments, const std::string& o
   environment.push_back(nullptr);
   const Folder folder;
   const std::string out = out_to.empty() ? folder / "out" : out_to, err = folder / "err";
-  arguments.insert(arguments.begin(), WEFT_COMMAND);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT, 0600);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, WEFT_COMMAND, &actions, nullptr, argv.data(), environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::runtime_error("cannot start " WEFT_COMMAND);
+  const pid_t child = start_weft(std::move(arguments), out, err, environment.data());
   int status = 0;
   waitpid(child, &status, 0);
   Outcome outcome;

@@ -258,14 +258,6 @@ TEST(infer, says_that_a_model_does_not_fit) {
 /// The command, started with the signal at its default and sent it once the first epoch was told of.
 int status_after(int signal, std::vector<std::string> arguments, const std::string& err) {
   skip_leak_search_in_children();
-  arguments.insert(arguments.begin(), WEFT_COMMAND);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t signals;
@@ -273,11 +265,8 @@ int status_after(int signal, std::vector<std::string> arguments, const std::stri
   sigaddset(&signals, signal);
   posix_spawnattr_setsigdefault(&attributes, &signals);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, WEFT_COMMAND, &actions, &attributes, argv.data(), environ);
+  const pid_t child = start_weft(std::move(arguments), "/dev/null", err, environ, &attributes);
   posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return -1;
   for (int i = 0; i < 6'000 && text_of(err).find("epoch ") == std::string::npos; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   kill(child, signal);
