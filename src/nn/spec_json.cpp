@@ -41,6 +41,8 @@ struct Writer {
   void number(const char* key, T& value) {
     json[key] = value;
   }
+  /// 0.6f as 0.6, which is read as the same float, and not as 0.6000000238.
+  void number(const char* key, float& value) { json[key] = std::stod(fmt::format("{}", value)); }
 };
 
 struct Reader {

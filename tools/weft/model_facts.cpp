@@ -6,13 +6,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "nn/spec_json.hpp"
 #include "text.hpp"
 
 namespace weft::tool {
 namespace {
-
-/// 0.6f as 0.6, not as 0.6000000238.
-double plain(float value) { return std::stod(fmt::format("{}", value)); }
 
 std::int64_t count_of(const Tensor& split) { return split ? split.shape().rows : 0; }
 
@@ -40,27 +38,7 @@ nlohmann::json data_json(const Dataset& dataset, const std::string& source) {
           {"test", count_of(dataset.test)}};
 }
 
-nlohmann::json spec_json(const ModelSpec& spec) {
-  return {{"architecture", name(spec.architecture)},
-          {"inputs", spec.inputs},
-          {"classes", spec.classes},
-          {"layers", spec.layers},
-          {"hidden", spec.hidden},
-          {"heads", spec.heads},
-          {"output_heads", spec.output_heads},
-          {"activation", name(spec.activation)},
-          {"norm", name(spec.norm)},
-          {"residual", spec.residual},
-          {"self_loops", spec.self_loops},
-          {"degree_norm", name(spec.degree_norm)},
-          {"aggregate", name(spec.aggregate)},
-          {"learn_eps", spec.learn_eps},
-          {"lambda", plain(spec.lambda)},
-          {"slope", plain(spec.slope)},
-          {"normalise_inputs", spec.normalise_inputs},
-          {"dropout", plain(spec.dropout)},
-          {"attention_dropout", plain(spec.attention_dropout)}};
-}
+nlohmann::json spec_json(const ModelSpec& spec) { return nlohmann::json::parse(nn::spec_to_json(spec)); }
 
 std::string measure_of(const Dataset& dataset) { return dataset.multi_label() ? "micro-F1" : "accuracy"; }
 
