@@ -26,7 +26,7 @@ void Linear::forward(const Matrix& x, TensorView out, bool adds) {
   if (x.sparse == nullptr) return gemm_(x.dense, Transposed::no, weight, Transposed::no, out, adds);
   const TensorView to = adds ? slots_.view(Slot::second, out.shape, out.dtype) : out;
   spmm(context_, sparse_forward_, x.sparse->graph, weight, x.values(), to, {});
-  if (adds) run(context_, AddArgs{out.dtype, out.shape.size(), to.data, out.mutable_data(), true});
+  if (adds) run(context_, AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
 }
 
 void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad) {

@@ -28,25 +28,6 @@ void check_finite_features(std::span<const float> values, std::int64_t width, st
                          : std::to_string(i));
 }
 
-std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const SparseInput* sparse) {
-  switch (build.spec.architecture) {
-    case Architecture::sage: return make_sage(build, layer, sparse);
-    case Architecture::gin: return make_gin(build, layer, sparse);
-    case Architecture::gat: return make_gat(build, layer, sparse);
-    case Architecture::gatv2: return make_gatv2(build, layer, sparse);
-    default: return make_gcn(build, layer, sparse);
-  }
-}
-
-/// Features a layer adds up along the edges.
-std::int64_t summed_width(const Build& build, std::int64_t layer, bool sparse) {
-  const LayerSizes s = sizes_of_layer(build.spec, layer);
-  const std::int64_t out = build.spec.architecture == Architecture::gin ? build.spec.hidden : s.out;
-  const bool max = build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max;
-  const bool transforms = !max && ((sparse && layer == 0) || transforms_first(build, layer, s.in, out, nullptr));
-  return transforms ? out : s.in;
-}
-
 /// Makes what the graph keeps for planners before there is anything else in memory: sorting takes as much again for a
 /// while.
 Build with_orders(Build build, bool sparse) {
@@ -213,7 +194,7 @@ void Network::scale_and_bias(Stage& stage, TensorView out, const Tail& tail, App
 
 void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
   if (stage.residual != nullptr) return stage.residual->forward(x, to, true);
-  run(build_.context, AddArgs{build_.dtype, to.shape.size(), x.dense.data, to.mutable_data(), true});
+  run(build_.context, AddSelfArgs{build_.dtype, to.shape.size(), x.dense.data, nullptr, to.mutable_data(), true});
 }
 
 TensorView Network::logits_grad() {
@@ -255,7 +236,7 @@ void Network::input_backward(Stage& stage, const Matrix& x, ConstTensorView grad
     stage.residual->weight_grad(x, grad);
     if (x_grad.given) stage.residual->input_grad(grad, x_grad, true);
   } else if (x_grad.given) {
-    run(build_.context, AddArgs{build_.dtype, grad.shape.size(), grad.data, x_grad.mutable_data()});
+    run(build_.context, AddSelfArgs{build_.dtype, grad.shape.size(), grad.data, nullptr, x_grad.mutable_data()});
   }
 }
 

@@ -27,6 +27,12 @@ struct StepState {
 /// Sums over the nodes of a split: of losses, and of outputs that were rightly and wrongly taken and wrongly left out.
 struct SplitSums {
   double loss = 0, right = 0, wrong = 0, missed = 0;
+  WEFT_ANYWHERE void add(const SplitSums& more) {
+    loss += more.loss;
+    right += more.right;
+    wrong += more.wrong;
+    missed += more.missed;
+  }
   /// Micro-F1; of nodes with one label each the share that is right.
   WEFT_ANYWHERE double accuracy() const {
     const double all = 2 * right + wrong + missed;

@@ -41,7 +41,6 @@ void run(const HeadDotsArgs& args, Device device, CUstream_st*) { refuse(args, d
 void run(const HeadDotsBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const MeanHeadsArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const MeanHeadsBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
-void run(const AddArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const LossArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const FindOverflowArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const OptimiseArgs& args, Device device, CUstream_st*) { refuse(args, device); }

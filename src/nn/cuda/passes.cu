@@ -114,13 +114,6 @@ struct FinishAll {
   }
 };
 
-__device__ void add(SplitSums& to, const SplitSums& more) {
-  to.loss += more.loss;
-  to.right += more.right;
-  to.wrong += more.wrong;
-  to.missed += more.missed;
-}
-
 template <int Lanes, class Body>
 __global__ void __launch_bounds__(threads)
     fold_split_chunk(std::int64_t rows, std::int64_t chunks, const std::uint8_t* split, Body body, SplitSums* partial) {
@@ -135,7 +128,7 @@ __global__ void __launch_bounds__(threads)
     const int at = split[row];
 #pragma unroll
     for (int s = 0; s < num_splits; ++s)
-      if (at == s + 1) add(mine[s], of_row);
+      if (at == s + 1) mine[s].add(of_row);
   }
   __shared__ SplitSums of_teams[teams][num_splits];
   if (team.lane() == 0) {
@@ -145,7 +138,7 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
   if (threadIdx.x >= num_splits) return;
   SplitSums sum;
-  for (int t = 0; t < teams; ++t) add(sum, of_teams[t][threadIdx.x]);
+  for (int t = 0; t < teams; ++t) sum.add(of_teams[t][threadIdx.x]);
   partial[chunk * num_splits + threadIdx.x] = sum;
 }
 
@@ -280,7 +273,6 @@ void run(const HeadDotsArgs& args, Device device, CUstream_st* stream) { run_her
 void run(const HeadDotsBackwardArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const MeanHeadsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const MeanHeadsBackwardArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const AddArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const LossArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const FindOverflowArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const OptimiseArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }

@@ -14,7 +14,6 @@ void run(const HeadDotsArgs& args, Device device, CUstream_st* stream);
 void run(const HeadDotsBackwardArgs& args, Device device, CUstream_st* stream);
 void run(const MeanHeadsArgs& args, Device device, CUstream_st* stream);
 void run(const MeanHeadsBackwardArgs& args, Device device, CUstream_st* stream);
-void run(const AddArgs& args, Device device, CUstream_st* stream);
 void run(const LossArgs& args, Device device, CUstream_st* stream);
 void run(const FindOverflowArgs& args, Device device, CUstream_st* stream);
 void run(const OptimiseArgs& args, Device device, CUstream_st* stream);

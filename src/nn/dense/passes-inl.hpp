@@ -83,10 +83,6 @@ void run_on(const Backend& on, const MeanHeadsBackwardArgs& args) {
   });
 }
 template <class Backend>
-void run_on(const Backend& on, const AddArgs& args) {
-  run_on(on, AddSelfArgs{args.dtype, args.count, args.b, nullptr, args.a, args.saturates});
-}
-template <class Backend>
 void run_on(const Backend& on, const ScaleRowsArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -98,23 +98,17 @@ struct CpuBackend {
   void fold_splits(std::int64_t rows, std::int64_t classes, const std::uint8_t* split, const Body& body, void* scratch,
                    SplitSums* sums) const {
     auto* const partial = static_cast<SplitSums*>(scratch);
-    const auto add = [](SplitSums& to, const SplitSums& more) {
-      to.loss += more.loss;
-      to.right += more.right;
-      to.wrong += more.wrong;
-      to.missed += more.missed;
-    };
     chunks(rows, classes, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
       SplitSums mine[num_splits] = {};
       for (std::int64_t row = begin; row < end; ++row) {
         const SplitSums of_row = body(Solo{}, row);
-        if (split[row] > 0) add(mine[split[row] - 1], of_row);
+        if (split[row] > 0) mine[split[row] - 1].add(of_row);
       }
       std::copy_n(mine, num_splits, partial + chunk * num_splits);
     });
     for (int s = 0; s < num_splits; ++s) {
       sums[s] = {};
-      for (std::int64_t chunk = 0; chunk < chunks_of(rows); ++chunk) add(sums[s], partial[chunk * num_splits + s]);
+      for (std::int64_t chunk = 0; chunk < chunks_of(rows); ++chunk) sums[s].add(partial[chunk * num_splits + s]);
     }
   }
   template <class Body>
@@ -146,7 +140,6 @@ void run(const Context& context, const HeadDotsArgs& args) { choose(context, arg
 void run(const Context& context, const HeadDotsBackwardArgs& args) { choose(context, args); }
 void run(const Context& context, const MeanHeadsArgs& args) { choose(context, args); }
 void run(const Context& context, const MeanHeadsBackwardArgs& args) { choose(context, args); }
-void run(const Context& context, const AddArgs& args) { choose(context, args); }
 void run(const Context& context, const LossArgs& args) { choose(context, args); }
 void run(const Context& context, const FindOverflowArgs& args) { choose(context, args); }
 void run(const Context& context, const OptimiseArgs& args) { choose(context, args); }

@@ -114,15 +114,6 @@ struct MeanHeadsBackwardArgs {
   void* grad = nullptr;            // T [rows, heads, width]
 };
 
-/// a += b.
-struct AddArgs {
-  Dtype dtype = Dtype::f32;
-  std::int64_t count = 0;
-  const void* b = nullptr;  // T
-  void* a = nullptr;        // T
-  bool saturates = false;
-};
-
 /// Softmax cross-entropy over classes, or where nodes have several labels the sigmoid's: sums over every split and, if
 /// wanted, the gradient of the mean over the training nodes times the loss scale, 0 for all others.
 struct LossArgs {
@@ -202,7 +193,6 @@ void run(const Context& context, const HeadDotsArgs& args);
 void run(const Context& context, const HeadDotsBackwardArgs& args);
 void run(const Context& context, const MeanHeadsArgs& args);
 void run(const Context& context, const MeanHeadsBackwardArgs& args);
-void run(const Context& context, const AddArgs& args);
 void run(const Context& context, const LossArgs& args);
 void run(const Context& context, const FindOverflowArgs& args);
 void run(const Context& context, const OptimiseArgs& args);

@@ -8,6 +8,11 @@
 
 namespace weft::nn {
 
+/// Heads side by side, as products with weights take them.
+inline TensorView flat(TensorView v) {
+  return {v.mutable_data(), v.dtype, Shape(v.shape.rows, v.shape.row_size()), v.device};
+}
+
 class Attended {
  public:
   Attended(const Build& build, std::int64_t layer, Score score, std::int64_t heads, std::int64_t width);

@@ -35,7 +35,8 @@ class Conv {
   virtual bool capturable() const { return true; }
 };
 
-/// `sparse`: the first layer's input, where that is sparse.
+/// The layer of the model's architecture. `sparse`: the first one's input, where that is sparse.
+std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const SparseInput* sparse);
 std::unique_ptr<Conv> make_gcn(const Build& build, std::int64_t layer, const SparseInput* sparse);
 std::unique_ptr<Conv> make_sage(const Build& build, std::int64_t layer, const SparseInput* sparse);
 std::unique_ptr<Conv> make_gin(const Build& build, std::int64_t layer, const SparseInput* sparse);
@@ -47,5 +48,8 @@ std::unique_ptr<Conv> make_gatv2(const Build& build, std::int64_t layer, const S
 /// before a sum comes through the sum.)
 bool transforms_first(const Build& build, std::int64_t layer, std::int64_t in, std::int64_t out,
                       const SparseInput* sparse);
+
+/// Features a layer without attention adds up along the edges, by that choice. `sparse`: the model's input is.
+std::int64_t summed_width(const Build& build, std::int64_t layer, bool sparse);
 
 }  // namespace weft::nn

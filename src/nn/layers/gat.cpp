@@ -52,10 +52,6 @@ class Gat : public Conv {
   bool capturable() const override { return attended_.capturable(); }
 
  private:
-  static TensorView flat(TensorView v) {
-    return {v.mutable_data(), v.dtype, Shape(v.shape.rows, v.shape.row_size()), v.device};
-  }
-
   Context& context_;
   Parameters& parameters_;
   Slots& slots_;

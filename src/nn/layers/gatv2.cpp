@@ -41,7 +41,8 @@ class Gatv2 : public Conv {
                               both.device);
     attended_.backward(attended_.spread(out_grad, sizes_.last), {value_grad_, src_grad, dst_grad, attn_grad_, {}});
     copy_attention_grad();
-    run(context_, AddArgs{dtype_, src_grad.shape.size(), value_grad_.view().data, src_grad.mutable_data()});
+    run(context_,
+        AddSelfArgs{dtype_, src_grad.shape.size(), value_grad_.view().data, nullptr, src_grad.mutable_data()});
     source_.weight_grad(x, flat(src_grad));
     destination_.weight_grad(x, flat(dst_grad));
     if (!x_grad.given) return;
@@ -51,9 +52,6 @@ class Gatv2 : public Conv {
   bool capturable() const override { return attended_.capturable(); }
 
  private:
-  static TensorView flat(TensorView v) {
-    return {v.mutable_data(), v.dtype, Shape(v.shape.rows, v.shape.row_size()), v.device};
-  }
   ConstTensorView vectors(ConstTensorView v) const {
     return {v.data, v.dtype, Shape(1, sizes_.heads, sizes_.width), v.device};
   }

@@ -87,13 +87,6 @@ class Gcn : public Conv {
 
 }  // namespace
 
-bool transforms_first(const Build& build, std::int64_t layer, std::int64_t in, std::int64_t out,
-                      const SparseInput* sparse) {
-  if (sparse != nullptr) return true;
-  const std::int64_t transforming = build.trains ? 2 * out : out, summing = build.trains && layer > 0 ? 2 * in : in;
-  return transforming <= summing;
-}
-
 std::unique_ptr<Conv> make_gcn(const Build& build, std::int64_t layer, const SparseInput* sparse) {
   return std::make_unique<Gcn>(build, layer, sparse);
 }

@@ -1,0 +1,30 @@
+#include "nn/layers/conv.hpp"
+
+namespace weft::nn {
+
+bool transforms_first(const Build& build, std::int64_t layer, std::int64_t in, std::int64_t out,
+                      const SparseInput* sparse) {
+  if (sparse != nullptr) return true;
+  const std::int64_t transforming = build.trains ? 2 * out : out, summing = build.trains && layer > 0 ? 2 * in : in;
+  return transforming <= summing;
+}
+
+std::int64_t summed_width(const Build& build, std::int64_t layer, bool sparse) {
+  const LayerSizes s = sizes_of_layer(build.spec, layer);
+  const std::int64_t out = build.spec.architecture == Architecture::gin ? build.spec.hidden : s.out;
+  const bool max = build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max;
+  const bool transforms = !max && ((sparse && layer == 0) || transforms_first(build, layer, s.in, out, nullptr));
+  return transforms ? out : s.in;
+}
+
+std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const SparseInput* sparse) {
+  switch (build.spec.architecture) {
+    case Architecture::sage: return make_sage(build, layer, sparse);
+    case Architecture::gin: return make_gin(build, layer, sparse);
+    case Architecture::gat: return make_gat(build, layer, sparse);
+    case Architecture::gatv2: return make_gatv2(build, layer, sparse);
+    default: return make_gcn(build, layer, sparse);
+  }
+}
+
+}  // namespace weft::nn
