@@ -109,6 +109,7 @@ class Graph {
   std::uint64_t identity() const;
 
  private:
+  friend Graph adopt_rows(std::int64_t num_cols, Tensor offsets, Tensor cols, CUstream_st* stream);  // src/graph
   struct Impl;
   explicit Graph(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;

@@ -107,6 +107,27 @@ Optimiser parse_optimiser(std::string_view text);
 Schedule parse_schedule_of_rate(std::string_view text);
 BestBy parse_best_by(std::string_view text);
 
+/// What a step of training sees: the whole graph, or a batch of it. GraphSAINT draws nodes and takes the edges between
+/// them: sources of edges drawn at random (node), both ends of an edge of a node drawn at random (edge), or nodes on
+/// walks from training nodes against the edges' direction (walk). GraphSAGE draws neighbours of training nodes, layer
+/// by layer (neighbour).
+enum class Sampling : std::uint8_t { none, node, edge, walk, neighbour };
+std::string_view name(Sampling sampling);
+Sampling parse_sampling(std::string_view text);
+
+struct SampleOptions {
+  Sampling method = Sampling::none;
+  std::int64_t batch = 0;        // nodes, edges or walks drawn, or training nodes; 0: 6000, 4000, 3000 or 512
+  std::int64_t walk_length = 2;  // walk: steps
+  /// neighbour: of a node at most, from the last layer's to the first's; the last number counts for the layers left.
+  /// Empty: 25, 10.
+  std::vector<std::int64_t> fanouts;
+  std::int64_t batches = 0;  // an epoch; 0: as many as hold the graph's nodes, or the training nodes, once
+  /// GraphSAINT's: subgraphs are drawn beforehand until each node was in so many on average; losses and messages are
+  /// divided by how often their nodes and edges were. 0: by nothing.
+  std::int64_t coverage = 50;
+};
+
 struct TrainOptions {
   std::int64_t epochs = 200;
   Optimiser optimiser = Optimiser::adam;
@@ -126,7 +147,8 @@ struct TrainOptions {
   Dtype dtype = Dtype::f32;  // of activations and sparse kernels; parameters and optimiser stay f32
   /// f32 on a GPU: products of dense matrices round their factors to 10 bits (TF32), which tensor cores multiply.
   bool tf32 = false;
-  std::uint64_t seed = 0;             // of dropout
+  std::uint64_t seed = 0;             // of dropout and of batches
+  SampleOptions sample;               // evaluations see the whole graph all the same
   std::string checkpoint;             // file; empty: none
   std::int64_t checkpoint_every = 0;  // epochs; 0: only when training is interrupted
   bool resume = false;                // go on from `checkpoint` where it exists
@@ -152,14 +174,16 @@ struct TrainResult {
   double seconds = 0;                                              // of training alone
   double epoch_seconds = 0;    // of one epoch, once all is warm: the mean over all but the first three
   std::size_t peak_bytes = 0;  // on the device that was trained on
+  std::int64_t batches = 1;    // an epoch
   bool stopped_early = false, interrupted = false;
 };
 
 /// Told of every epoch, in order, though not at once; false ends training as an interrupt does.
 using EpochWatcher = std::function<bool(const EpochFigures&)>;
 
-/// Full-graph training. The dataset stays on the host; all that training needs goes to the context's device before the
-/// first epoch. Results are the same to the bit for the same seed, device and options.
+/// Training on the whole graph or on batches of it. The dataset stays on the host; all that training needs goes to the
+/// context's device before the first epoch, and batches are drawn there. Results are the same to the bit for the same
+/// seed, device and options.
 TrainResult train(Context& context, const Dataset& dataset, Model model, const TrainOptions& options,
                   const EpochWatcher& watch = {});
 

@@ -60,6 +60,18 @@ void Graph::Impl::hold(std::int64_t rows_count, std::int64_t cols_count, std::in
   keeper = kept;
 }
 
+Graph Graph::Impl::make_on(Device device, CUstream_st* stream, std::int64_t num_rows, std::int64_t num_cols,
+                           std::span<const EdgeId> offsets, std::span<const NodeId> cols, const NodeId* rows,
+                           std::shared_ptr<const void> keeper) {
+  const Graph graph = make(num_rows, num_cols, offsets, cols, {}, std::move(keeper));
+  Impl& half = Impl::of(graph).pair->given;
+  half.device = device;
+  half.stream = stream;
+  half.device_rows = rows;
+  half.look_at_rows();
+  return graph;
+}
+
 void Graph::Impl::look_at_rows() {
   const cuda::RowExtremes seen = cuda::row_extremes(device, stream, offsets.data(), num_rows);
   longest_row = seen.longest;

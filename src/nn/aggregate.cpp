@@ -42,11 +42,15 @@ DegreeScales DegreeScales::of_means(const Build& build, DegreeNorm norm) {
 
 Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back)
     : context_(build.context), graph_(build.graph), reduce_(reduce), slots_(build.slots) {
-  OpDesc desc{OpKind::spmm, build.dtype, 1, width, reduce, false};
+  if (reduce != Reduce::max && build.weights.given) {
+    weights_ = build.weights;
+    reduce_ = Reduce::sum;
+  }
+  OpDesc desc{OpKind::spmm, build.dtype, 1, width, reduce_, weights_.given};
   forward_ = make_plan(context_, graph_, desc);
   context_.reserve(forward_.workspace_bytes);
   if (!build.trains || !goes_back) return;
-  if (reduce == Reduce::max) {
+  if (reduce_ == Reduce::max) {
     winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
     if (context_.device().kind == DeviceKind::cuda) {
       ExtremumBackwardArgs args;
@@ -59,7 +63,7 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool
     }
     return;
   }
-  if (reduce == Reduce::mean) {
+  if (reduce_ == Reduce::mean) {
     means_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
     slots_.need(Slot::third, build.nodes() * width, build.dtype);
   }
@@ -70,10 +74,10 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool
 
 void Aggregate::forward(ConstTensorView x, TensorView out) {
   SpmmOptions options;
-  options.op = SpmmOp::copy_u;
+  options.op = weights_.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
   options.reduce = reduce_;
   if (winners_) options.arg_e = winners_;
-  spmm(context_, forward_, graph_, x, {}, out, options);
+  spmm(context_, forward_, graph_, x, weights_, out, options);
 }
 
 void Aggregate::backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad) {
@@ -86,8 +90,8 @@ void Aggregate::backward(ConstTensorView x, ConstTensorView out_grad, TensorView
     grad = scaled;
   }
   SpmmOptions options;
-  options.op = SpmmOp::copy_u;
-  spmm(context_, backward_, graph_.transpose(), grad, {}, x_grad, options);
+  options.op = weights_.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
+  spmm(context_, backward_, graph_.transpose(), grad, weights_, x_grad, options);
 }
 
 void Aggregate::extremum_backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad) {

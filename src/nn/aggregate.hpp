@@ -23,6 +23,7 @@ class Aggregate {
   /// `goes_back`: backward will be called, too, if the network trains.
   Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back);
 
+  /// x has a row for every source, out one for every node that is written.
   void forward(ConstTensorView x, TensorView out);
   /// x is read by the gradient of a max alone.
   void backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad);
@@ -34,7 +35,8 @@ class Aggregate {
   Graph graph_;
   Reduce reduce_;
   Slots& slots_;
-  Tensor means_;  // 1 / degree, for the gradient of a mean
+  ConstTensorView weights_;  // of a batch's edges; a mean is among them
+  Tensor means_;             // 1 / degree, for the gradient of a mean
   Plan forward_, backward_;
   Tensor winners_;  // max: edge ids
 };

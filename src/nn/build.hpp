@@ -2,6 +2,7 @@
 // turn stand in slots, each as large as the largest that stands there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -28,10 +29,10 @@ class Slots {
     need_bytes(slot, static_cast<std::size_t>(elements) * size_of(dtype));
   }
   void need_bytes(Slot slot, std::size_t bytes) { bytes_[at(slot)] = std::max(bytes_[at(slot)], bytes); }
-  /// Once everybody has said what is needed.
+  /// Once everybody has said what is needed. Of what a network before had, enough stays.
   void allocate(const Context& context) {
     for (std::size_t i = 0; i < bytes_.size(); ++i)
-      if (bytes_[i] > 0)
+      if (bytes_[i] > (memory_[i] ? memory_[i].bytes() : 0))
         memory_[i] = Tensor::empty(Shape(static_cast<std::int64_t>((bytes_[i] + 7) / 8)), Dtype::i64,
                                    "what layers share", context.device(), context.stream());
   }
@@ -46,19 +47,36 @@ class Slots {
   std::array<Tensor, 6> memory_;
 };
 
+/// The first rows of a dense matrix.
+inline ConstTensorView head(ConstTensorView v, std::int64_t rows) {
+  v.shape.rows = rows;
+  return v;
+}
+inline TensorView head(TensorView v, std::int64_t rows) {
+  v.shape.rows = rows;
+  return v;
+}
+
 struct Build {
   Context& context;
   Gemm& gemm;
   Parameters& parameters;
   Slots& slots;
   const ModelSpec& spec;
-  Graph graph;  // where the context runs, with self-loops where the model wants them
+  /// Of a layer, where the context runs, with self-loops where the model wants them. In a batch whose layers read more
+  /// nodes than they write, the nodes written are the first of those read.
+  Graph graph;
   Dtype dtype = Dtype::f32;
   bool trains = false;
   std::uint64_t seed = 0;              // of dropout
   const std::int64_t* step = nullptr;  // what dropout counts by, where the context runs
 
-  std::int64_t nodes() const { return graph.num_rows(); }
+  /// Of a batch: what messages along the edges are multiplied by before they are added up, degree norms and means
+  /// included, in the storage type, by edge id. None: as degrees in the graph have it. Attention and maxima know none.
+  ConstTensorView weights = {};
+
+  std::int64_t nodes() const { return graph.num_rows(); }    // that a layer writes
+  std::int64_t sources() const { return graph.num_cols(); }  // that it reads
   Dtype acc() const { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
   Tensor empty(Shape shape, Dtype type, const char* what) const {
     return Tensor::empty(shape, type, what, context.device(), context.stream());

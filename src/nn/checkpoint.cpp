@@ -1,5 +1,7 @@
 #include "nn/checkpoint.hpp"
 
+#include <fmt/ranges.h>
+
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +16,12 @@ namespace {
 constexpr const char* options_key = "weft.training";
 constexpr std::int64_t state_words = sizeof(StepState) / 8, figure_words = sizeof(Published) / 8;
 
+std::string sampling(const SampleOptions& s) {
+  if (s.method == Sampling::none) return "";
+  return fmt::format(" sampler={} batch={} length={} fanouts={} batches={} coverage={}", name(s.method), s.batch,
+                     s.walk_length, fmt::join(s.fanouts, ","), s.batches, s.coverage);
+}
+
 /// Everything the course of training depends on but the number of epochs, unless the rate follows that.
 std::string what_counts(const TrainOptions& o, Device device) {
   return fmt::format(
@@ -23,7 +31,7 @@ std::string what_counts(const TrainOptions& o, Device device) {
              o.beta1, o.beta2, o.epsilon, name(o.schedule), o.warmup, o.every, o.gamma, o.patience, o.eval_every,
              name(o.best_by), name(o.dtype), o.tf32 ? " tf32" : "", o.seed,
              o.schedule == Schedule::cosine ? fmt::format(" epochs={}", o.epochs) : "") +
-         (device.kind == DeviceKind::cpu ? " on cpu" : " on cuda");
+         sampling(o.sample) + (device.kind == DeviceKind::cpu ? " on cpu" : " on cuda");
 }
 
 Tensor words_of(const void* data, std::int64_t words) {
@@ -61,8 +69,8 @@ void save_checkpoint(const std::string& path, Trainer& trainer, const Model& mod
   keep("training.second", parameters.second());
   keep("training.best", parameters.best());
   file.tensors.push_back({"training.state", words_of(&state, state_words)});
-  if (state.step > 0)
-    file.tensors.push_back({"training.figures", words_of(&trainer.published(0), state.step * figure_words)});
+  if (state.epoch > 0)
+    file.tensors.push_back({"training.figures", words_of(&trainer.published(0), state.epoch * figure_words)});
   write_tensors(path, file);
 }
 
@@ -85,14 +93,14 @@ std::int64_t restore(const std::string& path, Trainer& trainer, const Model& mod
              state_words);
   StepState state;
   std::memcpy(&state, words.view().data, sizeof(state));
-  WEFT_CHECK(state.step >= 0 && state.step <= options.epochs, invalid_argument,
-             "{} is {} epochs old and epochs is {}: expected at least as many", path, state.step, options.epochs);
-  std::vector<Published> figures(static_cast<std::size_t>(state.step));
-  if (state.step > 0) {
+  WEFT_CHECK(state.epoch >= 0 && state.epoch <= options.epochs, invalid_argument,
+             "{} is {} epochs old and epochs is {}: expected at least as many", path, state.epoch, options.epochs);
+  std::vector<Published> figures(static_cast<std::size_t>(state.epoch));
+  if (state.epoch > 0) {
     const Tensor& published = tensor_named(file, "training.figures", path);
-    WEFT_CHECK(published.dtype() == Dtype::i64 && published.shape().size() == state.step * figure_words, invalid_file,
+    WEFT_CHECK(published.dtype() == Dtype::i64 && published.shape().size() == state.epoch * figure_words, invalid_file,
                "{}: training.figures is {} {}: expected i64 [{}]", path, name(published.dtype()),
-               to_string(published.shape()), state.step * figure_words);
+               to_string(published.shape()), state.epoch * figure_words);
     std::memcpy(figures.data(), published.view().data, published.bytes());
   }
   const Context& context = trainer.context();
@@ -104,7 +112,7 @@ std::int64_t restore(const std::string& path, Trainer& trainer, const Model& mod
   trainer.refresh_stored();
   trainer.set_published(figures);
   trainer.set_state(state);
-  return state.step;
+  return state.epoch;
 }
 
 }  // namespace weft::nn

@@ -77,9 +77,11 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   nn::Gemm gemm(context);
   nn::Slots slots;
   const ModelSpec padded = nn::padded(model.spec, dtype, context.device());
-  nn::Network network(nn::Build{context, gemm, parameters, slots, padded,
-                                nn::graph_for(context, dataset.graph, model.spec), dtype, false, 0, nullptr},
-                      dataset);
+  nn::Build build{context, gemm, parameters, slots, padded, {}, dtype, false, 0, nullptr};
+  std::vector<nn::Block> blocks(1);
+  blocks.front().graph = build.graph = nn::graph_for(context, dataset.graph, model.spec);
+  nn::make_orders(build, static_cast<bool>(dataset.sparse_features));
+  nn::Network network(build, std::make_shared<const nn::Features>(context, padded, dtype, dataset), std::move(blocks));
   slots.allocate(context);
   context.synchronise();
   const auto begun = std::chrono::steady_clock::now();

@@ -15,7 +15,7 @@ Linear::Linear(const Build& build, const std::string& name, const SparseInput* s
   const OpDesc desc{OpKind::spmm, build.dtype, 1, weight_.width, Reduce::sum, true};
   sparse_forward_ = make_plan(context_, sparse->graph, desc);
   context_.reserve(sparse_forward_.workspace_bytes);
-  slots_.need(Slot::second, build.nodes() * weight_.width, build.acc());
+  slots_.need(Slot::second, sparse->graph.num_rows() * weight_.width, build.acc());
   if (!build.trains) return;
   sparse_backward_ = make_plan(context_, sparse->graph.transpose(), desc);
   context_.reserve(sparse_backward_.workspace_bytes);

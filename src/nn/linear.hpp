@@ -9,9 +9,12 @@ namespace weft::nn {
 
 /// Input features by their entries that are not 0: rows are nodes, columns features.
 struct SparseInput {
-  Graph graph;     // where the context runs
-  Tensor values;   // storage type, by edge id
-  Tensor dropped;  // the same after dropout; none where nothing is dropped
+  Graph graph;                           // where the context runs
+  ConstTensorView values;                // storage type, by edge id
+  ConstTensorView dropped;               // the same after dropout; none where nothing is dropped
+  const SparseInput* written = nullptr;  // the rows of the nodes that the first layer writes, where they are fewer
+
+  const SparseInput* of_written() const { return written != nullptr ? written : this; }
 };
 
 /// What a layer reads: the last one's output, or the input features.
@@ -20,7 +23,12 @@ struct Matrix {
   const SparseInput* sparse = nullptr;
   bool drops = false;     // sparse: the values after dropout
   bool constant = false;  // the same in every pass, in training or not
-  ConstTensorView values() const { return drops && sparse->dropped ? sparse->dropped.view() : sparse->values.view(); }
+  ConstTensorView values() const { return drops && sparse->dropped ? sparse->dropped : sparse->values; }
+  /// The rows of the nodes that a layer writes.
+  Matrix of_written(std::int64_t nodes) const {
+    return {sparse == nullptr ? head(dense, nodes) : dense, sparse != nullptr ? sparse->of_written() : nullptr, drops,
+            constant};
+  }
 };
 
 class Linear {

@@ -21,6 +21,11 @@ constexpr NameTable<Optimiser, 3> optimiser_names{
     {{Optimiser::adam, "adam"}, {Optimiser::adamw, "adamw"}, {Optimiser::sgd, "sgd"}}};
 constexpr NameTable<Schedule, 3> schedule_names{
     {{Schedule::constant, "constant"}, {Schedule::cosine, "cosine"}, {Schedule::steps, "steps"}}};
+constexpr NameTable<Sampling, 5> sampling_names{{{Sampling::none, "none"},
+                                                 {Sampling::node, "node"},
+                                                 {Sampling::edge, "edge"},
+                                                 {Sampling::walk, "walk"},
+                                                 {Sampling::neighbour, "neighbour"}}};
 constexpr NameTable<BestBy, 2> best_by_names{{{BestBy::accuracy, "accuracy"}, {BestBy::loss, "loss"}}};
 
 }  // namespace
@@ -31,6 +36,7 @@ std::string_view name(LayerNorm norm) { return name_in(layer_norm_names, norm); 
 std::string_view name(DegreeNorm norm) { return name_in(degree_norm_names, norm); }
 std::string_view name(Optimiser optimiser) { return name_in(optimiser_names, optimiser); }
 std::string_view name(Schedule schedule) { return name_in(schedule_names, schedule); }
+std::string_view name(Sampling sampling) { return name_in(sampling_names, sampling); }
 std::string_view name(BestBy best) { return name_in(best_by_names, best); }
 
 Architecture parse_architecture(std::string_view text) { return parse_in(architecture_names, "model", text); }
@@ -39,6 +45,7 @@ LayerNorm parse_layer_norm(std::string_view text) { return parse_in(layer_norm_n
 DegreeNorm parse_degree_norm(std::string_view text) { return parse_in(degree_norm_names, "degree norm", text); }
 Optimiser parse_optimiser(std::string_view text) { return parse_in(optimiser_names, "optimiser", text); }
 Schedule parse_schedule_of_rate(std::string_view text) { return parse_in(schedule_names, "schedule", text); }
+Sampling parse_sampling(std::string_view text) { return parse_in(sampling_names, "sampler", text); }
 BestBy parse_best_by(std::string_view text) { return parse_in(best_by_names, "best epoch by", text); }
 
 }  // namespace weft

@@ -1,37 +1,9 @@
 #include "nn/network.hpp"
 
-#include <cmath>
-
-#include "core/check.hpp"
-
 namespace weft::nn {
-namespace {
 
-/// Rows divided by the sum of their magnitudes, where that is not 0.
-template <class RowOf>
-void normalise_rows(std::int64_t rows, const RowOf& row_of) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const std::span<float> row = row_of(r);
-    double sum = 0;
-    for (const float value : row) sum += std::fabs(static_cast<double>(value));
-    if (sum > 0)
-      for (float& value : row) value = static_cast<float>(static_cast<double>(value) / sum);
-  }
-}
-
-void check_finite_features(std::span<const float> values, std::int64_t width, std::string_view what) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    WEFT_CHECK(std::isfinite(values[i]), invalid_argument,
-               "features hold {} {} {}: expected finite numbers; mend the dataset", values[i], what,
-               width > 0 ? fmt::format("{}, feature {}", static_cast<std::int64_t>(i) / width,
-                                       static_cast<std::int64_t>(i) % width)
-                         : std::to_string(i));
-}
-
-/// Makes what the graph keeps for planners before there is anything else in memory: sorting takes as much again for a
-/// while.
-Build with_orders(Build build, bool sparse) {
-  if (build.context.device().kind == DeviceKind::cpu) return build;
+void make_orders(const Build& build, bool sparse) {
+  if (build.context.device().kind == DeviceKind::cpu) return;
   const bool attention = attends(build.spec.architecture);
   for (std::int64_t l = 0; l < build.spec.layers; ++l) {
     const LayerSizes s = sizes_of_layer(build.spec, l);
@@ -41,67 +13,10 @@ Build with_orders(Build build, bool sparse) {
     desc.backward = attention;
     if (build.trains) make_plan(build.context, build.graph.transpose(), desc);
   }
-  return build;
 }
 
-}  // namespace
-
-Input::Input(const Build& build, const Dataset& dataset)
-    : dtype_(build.dtype), ever_drops_(build.trains && build.spec.dropout > 0) {
-  const Device device = build.context.device();
-  CUstream_st* const stream = build.context.stream();
-  const bool drops = ever_drops_, normalises = build.spec.normalise_inputs;
-  // A max is over features themselves, not over their products with weights.
-  const LayerSizes first = sizes_of_layer(build.spec, 0);
-  const bool added =
-      build.spec.residual && !first.last && first.in == first.out;  // as it is, to the first layer's output
-  const bool dense = !dataset.sparse_features || added ||
-                     (build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max);
-  if (!dense) {
-    const SparseRows& rows = dataset.sparse_features;
-    const std::span<const EdgeId> offsets = rows.offsets.span<EdgeId>();
-    Tensor values = rows.values ? rows.values.clone() : Tensor::zeros(Shape(rows.entries()), Dtype::f32, "features");
-    const std::span<float> entries = values.span<float>();
-    if (!rows.values) std::ranges::fill(entries, 1.0f);
-    check_finite_features(entries, 0, "in entry");
-    if (normalises)
-      normalise_rows(rows.rows(), [&](std::int64_t r) {
-        const auto begin = static_cast<std::size_t>(offsets[r]), end = static_cast<std::size_t>(offsets[r + 1]);
-        return entries.subspan(begin, end - begin);
-      });
-    sparse_.graph = Graph::from_csr(rows.rows(), rows.cols, offsets, rows.columns.span<NodeId>()).to(device, stream);
-    sparse_.values = values.to(dtype_).to(device, stream);
-    if (drops) sparse_.dropped = build.empty(sparse_.values.shape(), dtype_, "features after dropout");
-    return;
-  }
-  Tensor features = dataset.features ? dataset.features.clone() : dataset.sparse_features.dense();
-  const std::int64_t width = features.shape().row_size();
-  const std::span<float> values = features.span<float>();
-  check_finite_features(values, width, "at node");
-  if (normalises)
-    normalise_rows(features.shape().rows, [&](std::int64_t r) {
-      return values.subspan(static_cast<std::size_t>(r * width), static_cast<std::size_t>(width));
-    });
-  dense_ = dtype_ == Dtype::f32 ? features.to(device, stream) : features.to(dtype_).to(device, stream);
-  if (drops) dropped_ = build.empty(dense_.shape(), dtype_, "features after dropout");
-}
-
-Matrix Input::read(Context& context, const DropMask& mask, bool training) {
-  const bool drops = training && mask.given();
-  if (sparse() != nullptr) {
-    if (drops)
-      run(context, ActivateArgs{dtype_, sparse_.values.shape().rows, 1, sparse_.values.view().data, nullptr,
-                                Activation::none, mask, sparse_.dropped.view().mutable_data()});
-    return {{}, &sparse_, drops};
-  }
-  if (!drops) return {dense_, nullptr, false, !ever_drops_};
-  run(context, ActivateArgs{dtype_, dense_.shape().rows, dense_.shape().row_size(), dense_.view().data, nullptr,
-                            Activation::none, mask, dropped_.view().mutable_data()});
-  return {dropped_, nullptr, false};
-}
-
-Network::Network(Build build, const Dataset& dataset)
-    : build_(with_orders(std::move(build), static_cast<bool>(dataset.sparse_features))), input_(build_, dataset) {
+Network::Network(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks)
+    : build_(std::move(build)), blocks_(std::move(blocks)), input_(build_, std::move(features), build_of(0).nodes()) {
   const ModelSpec& spec = build_.spec;
   const auto mask = [&](std::int64_t place) {
     return DropMask{spec.dropout, build_.seed, static_cast<std::uint32_t>(place), build_.step};
@@ -110,13 +25,15 @@ Network::Network(Build build, const Dataset& dataset)
   for (std::int64_t l = 0; l < spec.layers; ++l) {
     Stage stage;
     stage.sizes = sizes_of_layer(spec, l);
+    const Build here = build_of(l);
     const SparseInput* const sparse = l == 0 ? input_.sparse() : nullptr;
-    stage.conv = make_conv(build_, l, sparse);
+    stage.conv = make_conv(here, l, sparse);
     const std::string residual = layer_prefix(l) + "residual.weight";
     stage.adds_input = spec.residual;
-    if (build_.parameters.has(residual)) stage.residual = std::make_unique<Linear>(build_, residual, sparse);
+    if (build_.parameters.has(residual))
+      stage.residual = std::make_unique<Linear>(here, residual, sparse != nullptr ? sparse->of_written() : nullptr);
     if (spec.norm != LayerNorm::none && !stage.sizes.last) {
-      stage.norm = std::make_unique<NormStage>(build_, l, stage.sizes.out);
+      stage.norm = std::make_unique<NormStage>(here, l, stage.sizes.out);
     } else {
       stage.bias = build_.parameters.index(layer_prefix(l) + "bias");
     }
@@ -125,7 +42,7 @@ Network::Network(Build build, const Dataset& dataset)
       stage.mask = mask(l + 1);
       stage.activation = spec.activation;
     }
-    const Shape shape(build_.nodes(), stage.sizes.out);
+    const Shape shape(here.nodes(), stage.sizes.out);
     stage.out = build_.empty(shape, stage.sizes.last ? build_.acc() : build_.dtype, "a layer's output");
     if (build_.trains) {
       build_.slots.need(grad_slot(stages_.size()), shape.size(), build_.dtype);
@@ -135,6 +52,14 @@ Network::Network(Build build, const Dataset& dataset)
     }
     stages_.push_back(std::move(stage));
   }
+}
+
+Build Network::build_of(std::int64_t layer) const {
+  const Block& block = blocks_[std::min(static_cast<std::size_t>(layer), blocks_.size() - 1)];
+  Build build = build_;
+  build.graph = block.graph;
+  if (block.weights) build.weights = block.weights;
+  return build;
 }
 
 Tail Network::tail_of(const Stage& stage, bool training) const {
@@ -193,7 +118,7 @@ void Network::scale_and_bias(Stage& stage, TensorView out, const Tail& tail, App
 }
 
 void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
-  if (stage.residual != nullptr) return stage.residual->forward(x, to, true);
+  if (stage.residual != nullptr) return stage.residual->forward(x.of_written(to.shape.rows), to, true);
   run(build_.context, AddSelfArgs{build_.dtype, to.shape.size(), x.dense.data, nullptr, to.mutable_data(), true});
 }
 
@@ -233,8 +158,8 @@ void Network::backward() {
 
 void Network::input_backward(Stage& stage, const Matrix& x, ConstTensorView grad, TensorView x_grad) {
   if (stage.residual != nullptr) {
-    stage.residual->weight_grad(x, grad);
-    if (x_grad.given) stage.residual->input_grad(grad, x_grad, true);
+    stage.residual->weight_grad(x.of_written(grad.shape.rows), grad);
+    if (x_grad.given) stage.residual->input_grad(grad, head(x_grad, grad.shape.rows), true);
   } else if (x_grad.given) {
     run(build_.context, AddSelfArgs{build_.dtype, grad.shape.size(), grad.data, nullptr, x_grad.mutable_data()});
   }

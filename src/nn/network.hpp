@@ -6,37 +6,28 @@
 #include <vector>
 
 #include "nn/dense/passes.hpp"
+#include "nn/input.hpp"
 #include "nn/layers/conv.hpp"
 #include "nn/layers/norm_stage.hpp"
-#include "weft/dataset.hpp"
+#include "nn/sample/batch.hpp"
 
 namespace weft::nn {
 
-/// A dataset's features where the context runs.
-class Input {
- public:
-  Input(const Build& build, const Dataset& dataset);
-
-  /// What the first layer reads; with `training`, after dropout, which is drawn anew.
-  Matrix read(Context& context, const DropMask& mask, bool training);
-  const SparseInput* sparse() const { return sparse_.graph.num_cols() > 0 ? &sparse_ : nullptr; }
-
- private:
-  Dtype dtype_;
-  bool ever_drops_;
-  Tensor dense_, dropped_;
-  SparseInput sparse_;
-};
+/// Makes what a whole graph keeps for planners before there is anything else in memory: sorting takes as much again for
+/// a while. `sparse`: the input is.
+void make_orders(const Build& build, bool sparse);
 
 class Network {
  public:
-  Network(Build build, const Dataset& dataset);
+  /// Over a graph, or the blocks of a batch; `build` has none. Features are those of the nodes the first layer reads.
+  Network(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks);
 
   /// Logits [nodes, classes], in what the storage type is accumulated in.
   ConstTensorView forward(bool training);
   /// From the logits' gradient, which stands in logits_grad(): those of all parameters.
   void backward();
   TensorView logits_grad();
+  std::int64_t outputs() const { return stages_.back().out.shape().rows; }  // nodes the last layer writes
   bool capturable() const;
 
  private:
@@ -52,6 +43,7 @@ class Network {
     Activation activation = Activation::none;
     Tensor out;
   };
+  Build build_of(std::int64_t layer) const;
   static Slot grad_slot(std::size_t stage) { return stage % 2 == 0 ? Slot::grad_even : Slot::grad_odd; }
   Tail tail_of(const Stage& stage, bool training) const;
   void finish(Stage& stage, const Tail& tail, const Applied& applied);
@@ -60,6 +52,7 @@ class Network {
   void input_backward(Stage& stage, const Matrix& x, ConstTensorView grad, TensorView x_grad);
 
   Build build_;
+  std::vector<Block> blocks_;
   Input input_;
   DropMask input_mask_;
   std::vector<Stage> stages_;

@@ -11,7 +11,8 @@
 namespace weft::nn {
 
 struct StepState {
-  std::int64_t step = 0;        // epochs that are over; what dropout counts by
+  std::int64_t step = 0;        // steps that are over, one for every batch; what dropout counts by
+  std::int64_t epoch = 0;       // epochs that are over
   std::int64_t applied = 0;     // steps the optimiser has made: all but those whose gradients overflowed
   float loss_scale = 1;         // of gradients in f16
   std::int32_t good_steps = 0;  // since the scale last changed

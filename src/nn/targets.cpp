@@ -25,6 +25,14 @@ void check_fits(const Dataset& dataset, const ModelSpec& spec) {
              dataset.num_features(), spec.inputs);
 }
 
+std::vector<NodeId> learned_nodes(const Dataset& dataset) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : dataset.train.span<NodeId>())
+    if (dataset.multi_label() || dataset.labels.span<std::int32_t>()[static_cast<std::size_t>(node)] >= 0)
+      nodes.push_back(node);
+  return nodes;
+}
+
 Targets::Targets(const Context& context, const Dataset& dataset, std::int64_t classes)
     : rows_(dataset.num_nodes()), classes_(classes) {
   WEFT_CHECK(dataset.labels, invalid_argument, "the dataset {} has no labels: there is nothing to learn", dataset.name);

@@ -1,6 +1,8 @@
 // What a model is to learn: labels and splits, checked, where the context runs.
 #pragma once
 
+#include <vector>
+
 #include "nn/dense/passes.hpp"
 #include "weft/dataset.hpp"
 
@@ -23,6 +25,8 @@ class Targets {
   std::int64_t counts_[num_splits] = {}, losses_[num_splits] = {};  // nodes; labels, of which a node may have several
 };
 
+/// Nodes of the training split that have a label, in the split's order.
+std::vector<NodeId> learned_nodes(const Dataset& dataset);
 /// An Error unless the graph is square and features fit the model.
 void check_fits(const Dataset& dataset, const ModelSpec& spec);
 

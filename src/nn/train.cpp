@@ -1,4 +1,4 @@
-// Full-graph training from the first epoch to the best model.
+// Training from the first epoch to the best model.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -134,6 +134,7 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
   std::int64_t first = 0;
   if (options.resume) first = nn::restore(options.checkpoint, trainer, model, options);
   TrainResult result;
+  result.batches = trainer.batches();
   const auto save = [&] { nn::save_checkpoint(options.checkpoint, trainer, model, options); };
   Run run(trainer, options, watch);
   run.go(first, result, save);
@@ -158,6 +159,7 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
                   const EpochWatcher& watch) {
   validate(model.spec);
   nn::check_options(options);
+  nn::check_sampling(options.sample, model.spec);
   nn::check_fits(dataset, model.spec);
   nn::check_parameters(model);
   WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,

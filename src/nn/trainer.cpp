@@ -58,14 +58,24 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
     : context_(context),
       options_(options),
       state_(room_for<StepState>(context, 1, "the state of training")),
-      sums_(room_for<SplitSums>(context, 2 * num_splits, "sums over splits")),
+      sums_(room_for<SplitSums>(context, 2 * num_splits + 1, "sums over splits")),
       targets_(context, dataset, model.spec.classes),
       parameters_(context, model, options.dtype, true, options.decay_first_layer_only),
       gemm_(context, options.tf32),
       spec_(padded(model.spec, options.dtype, context.device())),
-      network_(Build{context, gemm_, parameters_, slots_, spec_, graph_for(context, dataset.graph, spec_),
-                     options.dtype, true, options.seed, &as<StepState>(state_)->step},
-               dataset) {
+      graph_(graph_for(context, dataset.graph, spec_)) {
+  const bool whole = options.sample.method == Sampling::none;
+  {
+    Build first = build(slots_, whole);
+    first.graph = graph_;
+    make_orders(first, static_cast<bool>(dataset.sparse_features));
+  }
+  features_ = std::make_shared<const Features>(context, spec_, options.dtype, dataset);
+  sampler_ =
+      make_sampler({context, graph_, spec_, options.dtype, options.seed, learned_nodes(dataset)}, options.sample);
+  std::vector<Block> blocks(1);
+  blocks.front().graph = graph_;
+  network_ = std::make_unique<Network>(build(slots_, whole), features_, std::move(blocks));
   slots_.need_bytes(Slot::fold, fold_bytes(dataset.num_nodes(), num_splits * 4, 1));
   slots_.allocate(context);
   const auto epochs = static_cast<std::size_t>(options.epochs);
@@ -90,23 +100,49 @@ Trainer::~Trainer() {
   }
 }
 
+Build Trainer::build(Slots& slots, bool trains) {
+  return {context_, gemm_,          parameters_, slots,         spec_,
+          {},       options_.dtype, trains,      options_.seed, &as<StepState>(state_)->step};
+}
+
 Rate Trainer::rate() const {
   return {options_.schedule, options_.lr, options_.warmup, options_.every, options_.epochs, options_.gamma};
 }
 
 void Trainer::forward_and_backward() {
-  const ConstTensorView logits = network_.forward(true);
-  const TensorView grad = network_.logits_grad();
-  auto* const state = as<StepState>(state_);
+  if (sampler_ != nullptr) {
+    run_batch(0);
+  } else {
+    learn(*network_, slots_, targets_.args(options_.dtype));
+  }
+}
+
+double Trainer::run_batch(std::int64_t number) {
+  Batch batch = sampler_->draw(next_epoch_, number);
+  Network network(build(batch_slots_, true), std::make_shared<const Features>(context_, *features_, batch.nodes),
+                  std::move(batch.blocks));
   LossArgs loss = targets_.args(options_.dtype);
+  loss.rows = network.outputs();
+  loss.nodes = batch.nodes.view().as<NodeId>();
+  if (batch.loss_weights) loss.row_weights = batch.loss_weights.view().as<float>();
+  loss.weight *= batch.weight;
+  batch_slots_.need_bytes(Slot::fold, fold_bytes(loss.rows, num_splits * 4, 1));
+  batch_slots_.allocate(context_);
+  learn(network, batch_slots_, loss);
+  return batch.share;
+}
+
+void Trainer::learn(Network& network, Slots& slots, LossArgs loss) {
+  const ConstTensorView logits = network.forward(true);
   loss.stride = logits.shape.width;
   loss.logits = logits.data;
-  loss.state = state;
-  loss.grad = grad.mutable_data();
+  loss.state = as<StepState>(state_);
+  loss.grad = network.logits_grad().mutable_data();
   loss.sums = as<SplitSums>(sums_);
-  loss.scratch = slots_.data(Slot::fold);
+  loss.scratch = slots.data(Slot::fold);
+  loss_weight_ = loss.weight;
   run(context_, loss);
-  network_.backward();
+  network.backward();
 }
 
 void Trainer::step() {
@@ -136,7 +172,7 @@ void Trainer::step() {
 
 void Trainer::evaluate() {
   LossArgs loss = targets_.args(options_.dtype);
-  const ConstTensorView logits = network_.forward(false);
+  const ConstTensorView logits = network_->forward(false);
   loss.stride = logits.shape.width;
   loss.logits = logits.data;
   loss.state = as<StepState>(state_);
@@ -150,25 +186,43 @@ void Trainer::evaluate() {
                    static_cast<std::int64_t>(parameters_.best().bytes() / 4)});
 }
 
-void Trainer::run_epoch(bool evaluates) {
-  forward_and_backward();
-  step();
-  run(context_, EndStepArgs{as<StepState>(state_), as<SplitSums>(sums_), targets_.weight_of(0),
+void Trainer::end_step(double share, bool ends_epoch, bool evaluates) {
+  auto* const sums = as<SplitSums>(sums_);
+  run(context_, EndStepArgs{as<StepState>(state_), sums, sums + 2 * num_splits, loss_weight_ * share, ends_epoch,
                             options_.dtype == Dtype::f16, evaluates, rate(), published_, done_});
+}
+
+void Trainer::run_epoch(bool evaluates) {
+  const std::int64_t count = batches();
+  for (std::int64_t batch = 0; batch < count; ++batch) {
+    double share = 1;
+    if (sampler_ != nullptr) {
+      share = run_batch(batch);
+    } else {
+      forward_and_backward();
+    }
+    step();
+    end_step(share, batch + 1 == count, evaluates);
+  }
   if (evaluates) evaluate();
 }
 
 void Trainer::epoch(bool evaluates) {
   // The first epoch of either kind runs as it is: libraries load what they need then, which nothing may while it is
-  // recorded.
-  const bool replays =
-      context_.device().kind == DeviceKind::cuda && begun_[evaluates ? 1 : 0] > 0 && records_ && network_.capturable();
+  // recorded. No two batches are the same work.
+  const bool replays = context_.device().kind == DeviceKind::cuda && sampler_ == nullptr &&
+                       begun_[evaluates ? 1 : 0] > 0 && records_ && network_->capturable();
   ++begun_[evaluates ? 1 : 0];
-  if (!replays) return run_epoch(evaluates);
+  if (!replays) {
+    run_epoch(evaluates);
+    ++next_epoch_;
+    return;
+  }
   std::unique_ptr<cuda::Recorded>& recorded = recorded_[evaluates ? 1 : 0];
   if (recorded == nullptr)
     recorded = std::make_unique<cuda::Recorded>(context_.device(), context_.stream(), [&] { run_epoch(evaluates); });
   recorded->launch();
+  ++next_epoch_;
 }
 
 std::int64_t Trainer::done() const {
@@ -191,7 +245,7 @@ StepState Trainer::state() const {
 
 void Trainer::set_state(const StepState& state) {
   copy_bytes(context_.device(), state_.view().mutable_data(), Device{}, &state, sizeof(state), context_.stream());
-  *done_ = state.step;
+  *done_ = next_epoch_ = state.epoch;
 }
 
 void Trainer::set_published(const std::vector<Published>& figures) {

@@ -1,5 +1,6 @@
-// One model in training: an epoch is a pass forward, a pass back and a step, put into the context's stream without a
-// word from the host; what comes of it is published in memory the host reads whenever it likes.
+// One model in training: a step is a pass forward, a pass back and a move of the parameters. On the whole graph an
+// epoch is one, put into the context's stream without a word from the host; on batches it is one for each, every batch
+// being drawn, planned and run in turn. What comes of an epoch is published in memory the host reads whenever it likes.
 #pragma once
 
 #include <memory>
@@ -45,27 +46,40 @@ class Trainer {
   void refresh_stored();
 
   // The parts of an epoch, for checks.
+  /// Of the whole graph, or of the first batch of the next epoch.
   void forward_and_backward();
   /// Of the last forward pass in training; waits for the device.
   SplitSums training_sums() const;
   std::int64_t nodes_in(int split) const { return targets_.nodes_in(split); }  // labelled ones
-  double loss_weight() const { return targets_.weight_of(0); }
+  /// What the last forward pass multiplied its sum of losses by.
+  double loss_weight() const { return loss_weight_; }
+  std::int64_t batches() const { return sampler_ != nullptr ? sampler_->batches() : 1; }  // an epoch's
 
  private:
+  Build build(Slots& slots, bool trains);
   void run_epoch(bool evaluates);
+  /// Gives the batch's share of its epoch.
+  double run_batch(std::int64_t number);
+  void learn(Network& network, Slots& slots, LossArgs loss);
   void step();
+  void end_step(double share, bool ends_epoch, bool evaluates);
   void evaluate();
   Rate rate() const;
 
   Context& context_;
   TrainOptions options_;
-  Tensor state_, sums_;  // StepState; SplitSums of training, and of evaluations
+  Tensor state_, sums_;  // StepState; SplitSums of a training pass, of an evaluation, and one of the epoch so far
   Targets targets_;
   Parameters parameters_;
   Gemm gemm_;
-  Slots slots_;
+  Slots slots_, batch_slots_;
   ModelSpec spec_;
-  Network network_;
+  Graph graph_;
+  std::shared_ptr<const Features> features_;
+  std::unique_ptr<Sampler> sampler_;  // none: the whole graph
+  std::unique_ptr<Network> network_;  // over the whole graph; where there is a sampler, for evaluations only
+  double loss_weight_ = 1;
+  std::int64_t next_epoch_ = 0;
   std::unique_ptr<cuda::HostShared> shared_;
   std::vector<Published> on_host_;
   std::int64_t done_on_host_ = 0;

@@ -2,11 +2,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "core/device.hpp"
-#include "cuda/gpu.hpp"
-#include "nn/network_case.hpp"
+#include "cuda/training_pass.hpp"
 #include "support/errors.hpp"
-#include "support/oracle.hpp"
 
 namespace weft::test {
 namespace {
@@ -15,70 +12,10 @@ class cuda_training : public GpuTest, public ::testing::WithParamInterface<Gradi
 INSTANTIATE_TEST_SUITE_P(layers, cuda_training, ::testing::ValuesIn(gradient_cases()),
                          [](const auto& tested) { return tested.param.name; });
 
-struct OwnContext {
-  nn::cuda::OwnStream stream{gpu};
-  Context context = Context::cuda(0, stream.get());
-};
-
-/// One training pass of a model in some storage type: the loss, and the gradients without the loss scale.
-struct Pass {
-  double loss;
-  std::vector<std::vector<double>> gradients;
-  Pass(Context& context, const Dataset& dataset, const Model& model, Dtype dtype) {
-    TrainOptions options;
-    options.epochs = 1;
-    options.seed = 52;
-    options.dtype = dtype;
-    nn::Trainer trainer(context, dataset, model, options);
-    nn::StepState state = trainer.state();
-    state.loss_scale = dtype == Dtype::f16 ? 1024 : 1;
-    trainer.set_state(state);
-    loss = training_loss(trainer);
-    Model copy = model.clone();
-    trainer.parameters().copy_to(copy, trainer.parameters().grads(), context.stream());
-    for (const Parameter& p : copy.parameters) {
-      gradients.push_back(doubles(p.value));
-      for (double& g : gradients.back()) g /= static_cast<double>(state.loss_scale);
-    }
-  }
-  /// In the norm: single gradients are sums in which much cancels.
-  double distance(const Pass& other, std::size_t p) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < gradients[p].size(); ++i)
-      sum += (gradients[p][i] - other.gradients[p][i]) * (gradients[p][i] - other.gradients[p][i]);
-    return std::sqrt(sum);
-  }
-  double norm(std::size_t p) const {
-    double sum = 0;
-    for (const double g : gradients[p]) sum += g * g;
-    return std::sqrt(sum);
-  }
-};
-
 TEST_P(cuda_training, has_the_losses_and_gradients_of_the_cpu_in_float64) {
   const GradientCase& c = GetParam();
   const Dataset dataset = small_dataset(500, 16, 5, c.sparse, c.several_labels, 51);
-  const Model model = make_model(c.spec(dataset), 53);
-  OwnContext own;
-  Context cpu = Context::cpu();
-  const Pass exact(cpu, dataset, model, Dtype::f64);
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-    const Pass there(own.context, dataset, model, dtype), here(cpu, dataset, model, dtype);
-    const double tolerance = dtype == Dtype::f32 ? 2e-5 : dtype == Dtype::f16 ? 1e-2 : 8e-2;
-    EXPECT_NEAR(there.loss, exact.loss, tolerance * std::fabs(exact.loss)) << name(dtype);
-    for (std::size_t p = 0; p < model.parameters.size(); ++p) {
-      for (const double g : there.gradients[p]) ASSERT_TRUE(std::isfinite(g)) << model.parameters[p].name;
-      // A rounding that turns a hub's ReLU changes gradients by percents, wherever it happens: the CPU's own distance
-      // in the same type counts. Scores' gradients cancel, and on a GPU carry the rounding of attention's output as
-      // well.
-      const std::string& what = model.parameters[p].name;
-      const bool of_scores = what.ends_with("source") || what.ends_with("destination");
-      double least = dtype == Dtype::f32 ? 1e-4 : dtype == Dtype::f16 ? 0.01 : 0.08;
-      if (of_scores && dtype != Dtype::f32) least *= 6;
-      EXPECT_LE(there.distance(exact, p), 2 * here.distance(exact, p) + least * exact.norm(p) + 1e-7)
-          << what << " " << name(dtype);
-    }
-  }
+  expect_gradients_of_the_cpu(dataset, make_model(c.spec(dataset), 53), {});
 }
 
 class cuda_training_runs : public GpuTest {};

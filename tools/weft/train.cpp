@@ -57,6 +57,11 @@ class Interrupts {
 
 std::string_view signal_name(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
 
+nlohmann::json sampling_json(const SampleOptions& sample) {
+  return {{"method", name(sample.method)}, {"batch", sample.batch},     {"walk_length", sample.walk_length},
+          {"fanouts", sample.fanouts},     {"batches", sample.batches}, {"coverage", sample.coverage}};
+}
+
 nlohmann::json options_json(const TrainOptions& options) {
   return {{"epochs", options.epochs},
           {"optimiser", name(options.optimiser)},
@@ -77,6 +82,7 @@ nlohmann::json options_json(const TrainOptions& options) {
           {"dtype", name(options.dtype)},
           {"tf32", options.tf32},
           {"seed", options.seed},
+          {"sample", sampling_json(options.sample)},
           {"checkpoint_every", options.checkpoint_every},
           {"resume", options.resume}};
 }
@@ -125,6 +131,9 @@ struct Trained {
         {"test " + measure, accuracy_text(result.test_accuracy)},
         {"time", fmt::format("{}, {} epochs/s", seconds_text(result.seconds), short_number(epochs_a_second()))},
         {"peak memory", bytes_text(static_cast<double>(result.peak_bytes))}};
+    if (request.options.sample.method != Sampling::none)
+      lines.emplace_back(
+          "batches", fmt::format("{} an epoch, by {}", grouped(result.batches), name(request.options.sample.method)));
     if (const std::string text = ending(); !text.empty()) lines.emplace_back("ended", text);
     return lines;
   }
@@ -145,6 +154,7 @@ nlohmann::json run_json(const Trained& run) {
           {"threads", run.context.threads()},
           {"result",
            {{"best_epoch", result.best_epoch},
+            {"batches_an_epoch", result.batches},
             {"measure", measure_of(run.dataset)},
             {"train_accuracy", result.train_accuracy},
             {"val_accuracy", result.val_accuracy},
@@ -253,7 +263,8 @@ Command add_train(CLI::App& root) {
   arguments->add_to(*app);
   app->footer(
       "Example:\n  weft train --data citations --model gcn --report gcn.html --save gcn.safetensors\n"
-      "  weft train --data cora --model gat --epochs 500 --patience 100\n\n"
+      "  weft train --data cora --model gat --epochs 500 --patience 100\n"
+      "  weft train --data reddit --model sage --hidden 128 --sampler neighbour --batch 1024 --fanout 25,10\n\n"
       "What is left out is as the model's paper has it for citation graphs. Ctrl-C ends training after the epoch, and "
       "what\nthere is by then is written; the exit status is 130 then (143 after SIGTERM).");
   return {app, [arguments] { return run(arguments->read()); }};

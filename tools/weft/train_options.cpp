@@ -20,6 +20,8 @@ template <class Owner>
 Owner& part_of(TrainRequest& request) {
   if constexpr (std::is_same_v<Owner, ModelSpec>)
     return request.spec;
+  else if constexpr (std::is_same_v<Owner, SampleOptions>)
+    return request.options.sample;
   else
     return request.options;
 }
@@ -68,20 +70,30 @@ void apply_seed(std::string_view option, const std::string& text, TrainRequest& 
       static_cast<std::uint64_t>(parse_count(option, text, 0, std::numeric_limits<std::int64_t>::max()));
 }
 
+void apply_fanouts(std::string_view option, const std::string& text, TrainRequest& request) {
+  for (const std::string& each : split_list(option, text))
+    request.options.sample.fanouts.push_back(parse_count(option, each, 1, (1 << 24) - 1));
+}
+
 constexpr std::int64_t most_epochs = 10'000'000;  // each leaves its figures
-constexpr const char *of_model = "Model", *of_training = "Training", *of_run = "Run", *of_output = "Output";
+constexpr const char *of_model = "Model", *of_training = "Training", *of_batches = "Batches", *of_run = "Run",
+                     *of_output = "Output";
 
 /// An option with a value.
 struct Setting {
   const char *option, *group, *help;
   Apply apply;
   std::vector<Architecture> only = {};  // those that have it; empty: all
+  std::vector<Sampling> samplers = {};  // likewise
 };
 
 const std::vector<Setting>& settings() {
   constexpr std::int64_t widest = 1 << 20;
   constexpr double large = 1e6;
+  constexpr std::int64_t most_drawn = 1 << 30;
   const std::vector<Architecture> attention{Architecture::gat, Architecture::gatv2};
+  const std::vector<Sampling> of_subgraphs{Sampling::node, Sampling::edge, Sampling::walk};
+  const std::vector<Sampling> of_any{Sampling::node, Sampling::edge, Sampling::walk, Sampling::neighbour};
   static const std::vector<Setting> table{
       {"--layers", of_model, "Layers", count(&ModelSpec::layers, 1, 1000)},
       {"--hidden", of_model, "Width of hidden layers, of one head in gat and gatv2",
@@ -127,6 +139,41 @@ const std::vector<Setting>& settings() {
        count(&TrainOptions::eval_every, 0, most_epochs)},
       {"--best-by", of_training, "accuracy or loss, in the validation split",
        choice(&TrainOptions::best_by, parse_best_by)},
+      {"--sampler", of_batches,
+       "none: steps see the whole graph; node, edge or walk: subgraphs drawn as GraphSAINT does; neighbour: neighbours "
+       "of training nodes as GraphSAGE does",
+       choice(&SampleOptions::method, parse_sampling)},
+      {"--batch",
+       of_batches,
+       "Nodes (default 6000), edges (4000) or walks (3000) drawn, or training nodes (512)",
+       count(&SampleOptions::batch, 1, most_drawn),
+       {},
+       of_any},
+      {"--walk-length",
+       of_batches,
+       "walk: steps (default 2)",
+       count(&SampleOptions::walk_length, 1, 1000),
+       {},
+       {Sampling::walk}},
+      {"--fanout",
+       of_batches,
+       "neighbour: neighbours drawn of a node, from the last layer to the first (default 25,10)",
+       apply_fanouts,
+       {},
+       {Sampling::neighbour}},
+      {"--batches",
+       of_batches,
+       "An epoch's; by default as many as hold the graph's nodes, or the training nodes, once",
+       count(&SampleOptions::batches, 1, most_drawn),
+       {},
+       of_any},
+      {"--coverage",
+       of_batches,
+       "node, edge, walk: subgraphs a node is in on average before training, to weigh losses and edges by (default 50; "
+       "0: unweighed)",
+       count(&SampleOptions::coverage, 0, 100'000),
+       {},
+       of_subgraphs},
       {"--dtype", of_run, "Storage type of activations: f32, f16, bf16 or f64", apply_dtype},
       {"--seed", of_run, "Of the first parameters and of dropout", apply_seed},
   };
@@ -161,13 +208,13 @@ const std::vector<Switch>& switches() {
   return table;
 }
 
-void check_only(const Setting& setting, const TrainRequest& request) {
-  if (setting.only.empty() || std::ranges::count(setting.only, request.spec.architecture) > 0) return;
+/// A UsageError where `chosen` is not among those an option is for.
+template <class T>
+void check_among(const char* option, const std::vector<T>& users, T chosen, std::string_view what) {
+  if (users.empty() || std::ranges::count(users, chosen) > 0) return;
   std::string which;
-  for (const Architecture architecture : setting.only)
-    which += (which.empty() ? "" : " and ") + std::string(name(architecture));
-  throw UsageError(
-      fmt::format("{}: {} has no use for it, only {}", setting.option, name(request.spec.architecture), which));
+  for (const T user : users) which += (which.empty() ? "" : " and ") + std::string(name(user));
+  throw UsageError(fmt::format("{}: {}{} has no use for it, only {}", option, what, name(chosen), which));
 }
 
 void check_files(const TrainRequest& request) {
@@ -260,7 +307,8 @@ void TrainArguments::read_settings(TrainRequest& request) const {
   for (std::size_t i = 0; i < settings_.size(); ++i) {
     if (settings_[i]->count() == 0) continue;
     const Setting& setting = settings()[i];
-    check_only(setting, request);
+    check_among(setting.option, setting.only, request.spec.architecture, "");
+    check_among(setting.option, setting.samplers, request.options.sample.method, "--sampler ");
     setting.apply(setting.option, texts_[i], request);
     request.command += fmt::format(" {} {}", setting.option, texts_[i]);
     if (std::string_view(setting.option) == "--momentum" && request.options.optimiser != Optimiser::sgd)

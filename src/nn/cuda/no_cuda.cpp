@@ -3,6 +3,7 @@
 #include "nn/cuda/blas.hpp"
 #include "nn/cuda/passes.hpp"
 #include "nn/cuda/recorded.hpp"
+#include "nn/cuda/sampling.hpp"
 
 namespace weft::nn::cuda {
 namespace {
@@ -51,5 +52,25 @@ void run(const BatchNormArgs& args, Device device, CUstream_st*) { refuse(args, 
 void run(const BatchNormBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const LayerNormArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const LayerNormBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+
+void run(const MarkArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const NumberArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const TakeRowsArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const DrawRowsArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const RelabelArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const CountArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const WeighArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const LossWeightsArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const ShuffleArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const GatherArgs<NodeId>& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const GatherArgs<EdgeId>& args, Device device, CUstream_st*) { refuse(args, device); }
+std::int64_t list_marked(const NodeId* local, std::int64_t, NodeId*, Device device, CUstream_st*) {
+  refuse(local, device);
+  return 0;
+}
+EdgeId lengths_to_offsets(EdgeId* offsets, std::int64_t, Device device, CUstream_st*) {
+  refuse(offsets, device);
+  return 0;
+}
 
 }  // namespace weft::nn::cuda

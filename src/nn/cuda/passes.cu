@@ -1,6 +1,6 @@
 #include "nn/cuda/passes.hpp"
 
-#include "core/cuda/each.cuh"
+#include "nn/cuda/gpu_loops.cuh"
 #include "nn/dense/norm-inl.hpp"
 
 namespace weft::nn::cuda {
@@ -9,50 +9,7 @@ namespace {
 using weft::cuda::check_status;
 using weft::cuda::OnDevice;
 
-constexpr int threads = 256;
-
-/// Lanes of a warp that share a row; several teams stand in a warp, each on its own.
-template <int Lanes>
-struct WarpTeam {
-  static constexpr int held = 8;  // values a lane can keep in registers
-  unsigned mask;
-  int at;
-  __device__ static WarpTeam here() {
-    const int first = threadIdx.x % 32 / Lanes * Lanes;
-    return {(Lanes == 32 ? ~0u : (1u << (Lanes % 32)) - 1) << first, static_cast<int>(threadIdx.x % Lanes)};
-  }
-  __device__ std::int64_t lane() const { return at; }
-  __device__ std::int64_t lanes() const { return Lanes; }
-  template <class V>
-  __device__ V sum(V value) const {
-    for (int step = Lanes / 2; step > 0; step /= 2) value += __shfl_xor_sync(mask, value, step);
-    return value;
-  }
-  template <class V>
-  __device__ V max(V value) const {
-    for (int step = Lanes / 2; step > 0; step /= 2) {
-      const V other = __shfl_xor_sync(mask, value, step);
-      value = other > value ? other : value;
-    }
-    return value;
-  }
-  template <class V>
-  __device__ V min(V value) const {
-    for (int step = Lanes / 2; step > 0; step /= 2) {
-      const V other = __shfl_xor_sync(mask, value, step);
-      value = other < value ? other : value;
-    }
-    return value;
-  }
-};
-
-template <int Lanes, class Body>
-__global__ void __launch_bounds__(threads) over_teams(std::int64_t count, Body body) {
-  const WarpTeam<Lanes> team = WarpTeam<Lanes>::here();
-  const std::int64_t teams = gridDim.x * std::int64_t{threads / Lanes};
-  for (std::int64_t i = blockIdx.x * std::int64_t{threads / Lanes} + threadIdx.x / Lanes; i < count; i += teams)
-    body(team, i);
-}
+constexpr int threads = team_threads;
 
 /// A block adds up a chunk of rows of `Columns` columns: threads stand side by side along the columns, and what several
 /// of them have of one is added up in order.
@@ -116,7 +73,7 @@ struct FinishAll {
 
 template <int Lanes, class Body>
 __global__ void __launch_bounds__(threads)
-    fold_split_chunk(std::int64_t rows, std::int64_t chunks, const std::uint8_t* split, Body body, SplitSums* partial) {
+    fold_split_chunk(std::int64_t rows, std::int64_t chunks, Body body, SplitSums* partial) {
   constexpr int teams = threads / Lanes;
   const WarpTeam<Lanes> team = WarpTeam<Lanes>::here();
   const int number = threadIdx.x / Lanes;
@@ -125,7 +82,7 @@ __global__ void __launch_bounds__(threads)
   for (std::int64_t row = begin + number; row < end; row += teams) {
     const SplitSums of_row = body(team, row);
     if (team.lane() != 0) continue;
-    const int at = split[row];
+    const int at = body.split_of(row);
 #pragma unroll
     for (int s = 0; s < num_splits; ++s)
       if (at == s + 1) mine[s].add(of_row);
@@ -175,26 +132,9 @@ __global__ void one_thread(Body body) {
   body(PublishToHost{});
 }
 
-struct GpuBackend {
+struct GpuBackend : GpuLoops {
   static constexpr bool has_double = false;  // training in f64 is for checks, and the host's
-  CUstream_st* stream;
 
-  template <class Body>
-  void each(std::int64_t count, const char* doing, const Body& body) const {
-    weft::cuda::each(count, stream, doing, body);
-  }
-  template <int Lanes, class Body>
-  void teams_of(std::int64_t count, const char* doing, const Body& body) const {
-    const std::int64_t blocks = (count + threads / Lanes - 1) / (threads / Lanes);
-    if (blocks == 0) return;
-    constexpr std::int64_t most = 1 << 20;
-    over_teams<Lanes><<<static_cast<unsigned>(blocks < most ? blocks : most), threads, 0, stream>>>(count, body);
-    check_status(cudaGetLastError(), doing);
-  }
-  template <class Body>
-  void teams(std::int64_t count, std::int64_t width, const char* doing, const Body& body) const {
-    width <= 64 ? teams_of<8>(count, doing, body) : teams_of<32>(count, doing, body);
-  }
   template <class Body>
   void fold(std::int64_t rows, std::int64_t columns, const char* doing, const Body& body, double* partial) const {
     const std::int64_t chunks = chunks_of(rows);
@@ -229,12 +169,11 @@ struct GpuBackend {
     teams_of<32>(1, doing, FinishAll<Acc>{partial, chunks_of(rows) * columns, out});
   }
   template <class Body>
-  void fold_splits(std::int64_t rows, std::int64_t classes, const std::uint8_t* split, const Body& body, void* scratch,
-                   SplitSums* sums) const {
+  void fold_splits(std::int64_t rows, std::int64_t classes, const Body& body, void* scratch, SplitSums* sums) const {
     const std::int64_t chunks = chunks_of(rows);
     const auto launch = [&]<int Lanes>() {
-      fold_split_chunk<Lanes><<<static_cast<unsigned>(chunks), threads, 0, stream>>>(rows, chunks, split, body,
-                                                                                     static_cast<SplitSums*>(scratch));
+      fold_split_chunk<Lanes>
+          <<<static_cast<unsigned>(chunks), threads, 0, stream>>>(rows, chunks, body, static_cast<SplitSums*>(scratch));
     };
     constexpr int few = 8;
     classes <= few* WarpTeam<few>::held ? launch.template operator()<few>() : launch.template operator()<32>();
@@ -259,7 +198,7 @@ static_assert(sizeof(SplitSums) == 4 * sizeof(double));
 template <class Args>
 void run_here(const Args& args, Device device, CUstream_st* stream) {
   const OnDevice on(device.index);
-  run_on(GpuBackend{stream}, args);
+  run_on(GpuBackend{{stream}}, args);
 }
 
 }  // namespace

@@ -11,14 +11,16 @@ struct LossRow {
   using Acc = AccumulatorOf<T>;
   LossArgs args;
 
+  WEFT_ANYWHERE int split_of(std::int64_t row) const { return args.split[args.node(row)]; }
   /// What the team adds to the sums of the row's split; every lane writes its part of the gradient. A team holds up to
   /// Team::held logits a lane in registers; rows of more are read again.
   template <class Team>
   WEFT_ANYWHERE SplitSums operator()(const Team& team, std::int64_t row) const {
     const Acc* const logits = static_cast<const Acc*>(args.logits) + row * args.stride;
     T* grad = args.grad != nullptr ? static_cast<T*>(args.grad) + row * args.stride : nullptr;
-    const std::uint8_t split = args.split[row];
-    const bool counts = split != 0 && (args.labels == nullptr || args.labels[row] >= 0);
+    const std::int64_t node = args.node(row);
+    const std::uint8_t split = args.split[node];
+    const bool counts = split != 0 && (args.labels == nullptr || args.labels[node] >= 0);
     const bool trains = counts && split == 1;  // others' gradients are 0, whatever their logits are
     if (grad != nullptr)
       for (std::int64_t c = team.lane() + (trains ? args.classes : 0); c < args.stride; c += team.lanes())
@@ -26,15 +28,22 @@ struct LossRow {
     if (!counts) return {};
     if (!trains) grad = nullptr;
     // Acc before it meets the small weight: the product of both is what half precision can hold.
-    const auto factor = static_cast<Acc>(args.weight * static_cast<double>(args.state->loss_scale));
-    if (args.labels == nullptr) return several_labels(team, row, logits, grad, factor);
-    if constexpr (Team::held > 0)
-      if (args.classes <= Team::held * team.lanes())
-        return one_label<Team::held>(team, args.labels[row], logits, grad, factor);
-    return one_label<0>(team, args.labels[row], logits, grad, factor);
+    const double weight = args.row_weights != nullptr ? static_cast<double>(args.row_weights[row]) : 1;
+    const auto factor = static_cast<Acc>(weight * args.weight * static_cast<double>(args.state->loss_scale));
+    SplitSums sums = of_row(team, node, logits, grad, factor);
+    sums.loss *= weight;
+    return sums;
   }
 
  private:
+  template <class Team>
+  WEFT_ANYWHERE SplitSums of_row(const Team& team, std::int64_t node, const Acc* logits, T* grad, Acc factor) const {
+    if (args.labels == nullptr) return several_labels(team, node, logits, grad, factor);
+    if constexpr (Team::held > 0)
+      if (args.classes <= Team::held * team.lanes())
+        return one_label<Team::held>(team, args.labels[node], logits, grad, factor);
+    return one_label<0>(team, args.labels[node], logits, grad, factor);
+  }
   /// f(c, k) for this lane's classes, the k-th of which is c; k is known when this is compiled where Held is not 0.
   template <int Held, class Team, class F>
   WEFT_ANYWHERE void each_class(const Team& team, const F& f) const {
@@ -84,9 +93,9 @@ struct LossRow {
             right ? 0.0 : 1.0};
   }
   template <class Team>
-  WEFT_ANYWHERE SplitSums several_labels(const Team& team, std::int64_t row, const Acc* logits, T* grad,
+  WEFT_ANYWHERE SplitSums several_labels(const Team& team, std::int64_t node, const Acc* logits, T* grad,
                                          Acc factor) const {
-    const float* const targets = args.targets + row * args.classes;
+    const float* const targets = args.targets + node * args.classes;
     SplitSums sums;
     for (std::int64_t c = team.lane(); c < args.classes; c += team.lanes()) {
       const Acc z = logits[c];

@@ -92,8 +92,7 @@ void run_on(const Backend& on, const ScaleRowsArgs& args) {
 template <class Backend>
 void run_on(const Backend& on, const LossArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
-    on.fold_splits(args.rows, args.classes, args.split, LossRow<typename decltype(tag)::type>{args}, args.scratch,
-                   args.sums);
+    on.fold_splits(args.rows, args.classes, LossRow<typename decltype(tag)::type>{args}, args.scratch, args.sums);
   });
 }
 template <class Backend>

@@ -1,52 +1,15 @@
 // The passes on a CPU, and the choice between it and a GPU.
 #include "nn/dense/passes.hpp"
 
-#include <algorithm>
-
-#include "core/parallel.hpp"
 #include "nn/cuda/passes.hpp"
+#include "nn/dense/cpu_loops.hpp"
 #include "nn/dense/norm-inl.hpp"
 
 namespace weft::nn {
 namespace {
 
-/// A team of one.
-struct Solo {
-  static constexpr int held = 0;
-  static constexpr std::int64_t lane() { return 0; }
-  static constexpr std::int64_t lanes() { return 1; }
-  template <class V>
-  V sum(V value) const {
-    return value;
-  }
-  template <class V>
-  V max(V value) const {
-    return value;
-  }
-  template <class V>
-  V min(V value) const {
-    return value;
-  }
-};
-
-struct CpuBackend {
+struct CpuBackend : CpuLoops {
   static constexpr bool has_double = true;
-  static constexpr std::int64_t grain = 1 << 13;  // elements a task at least
-  int threads;
-
-  template <class Body>
-  void each(std::int64_t count, const char*, const Body& body) const {
-    parallel_ranges(threads, count, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) body(i);
-    });
-  }
-  template <class Body>
-  void teams(std::int64_t count, std::int64_t width, const char*, const Body& body) const {
-    parallel_ranges(threads, count, grain / std::max<std::int64_t>(width, 1) + 1,
-                    [&](std::int64_t begin, std::int64_t end) {
-                      for (std::int64_t i = begin; i < end; ++i) body(Solo{}, i);
-                    });
-  }
 
   /// f(chunk, begin, end) for every chunk of the rows.
   template <class F>
@@ -95,14 +58,14 @@ struct CpuBackend {
     *out = static_cast<Acc>(sum);
   }
   template <class Body>
-  void fold_splits(std::int64_t rows, std::int64_t classes, const std::uint8_t* split, const Body& body, void* scratch,
-                   SplitSums* sums) const {
+  void fold_splits(std::int64_t rows, std::int64_t classes, const Body& body, void* scratch, SplitSums* sums) const {
     auto* const partial = static_cast<SplitSums*>(scratch);
     chunks(rows, classes, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
       SplitSums mine[num_splits] = {};
       for (std::int64_t row = begin; row < end; ++row) {
         const SplitSums of_row = body(Solo{}, row);
-        if (split[row] > 0) mine[split[row] - 1].add(of_row);
+        const int split = body.split_of(row);
+        if (split > 0) mine[split - 1].add(of_row);
       }
       std::copy_n(mine, num_splits, partial + chunk * num_splits);
     });
@@ -126,7 +89,7 @@ struct CpuBackend {
 template <class Args>
 void choose(const Context& context, const Args& args) {
   if (context.device().kind == DeviceKind::cuda) return cuda::run(args, context.device(), context.stream());
-  run_on(CpuBackend{context.threads()}, args);
+  run_on(CpuBackend{{context.threads()}}, args);
 }
 
 }  // namespace

@@ -121,14 +121,18 @@ struct LossArgs {
   std::int64_t rows = 0, classes = 0;
   std::int64_t stride = 0;               // of a row of logits and gradients; what is past the classes is 0
   const void* logits = nullptr;          // Acc [rows, classes]
-  const std::int32_t* labels = nullptr;  // [rows]; or
-  const float* targets = nullptr;        // [rows, classes], NaN where nothing is known
-  const std::uint8_t* split = nullptr;   // [rows]: 0 none, 1 train, 2 val, 3 test
-  double weight = 1;                     // of a node's (with several labels an output's) loss
+  const std::int32_t* labels = nullptr;  // [nodes]; or
+  const float* targets = nullptr;        // [nodes, classes], NaN where nothing is known
+  const std::uint8_t* split = nullptr;   // [nodes]: 0 none, 1 train, 2 val, 3 test
+  const NodeId* nodes = nullptr;         // [rows]: whose the rows are; null: row i is node i's
+  const float* row_weights = nullptr;    // [rows] that losses are multiplied by, in sums and gradients; null: 1
+  double weight = 1;                     // of a node's (with several labels an output's) loss, in gradients
   const StepState* state = nullptr;
   void* grad = nullptr;       // T [rows, classes] or null
   SplitSums* sums = nullptr;  // [num_splits]
   void* scratch = nullptr;    // fold_bytes(rows, num_splits * 4, 1)
+
+  WEFT_ANYWHERE std::int64_t node(std::int64_t row) const { return nodes != nullptr ? nodes[row] : row; }
 };
 
 /// Sets state->overflow where a gradient is not finite.
@@ -154,13 +158,15 @@ struct OptimiseArgs {
   const StepState* state = nullptr;
 };
 
-/// After a step: counts it, lets the loss scale follow, and publishes the epoch's figures.
+/// After a step: counts it, lets the loss scale follow, and where it ends an epoch publishes the epoch's figures.
 struct EndStepArgs {
   StepState* state = nullptr;
   const SplitSums* sums = nullptr;  // of the training pass
-  double weight = 1;                // as in LossArgs
-  bool scales = false;              // the loss scale is dynamic
-  bool evaluated = false;           // EndEvaluationArgs follows
+  SplitSums* total = nullptr;       // of the epoch's steps so far
+  double weight = 1;                // of the step's losses in the epoch's
+  bool ends_epoch = true;
+  bool scales = false;     // the loss scale is dynamic
+  bool evaluated = false;  // EndEvaluationArgs follows
   Rate rate;
   Published* published = nullptr;  // [epochs], by epoch
   std::int64_t* done = nullptr;    // epochs published

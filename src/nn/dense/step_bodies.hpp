@@ -32,7 +32,7 @@ struct Optimise {
   WEFT_ANYWHERE Common common() const {
     const StepState& state = *args.state;
     const auto t = static_cast<double>(state.applied + 1);
-    return {args.rate.at(state.step), 1 / (1 - pow(args.beta1, t)), 1 / (1 - pow(args.beta2, t)),
+    return {args.rate.at(state.epoch), 1 / (1 - pow(args.beta1, t)), 1 / (1 - pow(args.beta2, t)),
             1 / static_cast<Acc>(state.loss_scale)};
   }
   WEFT_ANYWHERE bool applies() const { return args.state->overflow == 0 && args.state->stopped == 0; }
@@ -70,14 +70,19 @@ struct EndStep {
   template <class Publish>
   WEFT_ANYWHERE void operator()(const Publish& publish) const {
     StepState& state = *args.state;
-    Published& out = args.published[state.step];
-    out.loss = args.sums[0].loss * args.weight;
-    out.train_accuracy = args.sums[0].accuracy();
-    out.lr = args.rate.at(state.step);
-    out.loss_scale = static_cast<double>(state.loss_scale);
-    out.evaluated = 0;
-    out.stopped = state.stopped;
-    out.best_epoch = state.best_epoch;
+    SplitSums& total = *args.total;
+    total.add({args.sums[0].loss * args.weight, args.sums[0].right, args.sums[0].wrong, args.sums[0].missed});
+    if (args.ends_epoch) {
+      Published& out = args.published[state.epoch];
+      out.loss = total.loss;
+      out.train_accuracy = total.accuracy();
+      out.lr = args.rate.at(state.epoch);
+      out.loss_scale = static_cast<double>(state.loss_scale);
+      out.evaluated = 0;
+      out.stopped = state.stopped;
+      out.best_epoch = state.best_epoch;
+      total = {};
+    }
     if (state.overflow == 0) ++state.applied;
     if (args.scales) {
       if (state.overflow != 0) {
@@ -90,7 +95,9 @@ struct EndStep {
     }
     state.overflow = 0;
     ++state.step;
-    if (!args.evaluated) publish(args.done, state.step);
+    if (!args.ends_epoch) return;
+    ++state.epoch;
+    if (!args.evaluated) publish(args.done, state.epoch);
   }
 };
 
@@ -99,7 +106,7 @@ struct EndEvaluation {
   template <class Publish>
   WEFT_ANYWHERE void operator()(const Publish& publish) const {
     StepState& state = *args.state;
-    Published& out = args.published[state.step - 1];
+    Published& out = args.published[state.epoch - 1];
     const SplitSums &val = args.sums[1], &test = args.sums[2];
     const double loss = val.loss * args.val_weight, accuracy = val.accuracy();
     out.train_accuracy = args.sums[0].accuracy();
@@ -119,14 +126,14 @@ struct EndEvaluation {
         state.improved = 1;
         state.best_accuracy = accuracy;
         state.best_loss = loss;
-        state.best_epoch = state.step;
+        state.best_epoch = state.epoch;
       }
-      state.since_best = state.step - state.best_epoch;
+      state.since_best = state.epoch - state.best_epoch;
       if (args.patience > 0 && state.since_best >= args.patience) state.stopped = 1;
     }
     out.stopped = state.stopped;
     out.best_epoch = state.best_epoch;
-    publish(args.done, state.step);
+    publish(args.done, state.epoch);
   }
 };
 

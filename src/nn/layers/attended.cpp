@@ -32,10 +32,14 @@ void Attended::plan_backward(const Build& build, Score score) {
   AttentionInputs like = inputs_;
   like.dropout = dropout_;
   const std::int64_t depth = score == Score::gat ? 1 : width_;
-  like.value = result_.out;  // of the same shape, and aligned as every tensor is
-  const Tensor term = build.empty(Shape(build.nodes(), heads_, depth), dtype_, "a score term");
+  // Aligned as every tensor is.
+  const Tensor value = build.empty(Shape(build.sources(), heads_, width_), dtype_, "what is attended to");
+  const Tensor src = build.empty(Shape(build.sources(), heads_, depth), dtype_, "score terms of sources");
+  const Tensor dst = build.empty(Shape(build.nodes(), heads_, depth), dtype_, "score terms of destinations");
   const Tensor attn = build.empty(Shape(1, heads_, depth), dtype_, "an attention vector");
-  like.src = like.dst = term;
+  like.value = value;
+  like.src = src;
+  like.dst = dst;
   if (score == Score::gatv2) like.attn = attn;
   backward_ = plan_attention_backward(context_, graph_, like);
   context_.reserve(backward_.workspace_bytes);

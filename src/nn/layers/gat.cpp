@@ -17,30 +17,33 @@ class Gat : public Conv {
         source_(parameters_.index(layer_prefix(layer) + "source")),
         destination_(parameters_.index(layer_prefix(layer) + "destination")),
         attended_(build, layer, Score::gat, sizes_.heads, sizes_.width) {
-    const Shape terms(build.nodes(), sizes_.heads, 1);
-    value_ = build.empty(attended_.shape(), dtype_, "products with weights");
+    const Shape terms(build.sources(), sizes_.heads, 1);
+    value_ = build.empty(Shape(build.sources(), sizes_.heads, sizes_.width), dtype_, "products with weights");
     src_ = build.empty(terms, dtype_, "score terms of sources");
     dst_ = build.empty(terms, dtype_, "score terms of destinations");
     if (!build.trains) return;
     src_grad_ = build.empty(terms, dtype_, "gradients of score terms");
-    dst_grad_ = build.empty(terms, dtype_, "gradients of score terms");
+    // Sources that are no destinations have none.
+    dst_grad_ =
+        Tensor::zeros(terms, dtype_, "gradients of score terms", build.context.device(), build.context.stream());
     const std::int64_t wide = sizes_.heads * sizes_.width;
-    slots_.need(Slot::first, build.nodes() * wide, dtype_);
-    slots_.need_bytes(Slot::fold, fold_bytes(build.nodes(), wide, 2));
+    slots_.need(Slot::first, build.sources() * wide, dtype_);
+    slots_.need_bytes(Slot::fold, fold_bytes(build.sources(), wide, 2));
   }
 
   Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) override {
     linear_.forward(x, flat(value_));
-    run(context_, HeadDotsArgs{dtype_, out.shape.rows, sizes_.heads, sizes_.width, value_.view().data,
+    run(context_, HeadDotsArgs{dtype_, value_.shape().rows, sizes_.heads, sizes_.width, value_.view().data,
                                parameters_.value(source_).data, parameters_.value(destination_).data,
                                src_.view().mutable_data(), dst_.view().mutable_data()});
-    attended_.forward(value_, src_, dst_, {}, training);
+    attended_.forward(value_, src_, head(dst_.view(), out.shape.rows), {}, training);
     return attended_.write(out, tail, sizes_.last);
   }
 
   void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
     const TensorView value_grad = slots_.view(Slot::first, value_.shape(), dtype_);
-    attended_.backward(attended_.spread(out_grad, sizes_.last), {value_grad, src_grad_, dst_grad_, {}, {}});
+    attended_.backward(attended_.spread(out_grad, sizes_.last),
+                       {value_grad, src_grad_, head(dst_grad_.view(), out_grad.shape.rows), {}, {}});
     run(context_, HeadDotsBackwardArgs{dtype_, value_.shape().rows, sizes_.heads, sizes_.width, value_.view().data,
                                        parameters_.value(source_).data, parameters_.value(destination_).data,
                                        src_grad_.view().data, dst_grad_.view().data, value_grad.mutable_data(),

@@ -15,27 +15,30 @@ class Gatv2 : public Conv {
         dtype_(build.dtype),
         sizes_(sizes_of_layer(build.spec, layer)),
         source_(build, layer_prefix(layer) + "source.weight", sparse),
-        destination_(build, layer_prefix(layer) + "destination.weight", sparse),
+        destination_(build, layer_prefix(layer) + "destination.weight",
+                     sparse != nullptr ? sparse->of_written() : nullptr),
         attention_(parameters_.index(layer_prefix(layer) + "attention")),
         attended_(build, layer, Score::gatv2, sizes_.heads, sizes_.width) {
-    src_ = build.empty(attended_.shape(), dtype_, "products with weights");
+    const Shape sources(build.sources(), sizes_.heads, sizes_.width);
+    src_ = build.empty(sources, dtype_, "products with weights");
     dst_ = build.empty(attended_.shape(), dtype_, "products with weights");
     if (!build.trains) return;
     const std::int64_t wide = sizes_.heads * sizes_.width;
-    value_grad_ = build.empty(attended_.shape(), dtype_, "gradients of products");
+    value_grad_ = build.empty(sources, dtype_, "gradients of products");
     attn_grad_ = build.empty(Shape(1, sizes_.heads, sizes_.width), dtype_, "gradients of attention vectors");
-    slots_.need(Slot::first, 2 * build.nodes() * wide, dtype_);
+    slots_.need(Slot::first, (build.sources() + build.nodes()) * wide, dtype_);
   }
 
   Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) override {
     source_.forward(x, flat(src_));
-    destination_.forward(x, flat(dst_));
+    destination_.forward(x.of_written(out.shape.rows), flat(dst_));
     attended_.forward(src_, src_, dst_, vectors(parameters_.stored(attention_)), training);
     return attended_.write(out, tail, sizes_.last);
   }
 
   void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
-    const TensorView both = slots_.view(Slot::first, Shape(2 * src_.shape().rows, sizes_.heads, sizes_.width), dtype_);
+    const TensorView both =
+        slots_.view(Slot::first, Shape(src_.shape().rows + dst_.shape().rows, sizes_.heads, sizes_.width), dtype_);
     const TensorView src_grad(both.mutable_data(), dtype_, src_.shape(), both.device);
     const TensorView dst_grad(static_cast<std::byte*>(both.mutable_data()) + src_.bytes(), dtype_, dst_.shape(),
                               both.device);
@@ -44,10 +47,10 @@ class Gatv2 : public Conv {
     run(context_,
         AddSelfArgs{dtype_, src_grad.shape.size(), value_grad_.view().data, nullptr, src_grad.mutable_data()});
     source_.weight_grad(x, flat(src_grad));
-    destination_.weight_grad(x, flat(dst_grad));
+    destination_.weight_grad(x.of_written(out_grad.shape.rows), flat(dst_grad));
     if (!x_grad.given) return;
     source_.input_grad(flat(src_grad), x_grad);
-    destination_.input_grad(flat(dst_grad), x_grad, true);
+    destination_.input_grad(flat(dst_grad), head(x_grad, out_grad.shape.rows), true);
   }
   bool capturable() const override { return attended_.capturable(); }
 

@@ -14,21 +14,21 @@ class Gcn : public Conv {
       : context_(build.context),
         slots_(build.slots),
         dtype_(build.dtype),
+        sources_(build.sources()),
         linear_(build, layer_prefix(layer) + "weight", sparse),
         transforms_first_(transforms_first(build, layer, linear_.in(), linear_.out(), sparse)),
-        means_(build.dtype == Dtype::f16 &&
-               (build.spec.degree_norm == DegreeNorm::right || build.spec.degree_norm == DegreeNorm::both)),
-        scales_(means_ ? DegreeScales::of_means(build, build.spec.degree_norm)
-                       : DegreeScales::of(build, build.spec.degree_norm)),
+        norm_(build.weights.given ? DegreeNorm::none : build.spec.degree_norm),
+        means_(build.dtype == Dtype::f16 && (norm_ == DegreeNorm::right || norm_ == DegreeNorm::both)),
+        scales_(means_ ? DegreeScales::of_means(build, norm_) : DegreeScales::of(build, norm_)),
         aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), means_ ? Reduce::mean : Reduce::sum,
                    transforms_first_ || layer > 0) {
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), linear_.in()), dtype_, "sums over neighbours");
-    slots_.need(Slot::first, build.nodes() * (transforms_first_ ? linear_.out() : linear_.in()), dtype_);
+    slots_.need(Slot::first, build.sources() * (transforms_first_ ? linear_.out() : linear_.in()), dtype_);
   }
 
   Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
     if (transforms_first_) {
-      const TensorView products = slots_.view(Slot::first, Shape(out.shape.rows, linear_.out()), dtype_);
+      const TensorView products = slots_.view(Slot::first, Shape(sources_, linear_.out()), dtype_);
       linear_.forward(x, products);
       scale_sources(products, products, true);
       aggregate_.forward(products, out);
@@ -50,7 +50,7 @@ class Gcn : public Conv {
 
   void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
     if (transforms_first_) {
-      const TensorView products_grad = slots_.view(Slot::first, out_grad.shape, dtype_);
+      const TensorView products_grad = slots_.view(Slot::first, Shape(sources_, linear_.out()), dtype_);
       aggregate_.backward(products_grad, out_grad, products_grad);
       scale_sources(products_grad, products_grad, false);
       linear_.weight_grad(x, products_grad);
@@ -59,7 +59,7 @@ class Gcn : public Conv {
     }
     linear_.weight_grad({sums_, nullptr, false}, out_grad);
     if (!x_grad.given) return;
-    const TensorView sums_grad = slots_.view(Slot::first, x_grad.shape, dtype_);
+    const TensorView sums_grad = slots_.view(Slot::first, sums_.shape(), dtype_);
     linear_.input_grad(out_grad, sums_grad);
     aggregate_.backward(x.dense, sums_grad, x_grad);
     scale_sources(x_grad, x_grad, false);
@@ -76,8 +76,10 @@ class Gcn : public Conv {
   Context& context_;
   Slots& slots_;
   Dtype dtype_;
+  std::int64_t sources_;
   Linear linear_;
   bool transforms_first_;
+  DegreeNorm norm_;
   bool means_;  // rows are added up to means
   DegreeScales scales_;
   Aggregate aggregate_;

@@ -15,6 +15,7 @@ class Gin : public Conv {
         parameters_(build.parameters),
         slots_(build.slots),
         dtype_(build.dtype),
+        sources_(build.sources()),
         first_(build, layer_prefix(layer) + "first.weight", sparse),
         second_(build, layer_prefix(layer) + "second.weight", nullptr),
         bias_(build.parameters.index(layer_prefix(layer) + "first.bias")),
@@ -30,18 +31,19 @@ class Gin : public Conv {
     hidden_ = build.empty(Shape(nodes, inner), dtype_, "hidden activations");
     // Kept for the gradients of weights and eps.
     if (!transforms_first_) kept_ = build.empty(Shape(nodes, first_.in()), dtype_, "sums over neighbours");
-    if (transforms_first_ && eps_) kept_ = build.empty(Shape(nodes, inner), dtype_, "products with weights");
-    if (build.trains || (transforms_first_ && !kept_)) slots_.need(Slot::first, nodes * inner, dtype_);
+    if (transforms_first_ && eps_) kept_ = build.empty(Shape(sources_, inner), dtype_, "products with weights");
+    if (build.trains || (transforms_first_ && !kept_)) slots_.need(Slot::first, sources_ * inner, dtype_);
     if (!build.trains) return;
     const std::int64_t wide = std::max(transforms_first_ ? inner : first_.in(), inner);
-    if (transforms_first_ || layer > 0 || eps_) slots_.need(Slot::second, nodes * wide, dtype_);
+    if (transforms_first_ || layer > 0 || eps_) slots_.need(Slot::second, sources_ * wide, dtype_);
     if (lambda_) slots_.need(Slot::third, nodes * wide, dtype_);
     slots_.need_bytes(Slot::fold, fold_bytes(nodes, wide, 1));
   }
 
   Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
     if (transforms_first_) {
-      const TensorView products = kept_ ? kept_.view() : slots_.view(Slot::first, hidden_.shape(), dtype_);
+      const TensorView products =
+          kept_ ? kept_.view() : slots_.view(Slot::first, Shape(sources_, first_.out()), dtype_);
       first_.forward(x, products);
       aggregate_.forward(products, hidden_);
       scale(hidden_, hidden_, true);
@@ -80,7 +82,7 @@ class Gin : public Conv {
                                        slots_.data(Slot::fold)});
     if (transforms_first_) {
       eps_grad(kept_, inner);
-      const TensorView products_grad = slots_.view(Slot::second, hidden_.shape(), dtype_);
+      const TensorView products_grad = slots_.view(Slot::second, Shape(sources_, first_.out()), dtype_);
       aggregate_.backward(products_grad, scaled(inner), products_grad);
       add_self(inner, products_grad, false);
       first_.weight_grad(x, products_grad);
@@ -110,12 +112,13 @@ class Gin : public Conv {
     return to;
   }
   void add_self(ConstTensorView x, TensorView out, bool saturates) {
-    run(context_, AddSelfArgs{dtype_, out.shape.size(), x.data, eps_ ? parameters_.value(*eps_).data : nullptr,
-                              out.mutable_data(), saturates});
+    const std::int64_t count = std::min(x.shape.size(), out.shape.size());  // nodes that are written come first
+    run(context_, AddSelfArgs{dtype_, count, x.data, eps_ ? parameters_.value(*eps_).data : nullptr, out.mutable_data(),
+                              saturates});
   }
   void eps_grad(ConstTensorView x, ConstTensorView out_grad) {
     if (eps_)
-      run(context_, SelfGradArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, out_grad.data,
+      run(context_, SelfGradArgs{dtype_, out_grad.shape.rows, out_grad.shape.row_size(), x.data, out_grad.data,
                                  parameters_.grad(*eps_).mutable_data(), slots_.data(Slot::fold)});
   }
 
@@ -123,6 +126,7 @@ class Gin : public Conv {
   Parameters& parameters_;
   Slots& slots_;
   Dtype dtype_;
+  std::int64_t sources_;
   Linear first_, second_;
   std::size_t bias_;
   std::optional<std::size_t> eps_;

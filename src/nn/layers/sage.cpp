@@ -9,20 +9,21 @@ class Sage : public Conv {
   Sage(const Build& build, std::int64_t layer, const SparseInput* sparse)
       : slots_(build.slots),
         dtype_(build.dtype),
-        self_(build, layer_prefix(layer) + "self.weight", sparse),
+        sources_(build.sources()),
+        self_(build, layer_prefix(layer) + "self.weight", sparse != nullptr ? sparse->of_written() : nullptr),
         neighbours_(build, layer_prefix(layer) + "neighbours.weight", sparse),
         transforms_first_(build.spec.aggregate != Reduce::max &&
                           transforms_first(build, layer, self_.in(), self_.out(), sparse)),
         aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate,
                    transforms_first_ || layer > 0) {
     if (transforms_first_ || layer > 0)
-      slots_.need(Slot::first, build.nodes() * (transforms_first_ ? self_.out() : self_.in()), dtype_);
+      slots_.need(Slot::first, build.sources() * (transforms_first_ ? self_.out() : self_.in()), dtype_);
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), self_.in()), dtype_, "sums over neighbours");
   }
 
   Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
     if (transforms_first_) {
-      const TensorView products = slots_.view(Slot::first, Shape(out.shape.rows, self_.out()), dtype_);
+      const TensorView products = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
       neighbours_.forward(x, products);
       aggregate_.forward(products, out);
     } else {
@@ -30,14 +31,15 @@ class Sage : public Conv {
       summed_ = true;
       neighbours_.forward({sums_, nullptr, false}, out);
     }
-    self_.forward(x, out, true);
+    self_.forward(x.of_written(out.shape.rows), out, true);
     return {};
   }
 
   void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
-    self_.weight_grad(x, out_grad);
+    const std::int64_t written = out_grad.shape.rows;
+    self_.weight_grad(x.of_written(written), out_grad);
     if (transforms_first_) {
-      const TensorView products_grad = slots_.view(Slot::first, out_grad.shape, dtype_);
+      const TensorView products_grad = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
       aggregate_.backward(products_grad, out_grad, products_grad);
       neighbours_.weight_grad(x, products_grad);
       if (!x_grad.given) return;
@@ -45,16 +47,17 @@ class Sage : public Conv {
     } else {
       neighbours_.weight_grad({sums_, nullptr, false}, out_grad);
       if (!x_grad.given) return;
-      const TensorView sums_grad = slots_.view(Slot::first, x_grad.shape, dtype_);
+      const TensorView sums_grad = slots_.view(Slot::first, sums_.shape(), dtype_);
       neighbours_.input_grad(out_grad, sums_grad);
       aggregate_.backward(x.dense, sums_grad, x_grad);
     }
-    self_.input_grad(out_grad, x_grad, true);
+    self_.input_grad(out_grad, head(x_grad, written), true);
   }
 
  private:
   Slots& slots_;
   Dtype dtype_;
+  std::int64_t sources_;
   Linear self_, neighbours_;
   bool transforms_first_;
   Aggregate aggregate_;

@@ -1,0 +1,106 @@
+#include "nn/sample/cut.hpp"
+
+#include <algorithm>
+
+#include "core/device.hpp"
+#include "nn/layout.hpp"
+
+namespace weft::nn {
+namespace {
+
+Tensor array(const Context& context, std::int64_t count, Dtype dtype, const char* what) {
+  return Tensor::empty(Shape(count), dtype, what, context.device(), context.stream());
+}
+
+/// By degrees, of the model's sums.
+DegreeNorm norm_of(const ModelSpec& spec) {
+  switch (spec.architecture) {
+    case Architecture::gcn: return spec.degree_norm;
+    case Architecture::sage: return spec.aggregate == Reduce::mean ? DegreeNorm::right : DegreeNorm::none;
+    case Architecture::gin: return spec.lambda != 0 ? DegreeNorm::right : DegreeNorm::none;
+    default: return DegreeNorm::none;
+  }
+}
+
+}  // namespace
+
+LocalIds::LocalIds(const Context& context, std::int64_t nodes) {
+  Tensor none = Tensor::empty(Shape(nodes), Dtype::i32, "numbers of nodes in a batch");
+  std::ranges::fill(none.span<NodeId>(), absent);
+  ids_ = context.device().kind == DeviceKind::cpu ? std::move(none) : none.to(context.device(), context.stream());
+}
+
+Tensor LocalIds::number_marked(const Context& context, std::int64_t first, std::int64_t most) {
+  const std::int64_t all = ids_.shape().rows;
+  Tensor nodes = array(context, std::min(most, all), Dtype::i32, "nodes of a batch");
+  nodes.truncate(list_marked(context, data(), all, nodes.view().as<NodeId>()));
+  number(context, nodes, first);
+  return nodes;
+}
+
+void LocalIds::number(const Context& context, ConstTensorView nodes, std::int64_t first) {
+  run(context, NumberArgs{nodes.as<NodeId>(), nodes.shape.rows, static_cast<NodeId>(first), data()});
+}
+
+void LocalIds::forget(const Context& context, ConstTensorView nodes) { number(context, nodes, absent); }
+
+Tensor nodes_there(const Context& context, const std::vector<NodeId>& nodes) {
+  Tensor there = array(context, static_cast<std::int64_t>(nodes.size()), Dtype::i32, "nodes to learn from");
+  copy_bytes(context.device(), there.view().mutable_data(), Device{}, nodes.data(), there.bytes(), context.stream());
+  return there;
+}
+
+CutRows take_rows(const Context& context, const Graph& graph, ConstTensorView nodes, const NodeId* local) {
+  const std::int64_t count = nodes.shape.rows;
+  CutRows rows;
+  rows.offsets = array(context, count + 1, Dtype::i64, "offsets of a batch");
+  TakeRowsArgs args{graph.view(), nodes.as<NodeId>(), count, local, rows.offsets.view().as<EdgeId>()};
+  run(context, args);
+  const EdgeId edges = lengths_to_offsets(context, args.offsets, count);
+  rows.cols = array(context, edges, Dtype::i32, "columns of a batch");
+  rows.places = array(context, edges, Dtype::i64, "places of a batch's edges");
+  args.cols = rows.cols.view().as<NodeId>();
+  args.places = rows.places.view().as<EdgeId>();
+  if (edges > 0) run(context, args);
+  return rows;
+}
+
+Weigher::Weigher(const SamplerInputs& in)
+    : context_(in.context),
+      graph_(in.graph),
+      dtype_(in.dtype),
+      norm_(norm_of(in.spec)),
+      weighs_(!attends(in.spec.architecture) &&
+              !(in.spec.architecture == Architecture::sage && in.spec.aggregate == Reduce::max)) {
+  if (norm_ == DegreeNorm::left || norm_ == DegreeNorm::both) transpose_ = graph_.transpose();
+}
+
+Tensor Weigher::by_shares(const Edges& edges, const float* shares) const {
+  WeighArgs args;
+  args.shares = shares;
+  return weigh(edges, args);
+}
+
+Tensor Weigher::by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const {
+  WeighArgs args;
+  args.node_counts = node_counts;
+  args.edge_counts = edge_counts;
+  return weigh(edges, args);
+}
+
+Tensor Weigher::weigh(const Edges& edges, WeighArgs args) const {
+  Tensor weights = array(context_, edges.num_edges, dtype_, "weights of a batch's edges");
+  args.dtype = dtype_;
+  args.graph = graph_.view();
+  args.norm = norm_;
+  if (transpose_.num_rows() > 0) args.out_offsets = transpose_.view().offsets;
+  args.nodes = edges.nodes;
+  args.count = edges.count;
+  args.offsets = edges.offsets;
+  args.places = edges.places;
+  args.weights = weights.view().mutable_data();
+  if (edges.num_edges > 0) run(context_, args);
+  return weights;
+}
+
+}  // namespace weft::nn

@@ -1,0 +1,63 @@
+// What samplers share: nodes of the whole graph and their numbers in a batch, rows cut out of it, and the weights of
+// their edges.
+#pragma once
+
+#include "nn/sample/batch.hpp"
+#include "nn/sample/passes.hpp"
+
+namespace weft::nn {
+
+/// Numbers of the nodes in the batch that is being drawn. Between batches no node has one.
+class LocalIds {
+ public:
+  LocalIds(const Context& context, std::int64_t nodes);
+  NodeId* data() { return ids_.view().as<NodeId>(); }
+  /// The marked nodes, ascending, numbered from `first` on; at most so many.
+  Tensor number_marked(const Context& context, std::int64_t first, std::int64_t most);
+  void number(const Context& context, ConstTensorView nodes, std::int64_t first);
+  void forget(const Context& context, ConstTensorView nodes);
+
+ private:
+  Tensor ids_;
+};
+
+/// Where the context runs.
+Tensor nodes_there(const Context& context, const std::vector<NodeId>& nodes);
+
+/// Rows of a graph: arrays of a new one, and the place each edge has in the old.
+struct CutRows {
+  Tensor offsets, cols, places;
+};
+/// Those of `nodes` (i32), with the columns that have a number, which they become; with local null every column.
+CutRows take_rows(const Context& context, const Graph& graph, ConstTensorView nodes, const NodeId* local);
+
+/// What the messages of a batch's edges are multiplied by: the norm by degrees that the model's sums have in the whole
+/// graph, divided by how likely an edge is to be in the batch if its destination is.
+class Weigher {
+ public:
+  Weigher(const SamplerInputs& inputs);
+
+  /// Whether the model's sums are over messages that can be weighed: neither attention nor maxima are.
+  bool weighs() const { return weighs_; }
+  struct Edges {
+    const NodeId* nodes;  // whose rows they are
+    std::int64_t count;
+    const EdgeId *offsets, *places;
+    std::int64_t num_edges;
+  };
+  /// `shares`: how many edges each stands for.
+  Tensor by_shares(const Edges& edges, const float* shares) const;
+  /// From how often nodes and edges were drawn; null: as often.
+  Tensor by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const;
+
+ private:
+  Tensor weigh(const Edges& edges, WeighArgs args) const;
+
+  Context& context_;
+  Graph graph_, transpose_;
+  Dtype dtype_;
+  DegreeNorm norm_;
+  bool weighs_;
+};
+
+}  // namespace weft::nn

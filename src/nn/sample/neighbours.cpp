@@ -1,0 +1,108 @@
+// Batches in the way of GraphSAGE (Hamilton, Ying and Leskovec, NIPS 2017): some nodes of the training split, and for
+// every layer, from the last to the first, some neighbours of the nodes that it writes, drawn anew.
+#include <algorithm>
+
+#include "core/device.hpp"
+#include "graph/adopt.hpp"
+#include "nn/sample/cut.hpp"
+
+namespace weft::nn {
+namespace {
+
+class NeighbourSampler : public Sampler {
+ public:
+  NeighbourSampler(const SamplerInputs& in, const SampleOptions& options)
+      : context_(in.context),
+        graph_(in.graph),
+        options_(options),
+        seed_(in.seed),
+        weigher_(in),
+        keeps_loops_(in.spec.self_loops),
+        total_(static_cast<std::int64_t>(in.learned.size())),
+        local_(in.context, in.graph.num_rows()) {
+    learned_ = nodes_there(context_, in.learned);
+    const std::int64_t all = (total_ + options_.batch - 1) / options_.batch;
+    batches_ = options_.batches > 0 ? std::min(options_.batches, all) : all;
+  }
+
+  std::int64_t batches() const override { return batches_; }
+
+  Batch draw(std::int64_t epoch, std::int64_t batch) override {
+    const std::int64_t first = batch * options_.batch, count = std::min(options_.batch, total_ - first);
+    Batch b;
+    b.weight = static_cast<double>(total_) / static_cast<double>(count);
+    b.share = static_cast<double>(count) / static_cast<double>(std::min(total_, batches_ * options_.batch));
+    b.nodes = empty(count, Dtype::i32, "nodes of a batch");
+    run(context_, ShuffleArgs{learned_.view().as<NodeId>(),
+                              total_,
+                              first,
+                              count,
+                              {seed_, epoch, Purpose::shuffling},
+                              b.nodes.view().as<NodeId>()});
+    local_.number(context_, b.nodes, 0);
+    const Draws draws{seed_, epoch * batches_ + batch, Purpose::batches};
+    for (std::size_t hop = 0; hop < options_.fanouts.size(); ++hop)
+      b.blocks.push_back(block(b.nodes, options_.fanouts[hop], draws, static_cast<std::uint32_t>(hop)));
+    local_.forget(context_, b.nodes);
+    std::ranges::reverse(b.blocks);  // the first layer is the one farthest out
+    return b;
+  }
+
+ private:
+  Tensor empty(std::int64_t count, Dtype dtype, const char* what) const {
+    return Tensor::empty(Shape(count), dtype, what, context_.device(), context_.stream());
+  }
+
+  /// Of a layer that writes `nodes`, to which those it reads beside them are added.
+  Block block(Tensor& nodes, std::int64_t fanout, const Draws& draws, std::uint32_t hop) {
+    const std::int64_t count = nodes.shape().rows;
+    Tensor offsets = empty(count + 1, Dtype::i64, "offsets of a batch");
+    DrawRowsArgs args{graph_.view(), nodes.view().as<NodeId>(), count, fanout, keeps_loops_, draws, hop};
+    args.offsets = offsets.view().as<EdgeId>();
+    args.local = local_.data();
+    run(context_, args);
+    const EdgeId edges = lengths_to_offsets(context_, args.offsets, count);
+    Tensor cols = empty(edges, Dtype::i32, "columns of a batch");
+    Tensor places = empty(edges, Dtype::i64, "places of a batch's edges");
+    Tensor shares = empty(weigher_.weighs() ? edges : 0, Dtype::f32, "what a batch's edges stand for");
+    args.cols = cols.view().as<NodeId>();
+    args.places = places.view().as<EdgeId>();
+    args.shares = weigher_.weighs() ? shares.view().as<float>() : nullptr;
+    Block result;
+    if (edges > 0) run(context_, args);
+    if (weigher_.weighs())
+      result.weights = weigher_.by_shares({args.nodes, count, args.offsets, args.places, edges}, args.shares);
+    const Tensor more = local_.number_marked(context_, count, edges);
+    if (edges > 0) run(context_, RelabelArgs{edges, args.cols, local_.data()});
+    nodes = joined(nodes, more);
+    result.graph = adopt_rows(nodes.shape().rows, std::move(offsets), std::move(cols), context_.stream());
+    return result;
+  }
+  Tensor joined(const Tensor& a, const Tensor& b) const {
+    Tensor both = empty(a.shape().rows + b.shape().rows, Dtype::i32, "nodes of a batch");
+    auto* const to = static_cast<std::byte*>(both.view().mutable_data());
+    const Device device = context_.device();
+    copy_bytes(device, to, device, a.view().data, a.bytes(), context_.stream());
+    copy_bytes(device, to + a.bytes(), device, b.view().data, b.bytes(), context_.stream());
+    return both;
+  }
+
+  Context& context_;
+  Graph graph_;
+  SampleOptions options_;
+  std::uint64_t seed_;
+  Weigher weigher_;
+  bool keeps_loops_;
+  std::int64_t total_;
+  LocalIds local_;
+  Tensor learned_;
+  std::int64_t batches_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Sampler> make_neighbour_sampler(const SamplerInputs& inputs, const SampleOptions& options) {
+  return std::make_unique<NeighbourSampler>(inputs, options);
+}
+
+}  // namespace weft::nn

@@ -1,0 +1,145 @@
+// Passes that draw batches from a graph and cut them out of it, where the context runs. All write the same to the bit
+// on every device.
+#pragma once
+
+#include <cstdint>
+
+#include "nn/sample/random.hpp"
+#include "weft/context.hpp"
+#include "weft/graph.hpp"
+#include "weft/nn.hpp"
+
+namespace weft::nn {
+
+// What stands for a node of the whole graph that has no number in the batch.
+inline constexpr NodeId absent = -1, marked = -2;
+
+/// Marks nodes: those of edges drawn from all (Sampling::node: by out-degree), of an edge of a node drawn from all
+/// (edge), or on a walk against the edges' direction from one of some roots
+/// (walk).
+struct MarkArgs {
+  Sampling method = Sampling::node;
+  GraphView graph;
+  std::int64_t count = 0;   // draws
+  std::int64_t length = 0;  // steps of a walk
+  Draws draws;
+  NodeId* local = nullptr;        // [nodes]
+  const NodeId* roots = nullptr;  // walk
+  std::int64_t num_roots = 0;
+};
+
+/// Numbers nodes from `first` on, or where that is absent forgets them.
+struct NumberArgs {
+  const NodeId* nodes = nullptr;
+  std::int64_t count = 0;
+  NodeId first = 0;
+  NodeId* local = nullptr;
+};
+
+/// Rows of a graph, with the columns that have a number only. First without cols: offsets[i + 1] becomes the length of
+/// row i.
+struct TakeRowsArgs {
+  GraphView graph;
+  const NodeId* nodes = nullptr;  // whose rows
+  std::int64_t count = 0;
+  const NodeId* local = nullptr;  // null: every column, as it is
+  EdgeId* offsets = nullptr;
+  NodeId* cols = nullptr;
+  EdgeId* places = nullptr;  // in the graph, of every edge taken
+};
+
+/// Up to `fanout` edges of each row, drawn without replacement, the self-loop being kept beside them where it
+/// `keeps_loops`; marks their columns, which stay as they are. First without cols, as TakeRowsArgs.
+struct DrawRowsArgs {
+  GraphView graph;
+  const NodeId* nodes = nullptr;
+  std::int64_t count = 0;
+  std::int64_t fanout = 0;
+  bool keeps_loops = false;
+  Draws draws;
+  std::uint32_t hop = 0;
+  EdgeId* offsets = nullptr;
+  NodeId* cols = nullptr;
+  EdgeId* places = nullptr;
+  float* shares = nullptr;  // how many edges of the row each stands for
+  NodeId* local = nullptr;
+};
+
+/// Columns become their numbers.
+struct RelabelArgs {
+  std::int64_t count = 0;
+  NodeId* cols = nullptr;
+  const NodeId* local = nullptr;
+};
+
+/// How often nodes and edges were drawn.
+struct CountArgs {
+  const NodeId* nodes = nullptr;
+  std::int64_t num_nodes = 0;
+  const EdgeId* places = nullptr;
+  std::int64_t num_edges = 0;
+  std::int32_t *node_counts = nullptr, *edge_counts = nullptr;
+};
+
+/// What messages are multiplied by, so that their sums are expected to be those of the whole graph: the norm by degrees
+/// there, divided by how likely the edge is to be there if the destination is.
+struct WeighArgs {
+  Dtype dtype = Dtype::f32;
+  GraphView graph;
+  const EdgeId* out_offsets = nullptr;  // of the graph's transpose; read by the norms left and both
+  DegreeNorm norm = DegreeNorm::none;
+  const NodeId* nodes = nullptr;
+  std::int64_t count = 0;
+  const EdgeId *offsets = nullptr, *places = nullptr;
+  const float* shares = nullptr;                                      // of DrawRowsArgs; or
+  const std::int32_t *node_counts = nullptr, *edge_counts = nullptr;  // of CountArgs; or neither: 1
+  void* weights = nullptr;                                            // T, by edge
+};
+
+/// weights[i] = samples / how often node i was drawn in them.
+struct LossWeightsArgs {
+  const NodeId* nodes = nullptr;
+  std::int64_t count = 0;
+  const std::int32_t* node_counts = nullptr;
+  double samples = 1;
+  float* weights = nullptr;
+};
+
+/// nodes[i] = from[place first + i of a random order].
+struct ShuffleArgs {
+  const NodeId* from = nullptr;
+  std::int64_t total = 0, first = 0, count = 0;
+  Draws draws;
+  NodeId* nodes = nullptr;
+};
+
+/// out[i] = x[nodes[i]], rows of `width` elements.
+template <class Index>
+struct GatherArgs {
+  Dtype dtype = Dtype::f32;
+  std::int64_t count = 0, width = 1;
+  const void* x = nullptr;
+  const Index* from = nullptr;
+  void* out = nullptr;
+};
+
+void run(const Context& context, const MarkArgs& args);
+void run(const Context& context, const NumberArgs& args);
+void run(const Context& context, const TakeRowsArgs& args);
+void run(const Context& context, const DrawRowsArgs& args);
+void run(const Context& context, const RelabelArgs& args);
+void run(const Context& context, const CountArgs& args);
+void run(const Context& context, const WeighArgs& args);
+void run(const Context& context, const LossWeightsArgs& args);
+void run(const Context& context, const ShuffleArgs& args);
+void run(const Context& context, const GatherArgs<NodeId>& args);
+void run(const Context& context, const GatherArgs<EdgeId>& args);
+
+// These give a number, and so wait for the device.
+
+/// The marked ones of `count` nodes into `nodes`, ascending; how many they are.
+std::int64_t list_marked(const Context& context, const NodeId* local, std::int64_t count, NodeId* nodes);
+/// From lengths of rows, as passes write them, to offsets; their sum.
+EdgeId lengths_to_offsets(const Context& context, EdgeId* offsets, std::int64_t count);
+
+}  // namespace weft::nn

@@ -1,0 +1,357 @@
+// Batches: what is drawn, how it is weighed, and that training on them is training on the graph.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "nn/network_case.hpp"
+#include "nn/sample/batch.hpp"
+#include "nn/sample/random.hpp"
+#include "support/errors.hpp"
+
+namespace weft::test {
+namespace {
+
+SampleOptions sampling(Sampling method, std::int64_t batch) {
+  SampleOptions options;
+  options.method = method;
+  options.batch = batch;
+  return options;
+}
+
+/// A sampler over a dataset's graph.
+struct Sampled {
+  Context context = Context::cpu(2);
+  ModelSpec spec;
+  Graph graph;
+  std::unique_ptr<nn::Sampler> sampler;
+  Sampled(const Dataset& dataset, Architecture a, const SampleOptions& options, std::uint64_t seed = 3,
+          const std::function<void(ModelSpec&)>& change = {})
+      : spec(spec_for(dataset, a)) {
+    if (change) change(spec);
+    graph = nn::graph_for(context, dataset.graph, spec);
+    sampler = nn::make_sampler({context, graph, spec, Dtype::f64, seed, nn::learned_nodes(dataset)}, options);
+  }
+};
+
+TEST(nn_sampling, shuffles_every_item_to_a_place_of_its_own) {
+  for (const std::int64_t count : {1, 2, 3, 17, 64, 1000, 4097}) {
+    std::vector<bool> taken(static_cast<std::size_t>(count), false);
+    std::int64_t fixed = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t place = nn::shuffled(i, count, {7, 2, nn::Purpose::shuffling});
+      ASSERT_TRUE(place >= 0 && place < count);
+      ASSERT_FALSE(taken[static_cast<std::size_t>(place)]) << count;
+      taken[static_cast<std::size_t>(place)] = true;
+      fixed += place == i ? 1 : 0;
+    }
+    if (count >= 1000) {
+      EXPECT_LT(fixed, 12) << "of " << count;  // one is expected
+    }
+  }
+}
+
+TEST(nn_sampling, draws_numbers_below_a_bound_equally_often) {
+  std::vector<int> counts(7, 0);
+  for (std::int64_t i = 0; i < 70'000; ++i) ++counts[static_cast<std::size_t>(nn::Draws{5, 1}.below(i, 0, 7))];
+  for (const int count : counts) EXPECT_NEAR(count, 10'000, 400);  // four deviations
+  EXPECT_EQ(nn::below(~0u, ~0u, std::int64_t{1} << 40), (std::int64_t{1} << 40) - 1);
+  EXPECT_EQ(nn::below(0, 0, 5), 0);
+}
+
+TEST(nn_sampling, of_subgraphs_takes_all_edges_between_the_nodes_drawn) {
+  const Dataset dataset = small_dataset(500, 4, 3, false, false, 71);
+  for (const Sampling method : {Sampling::node, Sampling::edge, Sampling::walk}) {
+    Sampled s(dataset, Architecture::sage, sampling(method, 60));
+    std::set<std::vector<NodeId>> seen;
+    for (std::int64_t b = 0; b < 5; ++b) {
+      const nn::Batch batch = s.sampler->draw(0, b);
+      const std::span<const NodeId> nodes = batch.nodes.span<NodeId>();
+      ASSERT_TRUE(std::ranges::is_sorted(nodes));
+      EXPECT_LE(nodes.size(), method == Sampling::node ? 60u : method == Sampling::edge ? 120u : 180u);
+      EXPECT_GE(nodes.size(), 20u);
+      const Graph expected = induced_subgraph(s.graph, nodes).graph, &got = batch.blocks.at(0).graph;
+      EXPECT_TRUE(std::ranges::equal(got.offsets(), expected.offsets())) << name(method);
+      EXPECT_TRUE(std::ranges::equal(got.cols(), expected.cols())) << name(method);
+      seen.insert({nodes.begin(), nodes.end()});
+      const nn::Batch again = s.sampler->draw(0, b);
+      EXPECT_TRUE(std::ranges::equal(again.nodes.span<NodeId>(), nodes));
+    }
+    EXPECT_EQ(seen.size(), 5u) << name(method);
+  }
+}
+
+TEST(nn_sampling, by_degree_by_edge_and_by_walk_draws_nodes_as_often_as_it_should) {
+  const Dataset dataset = small_dataset(60, 4, 3, false, false, 72);
+  const std::span<const EdgeId> offsets = dataset.graph.offsets();
+  const Graph reversed = dataset.graph.transpose();
+  const auto degree = [&](std::span<const EdgeId> of, std::size_t v) { return static_cast<double>(of[v + 1] - of[v]); };
+  // The chance that one draw gives the node.
+  const auto chance = [&](Sampling method, std::size_t v) {
+    if (method == Sampling::node) return degree(reversed.offsets(), v) / static_cast<double>(dataset.graph.num_edges());
+    double other = 0;  // of getting there by an edge of another node
+    const GraphView r = reversed.host_view();
+    for (EdgeId k = r.offsets[v]; k < r.offsets[v + 1]; ++k)
+      if (static_cast<std::size_t>(r.cols[k]) != v) other += 1 / degree(offsets, static_cast<std::size_t>(r.cols[k]));
+    return (1 + other) / 60;
+  };
+  constexpr int draws = 4000;
+  for (const Sampling method : {Sampling::node, Sampling::edge}) {
+    SampleOptions options = sampling(method, 1);
+    options.coverage = 1;
+    Sampled s(dataset, Architecture::sage, options);
+    std::vector<double> counts(60, 0);
+    for (int b = 0; b < draws; ++b)
+      for (const NodeId node : s.sampler->draw(0, b).nodes.span<NodeId>()) ++counts[static_cast<std::size_t>(node)];
+    for (std::size_t v = 0; v < 60; ++v) {
+      const double expected = draws * chance(method, v);
+      EXPECT_NEAR(counts[v], expected, 5 * std::sqrt(expected) + 1) << name(method) << " node " << v;
+    }
+  }
+}
+
+/// Means over many batches of what losses and sums over neighbours are expected to be in the whole graph.
+TEST(nn_sampling, weighs_losses_and_messages_so_that_their_means_are_those_of_the_graph) {
+  const Dataset dataset = small_dataset(80, 4, 3, false, false, 73);
+  struct Case {
+    Architecture architecture;
+    std::function<void(ModelSpec&)> change;
+    std::function<double(double in, double out)> norm;
+  };
+  const Case cases[] = {{Architecture::gcn, {}, [](double in, double out) { return 1 / std::sqrt(in * out); }},
+                        {Architecture::gcn, [](ModelSpec& m) { m.degree_norm = DegreeNorm::left; },
+                         [](double, double out) { return 1 / out; }},
+                        {Architecture::sage, {}, [](double in, double) { return 1 / in; }},
+                        {Architecture::gin, {}, [](double, double) { return 1.0; }}};
+  for (const Sampling method : {Sampling::node, Sampling::edge, Sampling::walk, Sampling::neighbour})
+    for (const Case& c : cases) {
+      SampleOptions options = sampling(method, method == Sampling::neighbour ? 1000 : 25);
+      options.coverage = 400;
+      options.fanouts = {2};
+      Sampled s(dataset, c.architecture, options, 5, c.change);
+      const GraphView g = s.graph.host_view();
+      const Graph reversed = s.graph.transpose();
+      const auto value = [](NodeId u) { return 1 + 0.1 * static_cast<double>(u % 7); };
+      constexpr int batches = 4000;
+      std::vector<double> losses(80, 0), sums(80, 0), times(80, 0);
+      for (int b = 0; b < batches; ++b) {
+        const nn::Batch batch = s.sampler->draw(b, 0);
+        const nn::Block& block = batch.blocks.back();  // the last layer's
+        const std::span<const NodeId> nodes = batch.nodes.span<NodeId>();
+        const GraphView part = block.graph.host_view();
+        for (std::int64_t i = 0; i < part.num_rows; ++i) {
+          const auto v = static_cast<std::size_t>(nodes[static_cast<std::size_t>(i)]);
+          ++times[v];
+          losses[v] += batch.loss_weights
+                           ? static_cast<double>(batch.loss_weights.span<float>()[static_cast<std::size_t>(i)])
+                           : 1;
+          for (EdgeId e = part.offsets[i]; e < part.offsets[i + 1]; ++e)
+            sums[v] += block.weights.span<double>()[static_cast<std::size_t>(e)] *
+                       value(nodes[static_cast<std::size_t>(part.cols[e])]);
+        }
+      }
+      double off = 0, all = 0, loss = 0, learned = 0;
+      for (std::size_t v = 0; v < 80; ++v) {
+        if (times[v] < 200) continue;  // too seldom to speak of a mean
+        double expected = 0;
+        for (EdgeId k = g.offsets[v]; k < g.offsets[v + 1]; ++k) {
+          const NodeId u = g.cols[k];
+          const auto out =
+              reversed.offsets()[static_cast<std::size_t>(u) + 1] - reversed.offsets()[static_cast<std::size_t>(u)];
+          expected += value(u) * c.norm(static_cast<double>(g.offsets[v + 1] - g.offsets[v]), static_cast<double>(out));
+        }
+        off += std::fabs(sums[v] / times[v] - expected);
+        all += expected;
+        loss += losses[v] / batches;
+        ++learned;
+      }
+      EXPECT_LT(off, 0.08 * all) << name(method) << " " << name(c.architecture);
+      if (method != Sampling::neighbour) {
+        EXPECT_NEAR(loss / learned, 1, 0.04) << name(method) << " " << name(c.architecture);
+      }
+    }
+}
+
+TEST(nn_sampling, of_neighbours_takes_each_training_node_once_an_epoch_and_no_edge_twice) {
+  const Dataset dataset = small_dataset(300, 4, 3, false, false, 74);
+  SampleOptions options = sampling(Sampling::neighbour, 16);
+  options.fanouts = {4, 3};
+  Sampled s(dataset, Architecture::gcn, options, 3, [](ModelSpec& m) { m.layers = 3; });
+  const GraphView g = s.graph.host_view();
+  EXPECT_EQ(s.sampler->batches(), 7);  // 100 training nodes
+  std::vector<std::vector<NodeId>> orders;
+  for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
+    std::vector<NodeId> order;
+    double share = 0;
+    for (std::int64_t b = 0; b < 7; ++b) {
+      const nn::Batch batch = s.sampler->draw(epoch, b);
+      ASSERT_EQ(batch.blocks.size(), 3u);
+      const std::span<const NodeId> nodes = batch.nodes.span<NodeId>();
+      EXPECT_EQ((std::set<NodeId>(nodes.begin(), nodes.end()).size()), nodes.size());
+      const std::int64_t learned = batch.blocks.back().graph.num_rows();
+      order.insert(order.end(), nodes.begin(), nodes.begin() + learned);
+      share += batch.share;
+      EXPECT_EQ(batch.blocks.front().graph.num_cols(), batch.nodes.shape().rows);
+      for (std::size_t l = 0; l < 3; ++l) {
+        const GraphView part = batch.blocks[l].graph.host_view();
+        if (l > 0) {
+          EXPECT_EQ(part.num_cols, batch.blocks[l - 1].graph.num_rows());
+        }
+        const EdgeId fanout = l == 2 ? 4 : 3;  // from the last layer to the first
+        for (std::int64_t i = 0; i < part.num_rows; ++i) {
+          const NodeId v = nodes[static_cast<std::size_t>(i)];
+          const EdgeId others = g.offsets[v + 1] - g.offsets[v] - 1;  // besides the self-loop, which is always there
+          ASSERT_EQ(part.offsets[i + 1] - part.offsets[i], std::min(others, fanout) + 1);
+          std::map<NodeId, int> cols;
+          for (EdgeId e = part.offsets[i]; e < part.offsets[i + 1]; ++e)
+            ++cols[nodes[static_cast<std::size_t>(part.cols[e])]];
+          EXPECT_EQ(cols[v], 1);
+          for (const auto& [u, times] : cols)
+            EXPECT_LE(times, std::count(g.cols + g.offsets[v], g.cols + g.offsets[v + 1], u)) << u << " of " << v;
+        }
+      }
+    }
+    EXPECT_NEAR(share, 1, 1e-12);
+    orders.push_back(order);
+    std::ranges::sort(order);
+    EXPECT_TRUE(std::ranges::equal(order, dataset.train.span<NodeId>()));
+  }
+  EXPECT_NE(orders[0], orders[1]);
+}
+
+/// A batch of everything is the graph: losses and gradients are the same.
+class nn_whole_batches : public ::testing::TestWithParam<GradientCase> {};
+
+struct Learned {
+  double loss;
+  Tensor gradients;
+  Learned(const Dataset& dataset, const Model& model, const SampleOptions& sample) {
+    TrainOptions options;
+    options.dtype = Dtype::f64;
+    options.epochs = 1;
+    options.sample = sample;
+    Context context = Context::cpu(2);
+    nn::Trainer trainer(context, dataset, model, options);
+    loss = training_loss(trainer);
+    gradients = trainer.parameters().grads().clone();
+  }
+};
+
+TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
+  const GradientCase& c = GetParam();
+  const Dataset dataset = small_dataset(40, 6, 3, c.sparse, c.several_labels, 75);
+  ModelSpec spec = c.spec(dataset);
+  spec.dropout = spec.attention_dropout = 0;
+  const Model model = make_model(spec, 8);
+  const Learned exact(dataset, model, {});
+  SampleOptions edge = sampling(Sampling::edge, 4000);
+  edge.coverage = 3;
+  SampleOptions neighbour = sampling(Sampling::neighbour, 1000);
+  neighbour.fanouts = {1000};
+  for (const SampleOptions& sample : {edge, neighbour}) {
+    // The means of batch norm are over nodes near the training nodes only, then.
+    if (sample.method == Sampling::neighbour && spec.norm == LayerNorm::batch) continue;
+    const Learned got(dataset, model, sample);
+    EXPECT_NEAR(got.loss, exact.loss, 1e-9 * std::fabs(exact.loss)) << name(sample.method);
+    for (std::size_t i = 0; i < exact.gradients.span<double>().size(); ++i)
+      ASSERT_NEAR(got.gradients.span<double>()[i], exact.gradients.span<double>()[i], 1e-9)
+          << name(sample.method) << " element " << i;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(layers, nn_whole_batches, ::testing::ValuesIn(gradient_cases()),
+                         [](const auto& tested) { return tested.param.name; });
+
+TEST(nn_sampled_training, lowers_the_loss_with_every_sampler_and_model) {
+  Dataset dataset = open_dataset("citations:nodes=400,seed=3");
+  const auto every = [&](std::int64_t first, std::int64_t step) {
+    std::vector<NodeId> nodes;
+    for (std::int64_t n = first; n < dataset.num_nodes(); n += step) nodes.push_back(static_cast<NodeId>(n));
+    Tensor split = Tensor::empty(Shape(static_cast<std::int64_t>(nodes.size())), Dtype::i32);
+    std::ranges::copy(nodes, split.span<NodeId>().begin());
+    return split;
+  };
+  // As many as there are in the graphs such batches are for.
+  dataset.train = every(0, 2);
+  dataset.val = every(1, 4);
+  dataset.test = every(3, 4);
+  for (const Sampling method : {Sampling::node, Sampling::edge, Sampling::walk, Sampling::neighbour})
+    for (const Architecture a :
+         {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat, Architecture::gatv2})
+      for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
+        if (dtype == Dtype::f16 && a != Architecture::gcn && a != Architecture::gin) continue;
+        ModelSpec spec = spec_for(dataset, a);
+        spec.normalise_inputs = true;
+        TrainOptions options;
+        options.epochs = 20;
+        options.lr = 0.03;
+        options.dtype = dtype;
+        options.sample = sampling(method, method == Sampling::neighbour ? 8 : method == Sampling::node ? 200 : 100);
+        options.sample.coverage = 20;
+        Context context = Context::cpu();
+        const TrainResult result = train(context, dataset, make_model(spec, 2), options);
+        const std::string what = fmt::format("{} {} {}", name(method), name(a), name(dtype));
+        ASSERT_EQ(result.epochs.size(), 20u) << what;
+        EXPECT_GT(result.batches, 1) << what;
+        for (const EpochFigures& f : result.epochs) ASSERT_TRUE(std::isfinite(f.loss)) << what << " epoch " << f.epoch;
+        // Without anything learned it is the logarithm of the number of classes.
+        EXPECT_LT(result.epochs.back().val_loss, 0.9 * std::log(static_cast<double>(dataset.classes))) << what;
+        EXPECT_EQ(infer(context, dataset, result.model, dtype).val_accuracy, result.val_accuracy) << what;
+      }
+}
+
+TEST(nn_sampled_training, repeats_to_the_bit_and_goes_on_from_a_checkpoint_to_the_bit) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("weft-batch-{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  const Dataset dataset = small_dataset(300, 20, 4, true, false, 76);
+  const auto losses = [](const TrainResult& result) {
+    std::vector<double> all;
+    for (const EpochFigures& f : result.epochs) all.push_back(f.loss);
+    return all;
+  };
+  for (const Sampling method : {Sampling::walk, Sampling::neighbour}) {
+    const ModelSpec spec = spec_for(dataset, Architecture::sage);
+    TrainOptions options;
+    options.epochs = 6;
+    options.seed = 4;
+    options.sample = sampling(method, 30);
+    Context context = Context::cpu();
+    const TrainResult whole = train(context, dataset, make_model(spec, 1), options);
+    EXPECT_EQ(losses(train(context, dataset, make_model(spec, 1), options)), losses(whole));
+    options.seed = 5;
+    EXPECT_NE(losses(train(context, dataset, make_model(spec, 1), options)), losses(whole));
+    options.seed = 4;
+    options.checkpoint = (folder / std::string(name(method))).string();
+    train(context, dataset, make_model(spec, 1), options, [](const EpochFigures& f) { return f.epoch < 3; });
+    options.resume = true;
+    EXPECT_EQ(losses(train(context, dataset, make_model(spec, 1), options)), losses(whole)) << name(method);
+    options.sample.batch = 31;
+    expect_refused([&] { train(context, dataset, make_model(spec, 1), options); }, "options");
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(nn_sampled_training, refuses_options_that_make_no_batches) {
+  const Dataset dataset = small_dataset(30, 5, 3, false, false, 77);
+  Context context = Context::cpu();
+  const auto refused = [&](const std::function<void(SampleOptions&)>& change, const char* word) {
+    TrainOptions options;
+    options.epochs = 1;
+    options.sample = sampling(Sampling::neighbour, 8);
+    change(options.sample);
+    expect_refused([&] { train(context, dataset, make_model(spec_for(dataset, Architecture::gcn), 1), options); },
+                   word);
+  };
+  refused([](SampleOptions& s) { s.batch = -1; }, "batch");
+  refused([](SampleOptions& s) { s.walk_length = 0; }, "walk_length");
+  refused([](SampleOptions& s) { s.fanouts = {5, 5, 5}; }, "fanouts");
+  refused([](SampleOptions& s) { s.fanouts = {0}; }, "fanouts");
+  refused([](SampleOptions& s) { s.coverage = -1; }, "coverage");
+  refused([](SampleOptions& s) { s.batches = -1; }, "batches");
+}
+
+}  // namespace
+}  // namespace weft::test
