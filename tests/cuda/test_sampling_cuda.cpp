@@ -43,7 +43,8 @@ TEST_F(cuda_sampling, draws_the_batches_of_the_cpu_to_the_bit) {
         const std::string what = fmt::format("{} {} batch {}", name(options.method), name(a), b);
         const auto same = [&](const Tensor& x, const Tensor& y, const char* part) {
           ASSERT_EQ(static_cast<bool>(x), static_cast<bool>(y)) << what << " " << part;
-          if (x) EXPECT_TRUE(bitwise_equal(x, y.to(Device{}, own.stream.get()))) << what << " " << part;
+          if (!x) return;
+          EXPECT_TRUE(bitwise_equal(x, y.to(Device{}, own.stream.get()))) << what << " " << part;
         };
         same(expected.nodes, got.nodes, "nodes");
         same(expected.loss_weights, got.loss_weights, "weights of losses");

@@ -92,6 +92,20 @@ TEST(train, every_model_trains) {
   }
 }
 
+TEST(train, batches_are_drawn_by_every_sampler) {
+  const Folder folder;
+  for (const char* sampler : {"node", "edge", "walk", "neighbour"}) {
+    const Outcome outcome =
+        run_weft(training({"--sampler", sampler, "--batch", "40", "--epochs", "2", "--json", folder / "run.json"}));
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find(std::string("an epoch, by ") + sampler), std::string::npos) << outcome.out;
+    const nlohmann::json run = json_of(folder / "run.json");
+    EXPECT_EQ(run["options"]["sample"]["method"], sampler);
+    EXPECT_GE(run["result"]["batches_an_epoch"], 2);
+  }
+  expect_complaint(run_weft(training({"--sampler", "neighbour", "--fanout", "5,5,5"})), 1, "fanouts");
+}
+
 TEST(train, report_is_a_whole_page_with_a_line_for_every_series) {
   const Folder folder;
   const Outcome outcome = run_weft(training({"--report", folder / "run.html"}));
@@ -180,31 +194,38 @@ TEST(train, wrong_values_are_wrong_usage) {
     std::vector<std::string> more;
     std::string part;
   };
-  const std::vector<Case> cases{{{"--layers", "0"}, "--layers is '0'"},
-                                {{"--hidden", "many"}, "'many'"},
-                                {{"--lr", "-1"}, "--lr is '-1': expected a number above 0"},
-                                {{"--lr", "0"}, "--lr is '0'"},
-                                {{"--lr", "nan"}, "'nan'"},
-                                {{"--lr", "0.1x"}, "'0.1x'"},
-                                {{"--dropout", "1"}, "expected a number from 0 to below 1"},
-                                {{"--heads", "2"}, "--heads: gcn has no use for it, only gat and gatv2"},
-                                {{"--aggregate", "max"}, "only sage"},
-                                {{"--gin-lambda", "1"}, "only gin"},
-                                {{"--momentum", "0.5"}, "only sgd"},
-                                {{"--optimiser", "frob"}, "frob"},
-                                {{"--schedule", "frob"}, "frob"},
-                                {{"--activation", "frob"}, "frob"},
-                                {{"--norm", "frob"}, "frob"},
-                                {{"--degree-norm", "frob"}, "frob"},
-                                {{"--best-by", "frob"}, "frob"},
-                                {{"--dtype", "i32"}, "expected f32, f16, bf16 or f64"},
-                                {{"--dtype", "f32,f16"}, "one type"},
-                                {{"--seed", "-1"}, "--seed is '-1'"},
-                                {{"--threads", "x"}, "--threads is 'x'"},
-                                {{"--resume"}, "--checkpoint"},
-                                {{"--checkpoint-every", "5"}, "--checkpoint"},
-                                {{"--save", "a", "--json", "a"}, "both 'a'"},
-                                {{"--epohcs", "5"}, "did you mean --epochs?"}};
+  const std::vector<Case> cases{
+      {{"--layers", "0"}, "--layers is '0'"},
+      {{"--hidden", "many"}, "'many'"},
+      {{"--lr", "-1"}, "--lr is '-1': expected a number above 0"},
+      {{"--lr", "0"}, "--lr is '0'"},
+      {{"--lr", "nan"}, "'nan'"},
+      {{"--lr", "0.1x"}, "'0.1x'"},
+      {{"--dropout", "1"}, "expected a number from 0 to below 1"},
+      {{"--heads", "2"}, "--heads: gcn has no use for it, only gat and gatv2"},
+      {{"--aggregate", "max"}, "only sage"},
+      {{"--gin-lambda", "1"}, "only gin"},
+      {{"--momentum", "0.5"}, "only sgd"},
+      {{"--optimiser", "frob"}, "frob"},
+      {{"--schedule", "frob"}, "frob"},
+      {{"--activation", "frob"}, "frob"},
+      {{"--norm", "frob"}, "frob"},
+      {{"--degree-norm", "frob"}, "frob"},
+      {{"--best-by", "frob"}, "frob"},
+      {{"--dtype", "i32"}, "expected f32, f16, bf16 or f64"},
+      {{"--dtype", "f32,f16"}, "one type"},
+      {{"--seed", "-1"}, "--seed is '-1'"},
+      {{"--threads", "x"}, "--threads is 'x'"},
+      {{"--sampler", "frob"}, "frob"},
+      {{"--batch", "10"}, "--batch: --sampler none has no use for it"},
+      {{"--sampler", "node", "--fanout", "5"}, "--sampler node has no use for it, only neighbour"},
+      {{"--sampler", "node", "--walk-length", "2"}, "only walk"},
+      {{"--sampler", "neighbour", "--coverage", "2"}, "only node and edge and walk"},
+      {{"--sampler", "neighbour", "--fanout", "5,0"}, "'0'"},
+      {{"--resume"}, "--checkpoint"},
+      {{"--checkpoint-every", "5"}, "--checkpoint"},
+      {{"--save", "a", "--json", "a"}, "both 'a'"},
+      {{"--epohcs", "5"}, "did you mean --epochs?"}};
   for (const Case& each : cases) {
     SCOPED_TRACE(each.more.front());
     const Outcome outcome = run_weft(training(each.more));
