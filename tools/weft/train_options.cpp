@@ -184,6 +184,7 @@ const std::vector<Setting>& settings() {
 struct Switch {
   const char *on, *off, *group, *help;
   std::function<void(bool on, TrainRequest& request)> apply;
+  std::vector<Architecture> only = {};  // those that have it; empty: all
 };
 
 template <class Owner>
@@ -198,8 +199,12 @@ const std::vector<Switch>& switches() {
        turns(&ModelSpec::self_loops)},
       {"--normalise", "--no-normalise", of_model, "Divide every row of the features by its sum",
        turns(&ModelSpec::normalise_inputs)},
-      {"--learn-eps", "--no-learn-eps", of_model, "gin: eps is learned, and not 0 throughout",
-       turns(&ModelSpec::learn_eps)},
+      {"--learn-eps",
+       "--no-learn-eps",
+       of_model,
+       "gin: eps is learned, and not 0 throughout",
+       turns(&ModelSpec::learn_eps),
+       {Architecture::gin}},
       {"--tf32", "--no-tf32", of_run, "f32 on a GPU: multiply dense matrices in TF32, which is faster and less exact",
        turns(&TrainOptions::tf32)},
       {"--decay-first-layer-only", "--no-decay-first-layer-only", of_training, "Weight decay in the first layer alone",
@@ -317,8 +322,10 @@ void TrainArguments::read_settings(TrainRequest& request) const {
   for (std::size_t i = 0; i < switches_.size(); ++i) {
     if (switches_[i]->count() == 0) continue;
     const bool on = switches_[i]->as<bool>();
-    switches()[i].apply(on, request);
-    request.command += fmt::format(" {}", on ? switches()[i].on : switches()[i].off);
+    const Switch& each = switches()[i];
+    check_among(on ? each.on : each.off, each.only, request.spec.architecture, "");
+    each.apply(on, request);
+    request.command += fmt::format(" {}", on ? each.on : each.off);
   }
 }
 
