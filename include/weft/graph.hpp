@@ -95,8 +95,9 @@ class Graph {
   /// The same with `rows` filled in.
   GraphView view_with_rows() const;
   /// Of a graph on a device: its edges with rows of one community side by side, for planners; built on first use in
-  /// `stream` and kept (12 bytes an edge). Square graphs of fewer than 2^31 edges only.
-  std::shared_ptr<const EdgeOrder> clustered_edges(CUstream_st* stream) const;
+  /// `stream` and kept (8 bytes an edge, and 4 more once anybody wants their ids). Square graphs of fewer than 2^31
+  /// edges only.
+  std::shared_ptr<const EdgeOrder> clustered_edges(CUstream_st* stream, bool with_ids = true) const;
   bool has_clustered_edges() const;
   /// Of a graph on a device: where values of edges stand that a walk over the transpose writes and one over this graph
   /// reads, either in stored or in clustered order; built on first use and kept (up to 8 bytes an edge). Graphs of 1 to

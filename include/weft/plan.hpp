@@ -33,7 +33,7 @@ std::string_view name(Assignment assignment);
 
 /// In which order a GPU works on the edges. `columns`: tasks that lie within one row by the column in their middle, so
 /// that those which run together sweep the same sources. `clusters`: rows of one community after the other, for the
-/// same reason (costs 12 bytes an edge and label propagation, once a graph). `clusters_columns`: both.
+/// same reason (costs 8 to 12 bytes an edge and label propagation, once a graph). `clusters_columns`: both.
 enum class WorkOrder : std::uint8_t { none, columns, clusters, clusters_columns };
 std::string_view name(WorkOrder order);
 WorkOrder parse_work_order(std::string_view text);

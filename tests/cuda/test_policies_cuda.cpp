@@ -363,5 +363,36 @@ TEST_F(cuda_policies, what_tiles_cannot_do_is_refused_with_the_policy_named) {
       "stage", ErrorCode::unsupported);
 }
 
+TEST_F(cuda_policies, of_clusters_without_ids_of_edges_are_for_sums_without_their_values) {
+  Context context = Context::cuda();
+  PowerlawSpec spec;
+  spec.nodes = 4000;
+  spec.edges = 40'000;
+  spec.seed = 7;
+  const Graph host = generate(spec);
+  // Over the transpose, whose ids are not the order of its edges.
+  const Graph graph = host.transpose().to(gpu);
+  const Tensor x = random_tensor(Shape(4000, 16), Dtype::f32, 8), weights = random_tensor(Shape(40'000), Dtype::f32, 9);
+  const Tensor there = x.to(gpu), edge = weights.to(gpu);
+  const auto plan_for = [&](bool weighted) {
+    const Plan plan = make_plan(context, graph, {OpKind::spmm, Dtype::f32, 1, 16, Reduce::sum, weighted},
+                                parse_policy("order=clusters"));
+    context.reserve(plan.workspace_bytes);
+    return plan;
+  };
+  Tensor out = constant(Shape(4000, 16), Dtype::f32, 0).to(gpu);
+  SpmmOptions plain;
+  plain.op = SpmmOp::copy_u;
+  const Plan without = plan_for(false);
+  const std::size_t before = graph.bytes();
+  spmm(context, without, graph, there, {}, out, plain);
+  expect_within_bound(out.to(Device{}), expected_spmm(host.transpose(), x, {}, plain), "without values");
+  expect_refused([&] { spmm(context, without, graph, there, edge, out); }, "weighted");
+  const Plan with = plan_for(true);
+  EXPECT_EQ(graph.bytes(), before + 4 * 40'000);
+  spmm(context, with, graph, there, edge, out);
+  expect_within_bound(out.to(Device{}), expected_spmm(host.transpose(), x, weights, SpmmOptions{}), "with values");
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-std::shared_ptr<const EdgeOrder> Graph::clustered_edges(CUstream_st* stream) const {
+std::shared_ptr<const EdgeOrder> Graph::clustered_edges(CUstream_st* stream, bool with_ids) const {
   const Impl& half = Impl::of(*this);
   const GraphView view = half.view();
   WEFT_CHECK(EdgeOrder::possible(view), unsupported,
@@ -13,7 +13,8 @@ std::shared_ptr<const EdgeOrder> Graph::clustered_edges(CUstream_st* stream) con
              "edges; use another order",
              view.num_rows, view.num_cols, view.num_edges);
   const std::lock_guard guard(half.pair->lock);
-  if (half.clustered == nullptr) half.clustered = std::make_shared<const EdgeOrder>(half.device, view, half.stream);
+  if (half.clustered == nullptr) half.clustered = std::make_shared<EdgeOrder>(half.device, view, half.stream);
+  if (with_ids && half.clustered->ids() == nullptr) half.clustered->add_ids(half.device, view, half.stream);
   half.clustered->ready_in(stream);
   return half.clustered;
 }

@@ -116,13 +116,22 @@ struct PlaceEdge {
   const EdgeId* starts;
   NodeId* rows;
   NodeId* cols;
-  std::int32_t* ids;
   __device__ void operator()(std::int64_t k) const {
     const NodeId row = __ldg(g.rows + k);
-    const EdgeId to = __ldg(starts + row) + k - __ldg(g.offsets + row);
+    const EdgeId to = place(k, row);
     rows[to] = row;
     cols[to] = __ldg(g.cols + k);
-    ids[to] = static_cast<std::int32_t>(g.edge_ids != nullptr ? __ldg(g.edge_ids + k) : k);
+  }
+  __device__ EdgeId place(std::int64_t k, NodeId row) const { return __ldg(starts + row) + k - __ldg(g.offsets + row); }
+};
+
+struct PlaceId {
+  PlaceEdge edges;
+  std::int32_t* ids;
+  __device__ void operator()(std::int64_t k) const {
+    const GraphView& g = edges.g;
+    ids[edges.place(k, __ldg(g.rows + k))] =
+        static_cast<std::int32_t>(g.edge_ids != nullptr ? __ldg(g.edge_ids + k) : k);
   }
 };
 
@@ -134,8 +143,7 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) {
   starts_ = buffer(rows * sizeof(EdgeId), "the starts of clustered rows");
   rows_ = buffer(edges * sizeof(NodeId), "the rows of clustered edges");
   cols_ = buffer(edges * sizeof(NodeId), "the columns of clustered edges");
-  ids_ = buffer(edges * sizeof(std::int32_t), "the ids of clustered edges");
-  bytes_ = rows * sizeof(EdgeId) + edges * (2 * sizeof(NodeId) + sizeof(std::int32_t));
+  bytes_ = rows * sizeof(EdgeId) + edges * 2 * sizeof(NodeId);
 
   const OnDevice on(device.index);
   const DeviceBuffer first = buffer(rows * sizeof(NodeId), "labels of rows");
@@ -172,9 +180,18 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) {
        LengthInOrder{g, as<std::int32_t>(order), as<EdgeId>(lengths)});
   scan(scratch.data());
   each(g.num_rows, stream, "placing rows", StartByRow{as<std::int32_t>(order), as<EdgeId>(sums), as<EdgeId>(starts_)});
-  each(g.num_edges, stream, "placing edges",
-       PlaceEdge{g, starts(), as<NodeId>(rows_), as<NodeId>(cols_), as<std::int32_t>(ids_)});
+  each(g.num_edges, stream, "placing edges", PlaceEdge{g, starts(), as<NodeId>(rows_), as<NodeId>(cols_)});
   made_.set(device, stream);
+}
+
+void EdgeOrder::add_ids(Device device, const GraphView& g, CUstream_st* stream) {
+  const std::size_t bytes = static_cast<std::size_t>(g.num_edges) * sizeof(std::int32_t);
+  ids_ = DeviceBuffer(device, stream, bytes, "the ids of clustered edges");
+  bytes_ += bytes;
+  const OnDevice on(device.index);
+  each(g.num_edges, stream, "placing the ids of edges",
+       PlaceId{{g, starts(), nullptr, nullptr}, as<std::int32_t>(ids_)});
+  ids_made_.set(device, stream);
 }
 
 }  // namespace weft

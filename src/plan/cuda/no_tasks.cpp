@@ -4,7 +4,7 @@
 
 namespace weft {
 
-DeviceTasks::DeviceTasks(const Context& context, const GraphView&, std::int64_t, WorkOrder, const Graph*) {
+DeviceTasks::DeviceTasks(const Context& context, const GraphView&, std::int64_t, WorkOrder, bool, const Graph*) {
   require_cuda(context.device().index, "a plan");
 }
 std::shared_ptr<const EdgePlaces> places_between(const Context& context, const Graph&, const Plan&, const Plan&) {

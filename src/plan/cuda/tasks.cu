@@ -33,10 +33,10 @@ struct TaskKey {
 }  // namespace
 
 DeviceTasks::DeviceTasks(const Context& context, const GraphView& graph, std::int64_t size, WorkOrder order,
-                         const Graph* owner) {
+                         bool with_ids, const Graph* owner) {
   GraphView view = graph;
   if (by_clusters(order) && owner != nullptr) {
-    edges_ = owner->clustered_edges(context.stream());
+    edges_ = owner->clustered_edges(context.stream(), with_ids);
     view.rows = edges_->rows();
     view.cols = edges_->cols();
   }

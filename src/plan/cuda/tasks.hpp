@@ -17,7 +17,8 @@ inline bool by_clusters(WorkOrder order) {
 
 class DeviceTasks {
  public:
-  DeviceTasks(const Context& context, const GraphView& graph, std::int64_t edges_a_task, WorkOrder order,
+  /// `with_ids`: what runs by them reads values of edges, or writes their ids.
+  DeviceTasks(const Context& context, const GraphView& graph, std::int64_t edges_a_task, WorkOrder order, bool with_ids,
               const Graph* owner);
   /// [tasks] which task runs when; null: as they stand.
   const std::int32_t* order() const { return reinterpret_cast<const std::int32_t*>(order_.data()); }
