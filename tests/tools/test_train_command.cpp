@@ -95,8 +95,7 @@ TEST(train, every_model_trains) {
 TEST(train, batches_are_drawn_by_every_sampler) {
   const Folder folder;
   for (const char* sampler : {"node", "edge", "walk", "neighbour"}) {
-    const Outcome outcome =
-        run_weft(training({"--sampler", sampler, "--batch", "40", "--epochs", "2", "--json", folder / "run.json"}));
+    const Outcome outcome = run_weft(training({"--sampler", sampler, "--batch", "8", "--json", folder / "run.json"}));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_NE(outcome.out.find(std::string("an epoch, by ") + sampler), std::string::npos) << outcome.out;
     const nlohmann::json run = json_of(folder / "run.json");
@@ -205,6 +204,7 @@ TEST(train, wrong_values_are_wrong_usage) {
       {{"--heads", "2"}, "--heads: gcn has no use for it, only gat and gatv2"},
       {{"--aggregate", "max"}, "only sage"},
       {{"--gin-lambda", "1"}, "only gin"},
+      {{"--no-learn-eps"}, "--no-learn-eps: gcn has no use for it, only gin"},
       {{"--momentum", "0.5"}, "only sgd"},
       {{"--optimiser", "frob"}, "frob"},
       {{"--schedule", "frob"}, "frob"},
