@@ -11,7 +11,11 @@ Linear::Linear(const Build& build, const std::string& name, const SparseInput* s
       slots_(build.slots),
       index_(build.parameters.index(name)),
       weight_(build.parameters.value(index_).shape) {
-  if (sparse == nullptr) return;
+  if (sparse == nullptr) {
+    fuses_ = gemm_.own(build.dtype, build.sources(), in(), out());
+    if (fuses_ && build.trains) gemm_.reserve(build.dtype, build.sources(), in(), out());
+    return;
+  }
   const OpDesc desc{OpKind::spmm, build.dtype, 1, weight_.width, Reduce::sum, true};
   sparse_forward_ = make_plan(context_, sparse->graph, desc);
   context_.reserve(sparse_forward_.workspace_bytes);
@@ -21,22 +25,26 @@ Linear::Linear(const Build& build, const std::string& name, const SparseInput* s
   context_.reserve(sparse_backward_.workspace_bytes);
 }
 
-void Linear::forward(const Matrix& x, TensorView out, bool adds) {
+void Linear::forward(const Matrix& x, TensorView out, const Finish& finish) {
   const ConstTensorView weight = parameters_.stored(index_);
-  if (x.sparse == nullptr) return gemm_(x.dense, Transposed::no, weight, Transposed::no, out, adds);
-  const TensorView to = adds ? slots_.view(Slot::second, out.shape, out.dtype) : out;
+  if (fuses_) return gemm_.multiply(x.dense, weight, Transposed::no, out, finish);
+  if (x.sparse == nullptr) return gemm_(x.dense, Transposed::no, weight, Transposed::no, out, finish.adds);
+  const TensorView to = finish.adds ? slots_.view(Slot::second, out.shape, out.dtype) : out;
   spmm(context_, sparse_forward_, x.sparse->graph, weight, x.values(), to, {});
-  if (adds) run(context_, AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
+  if (finish.adds) run(context_, AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
 }
 
-void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad) {
+void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad) {
   const TensorView grad = parameters_.grad(index_);
+  if (fuses_) return gemm_.outer(x.dense, out_grad, grad, bias_grad);
   if (x.sparse == nullptr) return gemm_(x.dense, Transposed::yes, out_grad, Transposed::no, grad);
   spmm(context_, sparse_backward_, x.sparse->graph.transpose(), out_grad, x.values(), grad, {});
 }
 
-void Linear::input_grad(ConstTensorView out_grad, TensorView x_grad, bool adds) {
-  gemm_(out_grad, Transposed::no, parameters_.stored(index_), Transposed::yes, x_grad, adds);
+void Linear::input_grad(ConstTensorView out_grad, TensorView x_grad, const Finish& finish) {
+  const ConstTensorView weight = parameters_.stored(index_);
+  if (fuses_) return gemm_.multiply(out_grad, weight, Transposed::yes, x_grad, finish);
+  gemm_(out_grad, Transposed::no, weight, Transposed::yes, x_grad, finish.adds);
 }
 
 }  // namespace weft::nn

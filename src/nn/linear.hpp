@@ -38,11 +38,14 @@ class Linear {
 
   std::int64_t in() const { return weight_.rows; }
   std::int64_t out() const { return weight_.width; }
-  /// out = x W. (+ out where it `adds`.)
-  void forward(const Matrix& x, TensorView out, bool adds = false);
-  void weight_grad(const Matrix& x, ConstTensorView out_grad);
-  /// x_grad = out_grad W^T. (+ x_grad where it `adds`.)
-  void input_grad(ConstTensorView out_grad, TensorView x_grad, bool adds = false);
+  /// Whether what is more than a product, and a sum with what is there, can ride in it.
+  bool fuses() const { return fuses_; }
+  /// out = finish(x W).
+  void forward(const Matrix& x, TensorView out, const Finish& finish = {});
+  /// bias_grad, where it is given: the sum of out_grad's rows.
+  void weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad = {});
+  /// x_grad = finish(out_grad W^T).
+  void input_grad(ConstTensorView out_grad, TensorView x_grad, const Finish& finish = {});
 
  private:
   Context& context_;
@@ -51,6 +54,7 @@ class Linear {
   Slots& slots_;
   std::size_t index_;
   Shape weight_;
+  bool fuses_ = false;
   Plan sparse_forward_, sparse_backward_;
 };
 

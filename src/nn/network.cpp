@@ -118,7 +118,7 @@ void Network::scale_and_bias(Stage& stage, TensorView out, const Tail& tail, App
 }
 
 void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
-  if (stage.residual != nullptr) return stage.residual->forward(x.of_written(to.shape.rows), to, true);
+  if (stage.residual != nullptr) return stage.residual->forward(x.of_written(to.shape.rows), to, {true});
   run(build_.context, AddSelfArgs{build_.dtype, to.shape.size(), x.dense.data, nullptr, to.mutable_data(), true});
 }
 
@@ -128,38 +128,60 @@ TensorView Network::logits_grad() {
 }
 
 void Network::backward() {
+  bool gated = false;  // the gradient came through the stage's activation already
   for (std::size_t l = stages_.size(); l-- > 0;) {
     Stage& stage = stages_[l];
-    const Shape shape = stage.out.shape();
-    const TensorView grad = build_.slots.view(grad_slot(l), shape, build_.dtype);
+    const TensorView grad = build_.slots.view(grad_slot(l), stage.out.shape(), build_.dtype);
+    Back back{l == 0 ? read_ : Matrix{stages_[l - 1].out, nullptr, false}, grad, {}, {}, {}};
+    if (l > 0) back.x_grad = build_.slots.view(grad_slot(l - 1), stages_[l - 1].out.shape(), build_.dtype);
     const ConstTensorView scale = stage.conv->row_scale();
-    const bool through = stage.activation != Activation::none || stage.mask.given();
-    const bool written = through || (stage.scales_last && scale.given);
-    run(build_.context,
-        ActivateBackwardArgs{build_.dtype, shape.rows, shape.row_size(), through ? stage.out.view().data : nullptr,
-                             grad.data, stage.activation, stage.mask, written ? grad.mutable_data() : nullptr,
-                             stage.norm == nullptr ? build_.parameters.grad(stage.bias).mutable_data() : nullptr,
-                             build_.slots.data(Slot::fold), stage.scales_last ? scale.data : nullptr});
+    // Whatever is added to the input's gradient goes through the activation as well.
+    const bool gates = l > 0 && stages_[l - 1].gate() && stage.conv->gates() && !stage.adds_input;
+    if (gates) back.gate = *stages_[l - 1].gate();
+    if (stage.norm == nullptr && !scale.given && stage.conv->sums_bias())
+      back.bias_grad = build_.parameters.grad(stage.bias);
+    activate_backward(stage, grad, gated, back.bias_grad.given);
+    gated = gates;
     if (stage.norm != nullptr) stage.norm->backward(grad);
-    const Matrix x = l == 0 ? read_ : Matrix{stages_[l - 1].out, nullptr, false};
-    TensorView x_grad;
-    if (l > 0) x_grad = build_.slots.view(grad_slot(l - 1), stages_[l - 1].out.shape(), build_.dtype);
-    if (stage.scales_last || !scale.given) {
-      stage.conv->backward(x, grad, x_grad);
-    } else {  // the input that is added needs the gradient as it is
-      const TensorView scaled = build_.slots.view(Slot::third, shape, build_.dtype);
-      run(build_.context,
-          ScaleRowsArgs{build_.dtype, shape.rows, shape.row_size(), grad.data, scale.data, scaled.mutable_data()});
-      stage.conv->backward(x, scaled, x_grad);
+    if (!stage.scales_last && scale.given) {  // the input that is added needs the gradient as it is
+      back.out_grad = build_.slots.view(Slot::third, grad.shape, build_.dtype);
+      run(build_.context, ScaleRowsArgs{build_.dtype, grad.shape.rows, grad.shape.row_size(), grad.data, scale.data,
+                                        back.out_grad.mutable_data()});
     }
-    if (stage.adds_input) input_backward(stage, x, grad, x_grad);
+    stage.conv->backward(back);
+    if (stage.adds_input) input_backward(stage, back.x, grad, back.x_grad);
   }
+}
+
+std::optional<Finish> Network::Stage::gate() const {
+  if (activation != Activation::relu) return std::nullopt;
+  // What was dropped is 0, too.
+  return Finish{false, {}, false, out, mask.given() ? mask.scale() : 1, false};
+}
+
+/// Of the activation, its scale and the bias, what the layers around it have left.
+void Network::activate_backward(Stage& stage, TensorView grad, bool gated, bool bias_summed) {
+  const bool through = !gated && (stage.activation != Activation::none || stage.mask.given());
+  const ConstTensorView scale = stage.scales_last ? stage.conv->row_scale() : ConstTensorView{};
+  const bool written = through || scale.given, sums = stage.norm == nullptr && !bias_summed;
+  if (!written && !sums) return;
+  ActivateBackwardArgs args{build_.dtype, grad.shape.rows, grad.shape.row_size(), nullptr, grad.data};
+  if (through) {
+    args.out = stage.out.view().data;
+    args.activation = stage.activation;
+    args.mask = stage.mask;
+  }
+  if (written) args.grad = grad.mutable_data();
+  if (sums) args.bias_grad = build_.parameters.grad(stage.bias).mutable_data();
+  args.scratch = build_.slots.data(Slot::fold);
+  args.row_scale = scale.data;
+  run(build_.context, args);
 }
 
 void Network::input_backward(Stage& stage, const Matrix& x, ConstTensorView grad, TensorView x_grad) {
   if (stage.residual != nullptr) {
     stage.residual->weight_grad(x.of_written(grad.shape.rows), grad);
-    if (x_grad.given) stage.residual->input_grad(grad, head(x_grad, grad.shape.rows), true);
+    if (x_grad.given) stage.residual->input_grad(grad, head(x_grad, grad.shape.rows), {true});
   } else if (x_grad.given) {
     run(build_.context, AddSelfArgs{build_.dtype, grad.shape.size(), grad.data, nullptr, x_grad.mutable_data()});
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "nn/dense/passes.hpp"
@@ -42,6 +43,9 @@ class Network {
     DropMask mask;
     Activation activation = Activation::none;
     Tensor out;
+
+    /// What takes a gradient through the activation and dropout on the way out of a product; none: no product can.
+    std::optional<Finish> gate() const;
   };
   Build build_of(std::int64_t layer) const;
   static Slot grad_slot(std::size_t stage) { return stage % 2 == 0 ? Slot::grad_even : Slot::grad_odd; }
@@ -49,6 +53,7 @@ class Network {
   void finish(Stage& stage, const Tail& tail, const Applied& applied);
   void scale_and_bias(Stage& stage, TensorView out, const Tail& tail, Applied& applied);
   void add_input(Stage& stage, const Matrix& x, TensorView to);
+  void activate_backward(Stage& stage, TensorView grad, bool gated, bool bias_summed);
   void input_backward(Stage& stage, const Matrix& x, ConstTensorView grad, TensorView x_grad);
 
   Build build_;

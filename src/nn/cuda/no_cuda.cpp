@@ -2,6 +2,7 @@
 #include "core/device.hpp"
 #include "nn/cuda/blas.hpp"
 #include "nn/cuda/passes.hpp"
+#include "nn/cuda/product.hpp"
 #include "nn/cuda/recorded.hpp"
 #include "nn/cuda/sampling.hpp"
 
@@ -52,6 +53,12 @@ void run(const BatchNormArgs& args, Device device, CUstream_st*) { refuse(args, 
 void run(const BatchNormBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const LayerNormArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const LayerNormBackwardArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+
+bool supported(const ProductArgs&, Device) { return false; }
+void run(const ProductArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+bool supported(const OuterArgs&, Device) { return false; }
+std::size_t workspace_bytes(const OuterArgs&) { return 0; }
+void run(const OuterArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 
 void run(const MarkArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const NumberArgs& args, Device device, CUstream_st*) { refuse(args, device); }

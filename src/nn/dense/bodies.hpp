@@ -90,9 +90,17 @@ struct ActivateStretch {
     const std::int64_t count = args.rows * args.width;
     Walk at(k * stretch<T>, args.width, placed);
     FourWords words{};
+    Stretch<T> added{};
+    Acc factor = 1;
+    if (args.added != nullptr) {
+      added.load(args.added, count, k);
+      if (args.added_eps != nullptr) factor += *static_cast<const Acc*>(args.added_eps);
+    }
     map_stretch<T>(args.x, args.out, count, k, true, [&](Acc value, int i) {
-      if (placed && k * stretch<T> + i < count) {
-        if (scale != nullptr) value *= scale[at.row];
+      const bool here = placed && k * stretch<T> + i < count;
+      if (here && scale != nullptr) value *= scale[at.row];
+      if (args.added != nullptr) value += factor * widen(added[i]);
+      if (here) {
         if (bias != nullptr) value += bias[at.column];
         at.next();
       }

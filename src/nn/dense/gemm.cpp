@@ -6,9 +6,12 @@
 #include "core/dispatch.hpp"
 #include "core/parallel.hpp"
 #include "nn/cuda/blas.hpp"
+#include "nn/cuda/product.hpp"
 
 namespace weft::nn {
 namespace {
+
+constexpr std::int64_t least_own_rows = 4096;  // below, a launch is all that counts, and cuBLAS splits sums over k
 
 struct Sizes {
   std::int64_t m, n, k;
@@ -43,7 +46,8 @@ void copy_rows(ConstTensorView from, TensorView to, int threads) {
 
 }  // namespace
 
-Gemm::Gemm(const Context& context, bool tf32) : threads_(context.threads()) {
+Gemm::Gemm(const Context& context, bool tf32)
+    : device_(context.device()), stream_(context.stream()), threads_(context.threads()), tf32_(tf32) {
   if (context.device().kind == DeviceKind::cuda) {
     blas_ = std::make_unique<cuda::Blas>(context.device(), context.stream(), tf32);
   } else {
@@ -51,6 +55,47 @@ Gemm::Gemm(const Context& context, bool tf32) : threads_(context.threads()) {
   }
 }
 Gemm::~Gemm() = default;
+
+bool Gemm::own(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const {
+  if (blas_ == nullptr || tf32_ || dtype == Dtype::f64 || rows < least_own_rows) return false;
+  // Whatever is multiplied here is aligned as tensors are.
+  alignas(64) static std::byte aligned[64];
+  cuda::ProductArgs forward{dtype, rows, out, in, aligned, aligned, false, aligned, dtype};
+  cuda::ProductArgs backward{dtype, rows, in, out, aligned, aligned, true, aligned, dtype};
+  cuda::OuterArgs weights{dtype, rows, out, in, aligned, aligned, nullptr, nullptr, aligned};
+  return cuda::supported(forward, device_) && cuda::supported(backward, device_) && cuda::supported(weights, device_);
+}
+
+void Gemm::reserve(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) {
+  cuda::OuterArgs weights;
+  weights.dtype = dtype;
+  weights.m = rows;
+  weights.n = out;
+  weights.k = in;
+  const auto words = static_cast<std::int64_t>((cuda::workspace_bytes(weights) + 7) / 8);
+  if (!partial_ || partial_.shape().rows < words)
+    partial_ = Tensor::empty(Shape(words), Dtype::i64, "sums over chunks of rows", device_, stream_);
+}
+
+void Gemm::multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, TensorView c, const Finish& finish) {
+  const auto [m, n, k] = sizes_of(a, Transposed::no, b, b_as, c);
+  if (m == 0) return;
+  cuda::ProductArgs args{a.dtype, m, n, k, a.data, b.data, b_as == Transposed::yes, c.mutable_data(), c.dtype};
+  args.epilogue.adds = finish.adds;
+  if (finish.bias.given) args.epilogue.bias = finish.bias.as<float>();
+  args.epilogue.relu = finish.relu;
+  if (finish.gate.given) args.epilogue.gate = finish.gate.data;
+  args.epilogue.gate_scale = finish.gate_scale;
+  args.epilogue.saturates = finish.saturates;
+  cuda::run(args, device_, stream_);
+}
+
+void Gemm::outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad) {
+  const auto [m, n, k] = sizes_of(a, Transposed::yes, g, Transposed::no, c);
+  cuda::OuterArgs args{a.dtype, k, n, m, a.data, g.data, c.as<float>(), nullptr, partial_.view().mutable_data()};
+  if (bias_grad.given) args.column_sums = bias_grad.as<float>();
+  cuda::run(args, device_, stream_);
+}
 
 void Gemm::operator()(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds) {
   const auto [m, n, k] = sizes_of(a, a_as, b, b_as, c);

@@ -1,4 +1,5 @@
-// Products of dense matrices: cuBLAS on a GPU, OpenBLAS on a CPU.
+// Products of dense matrices: weft's own on a GPU where they are tall and narrow, cuBLAS for the others, OpenBLAS on a
+// CPU.
 #pragma once
 
 #include <memory>
@@ -14,6 +15,16 @@ class Blas;  // src/nn/cuda
 
 enum class Transposed : bool { no, yes };
 
+/// What becomes of a product on its way to memory, in this order.
+struct Finish {
+  bool adds = false;          // what is there is added
+  ConstTensorView bias = {};  // [columns], in what is accumulated in
+  bool relu = false;
+  ConstTensorView gate = {};  // where this is not above 0 nothing is left, and the rest is multiplied by gate_scale
+  float gate_scale = 1;
+  bool saturates = false;  // f16: past its range the largest value
+};
+
 class Gemm {
  public:
   /// `tf32`: on a GPU, f32 is rounded to 10 bits and multiplied by tensor cores.
@@ -27,13 +38,27 @@ class Gemm {
   void operator()(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c,
                   bool adds = false);
 
+  /// Whether products of a matrix [rows, in] with weights [in, out] and their gradients are weft's own, which do the
+  /// passes around them on the way: multiply and outer are for these alone.
+  bool own(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const;
+  /// Memory for the gradient of such weights. Before any is computed.
+  void reserve(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out);
+  /// c = finish(a b), b [in, out] or with b_as its transpose.
+  void multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, TensorView c, const Finish& finish);
+  /// c = a^T g, and where it is given bias_grad = the sum of g's rows.
+  void outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad);
+
  private:
   void on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds);
   /// `view` itself, or a copy in f32 kept in `copy`.
   ConstTensorView wide(ConstTensorView view, Tensor& copy);
 
+  Device device_;
+  CUstream_st* stream_ = nullptr;
   int threads_;
+  bool tf32_;
   std::unique_ptr<cuda::Blas> blas_;
+  Tensor partial_;                   // sums over chunks of rows
   Tensor a_copy_, b_copy_, c_copy_;  // of halves, on a CPU
 };
 

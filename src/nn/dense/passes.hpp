@@ -22,16 +22,19 @@ constexpr std::size_t fold_bytes(std::int64_t rows, std::int64_t columns, int su
   return static_cast<std::size_t>(chunks_of(rows) * columns * sums) * sizeof(double);
 }
 
-/// out = dropped(activation(row_scale * x + bias)). Values past the range of f16 become the largest there is.
+/// out = dropped(activation(row_scale * x + (1 + *added_eps) * added + bias)). Values past the range of f16 become the
+/// largest there is.
 struct ActivateArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, width = 0;
   const void* x = nullptr;     // T
   const void* bias = nullptr;  // Acc [width] or null
   Activation activation = Activation::none;
-  DropMask mask;
+  DropMask mask = {};
   void* out = nullptr;              // T; may be x
   const void* row_scale = nullptr;  // Acc [rows] or null
+  const void* added = nullptr;      // T, as x, or null
+  const void* added_eps = nullptr;  // Acc; null: 0
 };
 
 /// grad = row_scale * out_grad through dropout and activation; bias_grad that without row_scale, summed over the rows.
@@ -41,7 +44,7 @@ struct ActivateBackwardArgs {
   const void* out = nullptr;       // T: what activate left; unread where nothing is activated
   const void* out_grad = nullptr;  // T
   Activation activation = Activation::none;
-  DropMask mask;
+  DropMask mask = {};
   void* grad = nullptr;             // T; may be out_grad; null: only the sum is wanted
   void* bias_grad = nullptr;        // Acc [width] or null
   void* scratch = nullptr;          // fold_bytes(rows, width, 1)

@@ -20,14 +20,27 @@ struct Applied {
   bool bias = false, activation = false, dropout = false;
 };
 
+/// What a layer's backward takes and writes.
+struct Back {
+  Matrix x;
+  TensorView out_grad;   // stays as it is
+  TensorView x_grad;     // where it is wanted
+  Finish gate;           // that x_grad goes through, if the layer gates()
+  TensorView bias_grad;  // the sum of out_grad's rows, if the layer sums_bias()
+};
+
 class Conv {
  public:
   virtual ~Conv() = default;
 
   /// What of `tail` was done, too. `out` is of the storage type, and the last layer's of what that is accumulated in.
   virtual Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) = 0;
-  /// Gradients of the parameters and, where x_grad is given, of x. out_grad stays as it is.
-  virtual void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) = 0;
+  /// Gradients of the parameters and, where x_grad is given, of x.
+  virtual void backward(const Back& back) = 0;
+  /// Whether its last product of a backward takes x_grad through the activation that x came out of, and another sums
+  /// the gradient of the bias.
+  virtual bool gates() const { return false; }
+  virtual bool sums_bias() const { return false; }
   /// What every row of `out` is to be multiplied by before anything of the tail, and of out_grad likewise; or none.
   /// Then forward applies nothing.
   virtual ConstTensorView row_scale() const { return {}; }

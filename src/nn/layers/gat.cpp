@@ -40,7 +40,8 @@ class Gat : public Conv {
     return attended_.write(out, tail, sizes_.last);
   }
 
-  void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
+  void backward(const Back& back) override {
+    const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     const TensorView value_grad = slots_.view(Slot::first, value_.shape(), dtype_);
     attended_.backward(attended_.spread(out_grad, sizes_.last),
                        {value_grad, src_grad_, head(dst_grad_.view(), out_grad.shape.rows), {}, {}});
@@ -50,8 +51,9 @@ class Gat : public Conv {
                                        parameters_.grad(source_).mutable_data(),
                                        parameters_.grad(destination_).mutable_data(), slots_.data(Slot::fold)});
     linear_.weight_grad(x, flat(value_grad));
-    if (x_grad.given) linear_.input_grad(flat(value_grad), x_grad);
+    if (x_grad.given) linear_.input_grad(flat(value_grad), x_grad, gate);
   }
+  bool gates() const override { return linear_.fuses(); }
   bool capturable() const override { return attended_.capturable(); }
 
  private:

@@ -36,7 +36,8 @@ class Gatv2 : public Conv {
     return attended_.write(out, tail, sizes_.last);
   }
 
-  void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
+  void backward(const Back& back) override {
+    const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     const TensorView both =
         slots_.view(Slot::first, Shape(src_.shape().rows + dst_.shape().rows, sizes_.heads, sizes_.width), dtype_);
     const TensorView src_grad(both.mutable_data(), dtype_, src_.shape(), both.device);
@@ -50,7 +51,7 @@ class Gatv2 : public Conv {
     destination_.weight_grad(x.of_written(out_grad.shape.rows), flat(dst_grad));
     if (!x_grad.given) return;
     source_.input_grad(flat(src_grad), x_grad);
-    destination_.input_grad(flat(dst_grad), head(x_grad, out_grad.shape.rows), true);
+    destination_.input_grad(flat(dst_grad), head(x_grad, out_grad.shape.rows), {true});
   }
   bool capturable() const override { return attended_.capturable(); }
 

@@ -48,13 +48,14 @@ class Gcn : public Conv {
     return {};
   }
 
-  void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
+  void backward(const Back& back) override {
+    const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     if (transforms_first_) {
       const TensorView products_grad = slots_.view(Slot::first, Shape(sources_, linear_.out()), dtype_);
       aggregate_.backward(products_grad, out_grad, products_grad);
       scale_sources(products_grad, products_grad, false);
       linear_.weight_grad(x, products_grad);
-      if (x_grad.given) linear_.input_grad(products_grad, x_grad);
+      if (x_grad.given) linear_.input_grad(products_grad, x_grad, gate);
       return;
     }
     linear_.weight_grad({sums_, nullptr, false}, out_grad);
@@ -64,6 +65,7 @@ class Gcn : public Conv {
     aggregate_.backward(x.dense, sums_grad, x_grad);
     scale_sources(x_grad, x_grad, false);
   }
+  bool gates() const override { return transforms_first_ && linear_.fuses(); }
   ConstTensorView row_scale() const override { return scales_.row ? scales_.row.view() : ConstTensorView{}; }
 
  private:

@@ -40,81 +40,96 @@ class Gin : public Conv {
     slots_.need_bytes(Slot::fold, fold_bytes(nodes, wide, 1));
   }
 
-  Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
+  Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
+    const ConstTensorView bias = parameters_.value(bias_);
     if (transforms_first_) {
       const TensorView products =
           kept_ ? kept_.view() : slots_.view(Slot::first, Shape(sources_, first_.out()), dtype_);
       first_.forward(x, products);
       aggregate_.forward(products, hidden_);
-      scale(hidden_, hidden_, true);
-      add_self(products, hidden_, true);
+      add_self(products, hidden_, bias, Activation::relu);
     } else {
       aggregate_.forward(x.dense, kept_);
-      scale(kept_, kept_, true);
-      add_self(x.dense, kept_, true);
-      first_.forward({kept_, nullptr, false}, hidden_);
+      add_self(x.dense, kept_, {}, Activation::none);
+      first_.forward({kept_, nullptr, false}, hidden_, {false, bias, true, {}, 1, true});
+      if (!first_.fuses()) activate(bias);
     }
-    run(context_, ActivateArgs{dtype_,
-                               hidden_.shape().rows,
-                               first_.out(),
-                               hidden_.view().data,
-                               parameters_.value(bias_).data,
-                               Activation::relu,
-                               {},
-                               hidden_.view().mutable_data()});
-    second_.forward({hidden_, nullptr, false}, out);
-    return {};
+    const bool activates = second_.fuses() && tail.activation != Activation::elu;
+    Finish finish;
+    if (activates) finish = {false, tail.bias, tail.activation == Activation::relu, {}, 1, true};
+    second_.forward({hidden_, nullptr, false}, out, finish);
+    return {activates, activates, false};
   }
 
-  void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
-    second_.weight_grad({hidden_, nullptr, false}, out_grad);
+  void backward(const Back& back) override {
+    const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
+    second_.weight_grad({hidden_, nullptr, false}, out_grad, bias_grad);
     const TensorView inner = slots_.view(Slot::first, hidden_.shape(), dtype_);
-    second_.input_grad(out_grad, inner);
-    run(context_, ActivateBackwardArgs{dtype_,
-                                       hidden_.shape().rows,
-                                       first_.out(),
-                                       hidden_.view().data,
-                                       inner.data,
-                                       Activation::relu,
-                                       {},
-                                       inner.mutable_data(),
-                                       parameters_.grad(bias_).mutable_data(),
-                                       slots_.data(Slot::fold)});
+    Finish through;
+    through.gate = hidden_;
+    second_.input_grad(out_grad, inner, through);
+    activate_backward(inner);
     if (transforms_first_) {
       eps_grad(kept_, inner);
       const TensorView products_grad = slots_.view(Slot::second, Shape(sources_, first_.out()), dtype_);
       aggregate_.backward(products_grad, scaled(inner), products_grad);
-      add_self(inner, products_grad, false);
+      add_grad(inner, products_grad);
       first_.weight_grad(x, products_grad);
-      if (x_grad.given) first_.input_grad(products_grad, x_grad);
+      if (x_grad.given) first_.input_grad(products_grad, x_grad, gate);
       return;
     }
-    first_.weight_grad({kept_, nullptr, false}, inner);
+    first_.weight_grad({kept_, nullptr, false}, inner, parameters_.grad(bias_));
     if (!x_grad.given && !eps_) return;
     const TensorView sums_grad = slots_.view(Slot::second, kept_.shape(), dtype_);
     first_.input_grad(inner, sums_grad);
     eps_grad(x.dense, sums_grad);
     if (!x_grad.given) return;
     aggregate_.backward(x.dense, scaled(sums_grad), x_grad);
-    add_self(sums_grad, x_grad, false);
+    add_grad(sums_grad, x_grad);
   }
+  bool gates() const override { return transforms_first_ && first_.fuses(); }
+  bool sums_bias() const override { return second_.fuses(); }
 
  private:
-  void scale(ConstTensorView x, TensorView out, bool saturates) {
-    if (lambda_)
-      run(context_, ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, lambda_.view().data,
-                                  out.mutable_data(), saturates});
+  /// sums = activation(lambda * sums + (1 + eps) * x + bias)
+  void add_self(ConstTensorView x, TensorView sums, ConstTensorView bias, Activation activation) {
+    ActivateArgs args{dtype_, sums.shape.rows, sums.shape.row_size(), sums.data, bias.data, activation};
+    args.out = sums.mutable_data();
+    if (lambda_) args.row_scale = lambda_.view().data;
+    args.added = x.data;
+    if (eps_) args.added_eps = parameters_.value(*eps_).data;
+    run(context_, args);
+  }
+  void activate(ConstTensorView bias) {
+    ActivateArgs args{dtype_, hidden_.shape().rows, first_.out(), hidden_.view().data, bias.data, Activation::relu};
+    args.out = hidden_.view().mutable_data();
+    run(context_, args);
+  }
+  /// What products have left to do of the way back through the inner activation and its bias.
+  void activate_backward(TensorView inner) {
+    const bool gated = second_.fuses(), summed = !transforms_first_ && first_.fuses();
+    if (gated && summed) return;
+    ActivateBackwardArgs args{dtype_, hidden_.shape().rows, first_.out(), nullptr, inner.data};
+    if (!gated) {
+      args.out = hidden_.view().data;
+      args.activation = Activation::relu;
+      args.grad = inner.mutable_data();
+    }
+    args.bias_grad = parameters_.grad(bias_).mutable_data();
+    args.scratch = slots_.data(Slot::fold);
+    run(context_, args);
   }
   ConstTensorView scaled(ConstTensorView grad) {
     if (!lambda_) return grad;
     const TensorView to = slots_.view(Slot::third, grad.shape, dtype_);
-    scale(grad, to, false);
+    run(context_, ScaleRowsArgs{dtype_, grad.shape.rows, grad.shape.row_size(), grad.data, lambda_.view().data,
+                                to.mutable_data()});
     return to;
   }
-  void add_self(ConstTensorView x, TensorView out, bool saturates) {
-    const std::int64_t count = std::min(x.shape.size(), out.shape.size());  // nodes that are written come first
-    run(context_, AddSelfArgs{dtype_, count, x.data, eps_ ? parameters_.value(*eps_).data : nullptr, out.mutable_data(),
-                              saturates});
+  /// out += (1 + eps) * grad, of the nodes that are written, which come first.
+  void add_grad(ConstTensorView grad, TensorView out) {
+    run(context_, AddSelfArgs{dtype_, grad.shape.size(), grad.data, eps_ ? parameters_.value(*eps_).data : nullptr,
+                              out.mutable_data()});
   }
   void eps_grad(ConstTensorView x, ConstTensorView out_grad) {
     if (eps_)

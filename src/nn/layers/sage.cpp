@@ -10,6 +10,7 @@ class Sage : public Conv {
       : slots_(build.slots),
         dtype_(build.dtype),
         sources_(build.sources()),
+        nodes_(build.nodes()),
         self_(build, layer_prefix(layer) + "self.weight", sparse != nullptr ? sparse->of_written() : nullptr),
         neighbours_(build, layer_prefix(layer) + "neighbours.weight", sparse),
         transforms_first_(build.spec.aggregate != Reduce::max &&
@@ -21,7 +22,7 @@ class Sage : public Conv {
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), self_.in()), dtype_, "sums over neighbours");
   }
 
-  Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
+  Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
       neighbours_.forward(x, products);
@@ -31,13 +32,17 @@ class Sage : public Conv {
       summed_ = true;
       neighbours_.forward({sums_, nullptr, false}, out);
     }
-    self_.forward(x.of_written(out.shape.rows), out, true);
-    return {};
+    const bool activates = self_.fuses() && tail.activation != Activation::elu;
+    Finish finish{true};
+    if (activates) finish = {true, tail.bias, tail.activation == Activation::relu, {}, 1, true};
+    self_.forward(x.of_written(out.shape.rows), out, finish);
+    return {activates, activates, false};
   }
 
-  void backward(const Matrix& x, TensorView out_grad, TensorView x_grad) override {
+  void backward(const Back& back) override {
+    const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     const std::int64_t written = out_grad.shape.rows;
-    self_.weight_grad(x.of_written(written), out_grad);
+    self_.weight_grad(x.of_written(written), out_grad, bias_grad);
     if (transforms_first_) {
       const TensorView products_grad = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
       aggregate_.backward(products_grad, out_grad, products_grad);
@@ -51,13 +56,18 @@ class Sage : public Conv {
       neighbours_.input_grad(out_grad, sums_grad);
       aggregate_.backward(x.dense, sums_grad, x_grad);
     }
-    self_.input_grad(out_grad, head(x_grad, written), true);
+    Finish finish = gate;
+    finish.adds = true;
+    self_.input_grad(out_grad, head(x_grad, written), finish);
   }
+  /// Of nodes that are read and not written, a gradient comes from neighbours alone.
+  bool gates() const override { return self_.fuses() && sources_ == nodes_; }
+  bool sums_bias() const override { return self_.fuses(); }
 
  private:
   Slots& slots_;
   Dtype dtype_;
-  std::int64_t sources_;
+  std::int64_t sources_, nodes_;
   Linear self_, neighbours_;
   bool transforms_first_;
   Aggregate aggregate_;
