@@ -10,6 +10,7 @@ Linear::Linear(const Build& build, const std::string& name, const SparseInput* s
       parameters_(build.parameters),
       slots_(build.slots),
       index_(build.parameters.index(name)),
+      wide_(build.dtype == Dtype::f32),
       weight_(build.parameters.value(index_).shape) {
   if (sparse == nullptr) {
     fuses_ = gemm_.own(build.dtype, build.sources(), in(), out());
@@ -27,7 +28,7 @@ Linear::Linear(const Build& build, const std::string& name, const SparseInput* s
 
 void Linear::forward(const Matrix& x, TensorView out, const Finish& finish) {
   const ConstTensorView weight = parameters_.stored(index_);
-  if (fuses_) return gemm_.multiply(x.dense, weight, Transposed::no, out, finish);
+  if (own(finish)) return gemm_.multiply(x.dense, weight, Transposed::no, out, finish);
   if (x.sparse == nullptr) return gemm_(x.dense, Transposed::no, weight, Transposed::no, out, finish.adds);
   const TensorView to = finish.adds ? slots_.view(Slot::second, out.shape, out.dtype) : out;
   spmm(context_, sparse_forward_, x.sparse->graph, weight, x.values(), to, {});
@@ -36,14 +37,14 @@ void Linear::forward(const Matrix& x, TensorView out, const Finish& finish) {
 
 void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad) {
   const TensorView grad = parameters_.grad(index_);
-  if (fuses_) return gemm_.outer(x.dense, out_grad, grad, bias_grad);
+  if (fuses_ && (wide_ || bias_grad.given)) return gemm_.outer(x.dense, out_grad, grad, bias_grad);
   if (x.sparse == nullptr) return gemm_(x.dense, Transposed::yes, out_grad, Transposed::no, grad);
   spmm(context_, sparse_backward_, x.sparse->graph.transpose(), out_grad, x.values(), grad, {});
 }
 
 void Linear::input_grad(ConstTensorView out_grad, TensorView x_grad, const Finish& finish) {
   const ConstTensorView weight = parameters_.stored(index_);
-  if (fuses_) return gemm_.multiply(out_grad, weight, Transposed::yes, x_grad, finish);
+  if (own(finish)) return gemm_.multiply(out_grad, weight, Transposed::yes, x_grad, finish);
   gemm_(out_grad, Transposed::no, weight, Transposed::yes, x_grad, finish.adds);
 }
 

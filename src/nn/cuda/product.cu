@@ -16,7 +16,8 @@ struct Kind {
   template <class T>
   static int shared_bytes(const ProductArgs& args) {
     constexpr int queue = warps * lanes * stages * 2 * blocks * static_cast<int>(sizeof(uint4));
-    return queue + chunk_bytes<T, pairs> * pieces(args.k, group_columns<T>);
+    constexpr int bias = 16 * pairs * static_cast<int>(sizeof(float));
+    return bias + queue + chunk_bytes<T, pairs> * pieces(args.k, group_columns<T>);
   }
   template <class T>
   static void launch(const ProductArgs& args, Device device, CUstream_st* stream) {

@@ -8,6 +8,7 @@
 // and a, the gate and c all come by one queue.
 #pragma once
 
+#include "kernels/cuda/primitives/reduce.cuh"
 #include "nn/cuda/product.cuh"
 #include "nn/cuda/product.hpp"
 
@@ -213,7 +214,8 @@ struct Finish {
     is_wide = args.c_dtype != args.dtype;
   }
   template <class Pop>
-  __device__ __forceinline__ void change(float (&value)[Vectors][count], int column, const Pop& pop) const {
+  __device__ __forceinline__ void change(float (&value)[Vectors][count], int column, const float* bias,
+                                         const Pop& pop) const {
     const Epilogue& e = args.epilogue;
     const bool inside = column < args.n;
     const auto each = [&](const auto& f) {
@@ -237,12 +239,10 @@ struct Finish {
       each([&](float x, int v, int i) { return inside && 8 * v < left ? x + before[8 * v * args.n + i] : x; });
     }
     if (e.bias != nullptr) {
-      float bias[count];
-#pragma unroll
-      for (int i = 0; i < count; ++i) bias[i] = inside ? __ldg(e.bias + column + i) : 0;
-      each([&](float x, int, int i) { return x + bias[i]; });
+      const auto of = *reinterpret_cast<const Pack<float, count>*>(bias);
+      each([&](float x, int, int i) { return x + of.at[i]; });
     }
-    if (e.relu) each([](float x, int, int) { return x > 0 || x != x ? x : 0.0f; });
+    if (e.relu) each([](float x, int, int) { return weft::cuda::larger(x, 0.0f); });
     if (e.gate != nullptr) {
       uint4 gate[Vectors];
       pop(gate);
@@ -288,9 +288,15 @@ __global__ void __launch_bounds__(Warps* lanes, 1) product_kernel(const ProductA
   const int lane = threadIdx.x % lanes;
   // Neighbouring tiles go to different blocks, so that all have as much to do, give or take one.
   const int first = threadIdx.x / lanes * gridDim.x + blockIdx.x, stride = Warps * gridDim.x;
-  uint4* const weights = shared + Stages * vectors * Warps * lanes;
-  Rows feed(args, shape, reinterpret_cast<char*>(shared), first, stride);
+  float* const bias = reinterpret_cast<float*>(shared);  // of the block's columns
+  uint4* const queue = shared + Pairs * 16 / 4;
+  uint4* const weights = queue + Stages * vectors * Warps * lanes;
+  Rows feed(args, shape, reinterpret_cast<char*>(queue), first, stride);
   fill_weights<T, Pairs>(args, shape, weights);
+  for (int i = threadIdx.x; i < Pairs * 16; i += Warps * lanes) {
+    const int column = blockIdx.y * (Pairs * 16) + i;
+    bias[i] = args.epilogue.bias != nullptr && column < args.n ? __ldg(args.epilogue.bias + column) : 0;
+  }
   __syncthreads();
 
   Finish<T, vectors> finish(args);
@@ -344,9 +350,9 @@ __global__ void __launch_bounds__(Warps* lanes, 1) product_kernel(const ProductA
 #pragma unroll
         for (int i = 0; i < pack_size<T>; ++i)
           value[v][i] = sums[g * group_pairs + i / 4][v / 2][i / 2 % 2][v % 2 * 2 + i % 2];
-      const int column = blockIdx.y * (Pairs * 16) + (g * 4 + lane % 4) * pack_size<T>;
+      const int in_block = (g * 4 + lane % 4) * pack_size<T>, column = blockIdx.y * (Pairs * 16) + in_block;
       if (finish.changes)
-        finish.change(value, column, [&](uint4(&next)[vectors]) {
+        finish.change(value, column, bias + in_block, [&](uint4(&next)[vectors]) {
           feed.pop(next);
           feed.push();
         });
