@@ -45,7 +45,7 @@ Network::Network(Build build, std::shared_ptr<const Features> features, std::vec
     const Shape shape(here.nodes(), stage.sizes.out);
     stage.out = build_.empty(shape, stage.sizes.last ? build_.acc() : build_.dtype, "a layer's output");
     if (build_.trains) {
-      build_.slots.need(grad_slot(stages_.size()), shape.size(), build_.dtype);
+      if (!stage.sizes.last || keeps_logits()) build_.slots.need(grad_slot(stages_.size()), shape.size(), build_.dtype);
       build_.slots.need_bytes(Slot::fold, fold_bytes(shape.rows, stage.sizes.out, 1));
       if (!stage.scales_last && stage.conv->row_scale().given)
         build_.slots.need(Slot::third, shape.size(), build_.dtype);
@@ -122,18 +122,21 @@ void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
   run(build_.context, AddSelfArgs{build_.dtype, to.shape.size(), x.dense.data, nullptr, to.mutable_data(), true});
 }
 
-TensorView Network::logits_grad() {
-  const Stage& last = stages_.back();
-  return build_.slots.view(grad_slot(stages_.size() - 1), last.out.shape(), build_.dtype);
+TensorView Network::grad_of(std::size_t stage) {
+  Tensor& out = stages_[stage].out;
+  if (stages_[stage].sizes.last && !keeps_logits()) return out;
+  return build_.slots.view(grad_slot(stage), out.shape(), build_.dtype);
 }
+
+TensorView Network::logits_grad() { return grad_of(stages_.size() - 1); }
 
 void Network::backward() {
   bool gated = false;  // the gradient came through the stage's activation already
   for (std::size_t l = stages_.size(); l-- > 0;) {
     Stage& stage = stages_[l];
-    const TensorView grad = build_.slots.view(grad_slot(l), stage.out.shape(), build_.dtype);
+    const TensorView grad = grad_of(l);
     Back back{l == 0 ? read_ : Matrix{stages_[l - 1].out, nullptr, false}, grad, {}, {}, {}};
-    if (l > 0) back.x_grad = build_.slots.view(grad_slot(l - 1), stages_[l - 1].out.shape(), build_.dtype);
+    if (l > 0) back.x_grad = grad_of(l - 1);
     const ConstTensorView scale = stage.conv->row_scale();
     // Whatever is added to the input's gradient goes through the activation as well.
     const bool gates = l > 0 && stages_[l - 1].gate() && stage.conv->gates() && !stage.adds_input;

@@ -48,6 +48,9 @@ class Network {
     std::optional<Finish> gate() const;
   };
   Build build_of(std::int64_t layer) const;
+  /// Of what a stage gives. The last one's takes the place of the logits where it is of their type.
+  TensorView grad_of(std::size_t stage);
+  bool keeps_logits() const { return build_.dtype != build_.acc(); }
   static Slot grad_slot(std::size_t stage) { return stage % 2 == 0 ? Slot::grad_even : Slot::grad_odd; }
   Tail tail_of(const Stage& stage, bool training) const;
   void finish(Stage& stage, const Tail& tail, const Applied& applied);

@@ -17,16 +17,15 @@ struct LossRow {
   template <class Team>
   WEFT_ANYWHERE SplitSums operator()(const Team& team, std::int64_t row) const {
     const Acc* const logits = static_cast<const Acc*>(args.logits) + row * args.stride;
-    T* grad = args.grad != nullptr ? static_cast<T*>(args.grad) + row * args.stride : nullptr;
+    T* const grad = args.grad != nullptr ? static_cast<T*>(args.grad) + row * args.stride : nullptr;
     const std::int64_t node = args.node(row);
     const std::uint8_t split = args.split[node];
     const bool counts = split != 0 && (args.labels == nullptr || args.labels[node] >= 0);
-    const bool trains = counts && split == 1;  // others' gradients are 0, whatever their logits are
+    const bool trains = counts && split == 1;  // others' gradients are 0, and they do not count beside them
     if (grad != nullptr)
       for (std::int64_t c = team.lane() + (trains ? args.classes : 0); c < args.stride; c += team.lanes())
         grad[c] = narrow<T>(0);
-    if (!counts) return {};
-    if (!trains) grad = nullptr;
+    if (!counts || (grad != nullptr && !trains)) return {};
     // Acc before it meets the small weight: the product of both is what half precision can hold.
     const double weight = args.row_weights != nullptr ? static_cast<double>(args.row_weights[row]) : 1;
     const auto factor = static_cast<Acc>(weight * args.weight * static_cast<double>(args.state->loss_scale));
@@ -61,11 +60,12 @@ struct LossRow {
   WEFT_ANYWHERE SplitSums one_label(const Team& team, std::int32_t label, const Acc* logits, T* grad,
                                     Acc factor) const {
     Acc held[Held > 0 ? Held : 1];
-    Acc best = -INFINITY, sum = 0;
+    Acc best = -INFINITY, sum = 0, wanted = 0;
     std::int64_t predicted = args.classes;
     each_class<Held>(team, [&](std::int64_t c, int k) {
       const Acc z = logits[c];
       if constexpr (Held > 0) held[k] = z;
+      if (c == label) wanted = z;  // gradients may take the place of logits
       if (z > best) {
         best = z;
         predicted = c;
@@ -82,6 +82,7 @@ struct LossRow {
       sum += weight(c, k);
     });
     sum = team.sum(sum);
+    wanted = team.sum(wanted);
     if (grad != nullptr) {
       const Acc per = factor / sum;
       each_class<Held>(team, [&](std::int64_t c, int k) {
@@ -89,7 +90,7 @@ struct LossRow {
       });
     }
     const bool right = predicted == label;
-    return {static_cast<double>(logarithm(sum) + top - logits[label]), right ? 1.0 : 0.0, right ? 0.0 : 1.0,
+    return {static_cast<double>(logarithm(sum) + top - wanted), right ? 1.0 : 0.0, right ? 0.0 : 1.0,
             right ? 0.0 : 1.0};
   }
   template <class Team>

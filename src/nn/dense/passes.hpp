@@ -38,6 +38,7 @@ struct ActivateArgs {
 };
 
 /// grad = row_scale * out_grad through dropout and activation; bias_grad that without row_scale, summed over the rows.
+/// to += (1 + *to_eps) * grad, where it is given.
 struct ActivateBackwardArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, width = 0;
@@ -49,6 +50,8 @@ struct ActivateBackwardArgs {
   void* bias_grad = nullptr;        // Acc [width] or null
   void* scratch = nullptr;          // fold_bytes(rows, width, 1)
   const void* row_scale = nullptr;  // Acc [rows] or null
+  void* to = nullptr;               // T or null
+  const void* to_eps = nullptr;     // Acc; null: 0
 };
 
 /// out = scale * x, by row. Where it `saturates`, values past the range of f16 become the largest there is: activations
@@ -117,8 +120,8 @@ struct MeanHeadsBackwardArgs {
   void* grad = nullptr;            // T [rows, heads, width]
 };
 
-/// Softmax cross-entropy over classes, or where nodes have several labels the sigmoid's: sums over every split and, if
-/// wanted, the gradient of the mean over the training nodes times the loss scale, 0 for all others.
+/// Softmax cross-entropy over classes, or where nodes have several labels the sigmoid's: sums over every split; or, if
+/// a gradient is wanted, over the training split, and the gradient of its mean times the loss scale, 0 for all others.
 struct LossArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, classes = 0;
@@ -131,7 +134,7 @@ struct LossArgs {
   const float* row_weights = nullptr;    // [rows] that losses are multiplied by, in sums and gradients; null: 1
   double weight = 1;                     // of a node's (with several labels an output's) loss, in gradients
   const StepState* state = nullptr;
-  void* grad = nullptr;       // T [rows, classes] or null
+  void* grad = nullptr;       // T [rows, classes] or null; may be logits
   SplitSums* sums = nullptr;  // [num_splits]
   void* scratch = nullptr;    // fold_bytes(rows, num_splits * 4, 1)
 
