@@ -240,6 +240,34 @@ TEST(nn_training, of_a_model_with_batch_norm_is_inferred_to_the_same_accuracy) {
   EXPECT_EQ(p.test_accuracy, result.test_accuracy);
 }
 
+/// What is kept from epoch to epoch, such as sums over an input that stays the same, must not outlive what it is of.
+TEST(nn_training, evaluates_to_the_loss_that_a_fresh_network_gives) {
+  const Dataset dataset = small_dataset(200, 6, 3, false, false, 48);
+  for (const GradientCase& c : gradient_cases()) {
+    if (c.sparse || c.several_labels) continue;
+    ModelSpec spec = c.spec(dataset);
+    spec.dropout = spec.attention_dropout = 0;
+    TrainOptions options = few_epochs(4);
+    options.lr = 0.05;
+    options.dtype = Dtype::f64;
+    options.best_by = BestBy::loss;
+    Context context = Context::cpu();
+    const TrainResult result = train(context, dataset, make_model(spec, 4), options);
+    const Predictions p = infer(context, dataset, result.model, Dtype::f64);
+    double loss = 0;
+    const std::span<const NodeId> val = dataset.val.span<NodeId>();
+    for (const NodeId node : val) {
+      const float* const row = p.scores.span<float>().data() + node * 3;
+      const auto label = dataset.labels.span<std::int32_t>()[static_cast<std::size_t>(node)];
+      double sum = 0;
+      for (int k = 0; k < 3; ++k) sum += std::exp(static_cast<double>(row[k]) - static_cast<double>(row[label]));
+      loss += std::log(sum) / static_cast<double>(val.size());
+    }
+    EXPECT_NEAR(result.epochs[static_cast<std::size_t>(result.best_epoch - 1)].val_loss, loss, 1e-5 * (1 + loss))
+        << c.name;
+  }
+}
+
 TEST(nn_training, in_f16_divides_sums_before_they_leave_its_range) {
   Dataset dataset = small_dataset(20'001, 4, 2, false, false, 45);
   dataset.graph = generate(StarSpec{20'001});  // a sum of 20,000 times 5 is past the range
