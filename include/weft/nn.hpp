@@ -108,9 +108,9 @@ Schedule parse_schedule_of_rate(std::string_view text);
 BestBy parse_best_by(std::string_view text);
 
 /// What a step of training sees: the whole graph, or a batch of it. GraphSAINT draws nodes and takes the edges between
-/// them: sources of edges drawn at random (node), both ends of an edge of a node drawn at random (edge), or nodes on
-/// walks from training nodes against the edges' direction (walk). GraphSAGE draws neighbours of training nodes, layer
-/// by layer (neighbour).
+/// them: nodes drawn by their number of outgoing edges + 1 (node), both ends of an edge of a node drawn at random
+/// (edge), or nodes on walks from training nodes against the edges' direction (walk). GraphSAGE draws neighbours of
+/// training nodes, layer by layer (neighbour).
 enum class Sampling : std::uint8_t { none, node, edge, walk, neighbour };
 std::string_view name(Sampling sampling);
 Sampling parse_sampling(std::string_view text);
@@ -119,12 +119,12 @@ struct SampleOptions {
   Sampling method = Sampling::none;
   std::int64_t batch = 0;        // nodes, edges or walks drawn, or training nodes; 0: 6000, 4000, 3000 or 512
   std::int64_t walk_length = 2;  // walk: steps
-  /// neighbour: of a node at most, from the last layer's to the first's; the last number counts for the layers left.
-  /// Empty: 25, 10.
+  /// neighbour: of a node at most (4096), from the last layer's to the first's; the last number counts for the layers
+  /// left. Empty: 25, 10.
   std::vector<std::int64_t> fanouts;
-  std::int64_t batches = 0;  // an epoch; 0: as many as hold the graph's nodes, or the training nodes, once
+  std::int64_t batches = 0;  // an epoch; 0: as many as hold the graph's nodes, or the training nodes (the most), once
   /// GraphSAINT's: subgraphs are drawn beforehand until each node was in so many on average; losses and messages are
-  /// divided by how often their nodes and edges were. 0: by nothing.
+  /// divided by how often their nodes and edges were. 0: by nothing but the degrees within a batch.
   std::int64_t coverage = 50;
 };
 

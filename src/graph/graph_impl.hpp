@@ -29,7 +29,7 @@ struct Graph::Impl {
   bool rows_built = false;
   EdgeId longest_row = -1;                                 // of a graph on a device, where it is known
   std::int64_t empty_rows = -1;                            //
-  mutable std::shared_ptr<EdgeOrder> clustered;      // of a graph on a device, built on demand
+  mutable std::shared_ptr<EdgeOrder> clustered;            // of a graph on a device, built on demand
   mutable std::shared_ptr<const EdgePlaces> places[2][2];  // likewise, by whether either walk is clustered
   Pair* pair = nullptr;
   std::uint64_t identity = next_identity();

@@ -155,11 +155,13 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
 
 }  // namespace
 
-TrainResult train(Context& context, const Dataset& dataset, Model model, const TrainOptions& options,
+TrainResult train(Context& context, const Dataset& dataset, Model model, const TrainOptions& given,
                   const EpochWatcher& watch) {
   validate(model.spec);
-  nn::check_options(options);
-  nn::check_sampling(options.sample, model.spec);
+  nn::check_options(given);
+  nn::check_sampling(given.sample, model.spec);
+  TrainOptions options = given;
+  options.sample = nn::completed(given.sample, model.spec);  // a checkpoint knows them whole
   nn::check_fits(dataset, model.spec);
   nn::check_parameters(model);
   WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,

@@ -74,6 +74,19 @@ TEST_P(cuda_sampled_training, has_the_losses_and_gradients_of_the_cpu_in_float64
       expect_gradients_of_the_cpu(dataset, make_model(spec, 83), options);
 }
 
+/// As many nodes are read as products need to be weft's own, and fewer are written.
+TEST_P(cuda_sampled_training, has_them_in_products_that_do_the_passes_around_them_too) {
+  const GradientCase& c = GetParam();
+  const Dataset dataset = small_dataset(9000, 16, 5, c.sparse, c.several_labels, 85);
+  ModelSpec spec = c.spec(dataset);
+  if (spec.hidden != spec.inputs) spec.hidden = spec.hidden > 6 ? 32 : 8;
+  SampleOptions options;
+  options.method = Sampling::neighbour;
+  options.batch = 2000;
+  options.fanouts = {4, 3};
+  expect_gradients_of_the_cpu(dataset, make_model(spec, 86), options);
+}
+
 class cuda_sampled_runs : public GpuTest {};
 
 TEST_F(cuda_sampled_runs, repeat_to_the_bit_and_go_on_from_a_checkpoint_to_the_bit) {

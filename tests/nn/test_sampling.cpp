@@ -88,20 +88,28 @@ TEST(nn_sampling, by_degree_by_edge_and_by_walk_draws_nodes_as_often_as_it_shoul
   const Dataset dataset = small_dataset(60, 4, 3, false, false, 72);
   const std::span<const EdgeId> offsets = dataset.graph.offsets();
   const Graph reversed = dataset.graph.transpose();
+  const GraphView r = reversed.host_view();
   const auto degree = [&](std::span<const EdgeId> of, std::size_t v) { return static_cast<double>(of[v + 1] - of[v]); };
+  const std::span<const NodeId> train = dataset.train.span<NodeId>();
   // The chance that one draw gives the node.
   const auto chance = [&](Sampling method, std::size_t v) {
-    if (method == Sampling::node) return degree(reversed.offsets(), v) / static_cast<double>(dataset.graph.num_edges());
-    double other = 0;  // of getting there by an edge of another node
-    const GraphView r = reversed.host_view();
-    for (EdgeId k = r.offsets[v]; k < r.offsets[v + 1]; ++k)
-      if (static_cast<std::size_t>(r.cols[k]) != v) other += 1 / degree(offsets, static_cast<std::size_t>(r.cols[k]));
-    return (1 + other) / 60;
+    if (method == Sampling::node)
+      return (degree(reversed.offsets(), v) + 1) / static_cast<double>(dataset.graph.num_edges() + 60);
+    const auto is_root = [&](std::size_t u) {
+      return method == Sampling::edge || std::ranges::count(train, static_cast<NodeId>(u)) > 0;
+    };
+    double by_edge = 0;  // from another node
+    for (EdgeId k = r.offsets[v]; k < r.offsets[v + 1]; ++k) {
+      const auto u = static_cast<std::size_t>(r.cols[k]);
+      if (u != v && is_root(u)) by_edge += 1 / degree(offsets, u);
+    }
+    return ((is_root(v) ? 1 : 0) + by_edge) / static_cast<double>(method == Sampling::edge ? 60 : train.size());
   };
   constexpr int draws = 4000;
-  for (const Sampling method : {Sampling::node, Sampling::edge}) {
+  for (const Sampling method : {Sampling::node, Sampling::edge, Sampling::walk}) {
     SampleOptions options = sampling(method, 1);
     options.coverage = 1;
+    options.walk_length = 1;
     Sampled s(dataset, Architecture::sage, options);
     std::vector<double> counts(60, 0);
     for (int b = 0; b < draws; ++b)
@@ -111,6 +119,35 @@ TEST(nn_sampling, by_degree_by_edge_and_by_walk_draws_nodes_as_often_as_it_shoul
       EXPECT_NEAR(counts[v], expected, 5 * std::sqrt(expected) + 1) << name(method) << " node " << v;
     }
   }
+}
+
+TEST(nn_sampling, weighs_losses_fairly_however_few_subgraphs_were_counted) {
+  const Dataset dataset = small_dataset(300, 4, 3, false, false, 78);
+  for (const std::int64_t coverage : {5, 20}) {
+    double sum = 0;
+    constexpr int seeds = 20, batches = 40;
+    for (int seed = 0; seed < seeds; ++seed) {
+      SampleOptions options = sampling(Sampling::edge, 30);
+      options.coverage = coverage;
+      Sampled s(dataset, Architecture::gat, options, static_cast<std::uint64_t>(seed));
+      for (int b = 0; b < batches; ++b)
+        for (const float weight : s.sampler->draw(0, b).loss_weights.span<float>()) sum += static_cast<double>(weight);
+    }
+    EXPECT_NEAR(sum / (300.0 * seeds * batches), 1, 0.03) << "coverage " << coverage;
+  }
+}
+
+TEST(nn_sampling, without_counting_weighs_nothing_and_takes_degrees_as_they_are_in_the_batch) {
+  const Dataset dataset = small_dataset(300, 4, 3, false, false, 79);
+  SampleOptions options = sampling(Sampling::edge, 30);
+  options.coverage = 0;
+  Sampled s(dataset, Architecture::gcn, options);
+  const nn::Batch batch = s.sampler->draw(0, 0);
+  EXPECT_FALSE(batch.loss_weights);
+  EXPECT_FALSE(batch.blocks.at(0).weights);
+  EXPECT_DOUBLE_EQ(batch.weight, 300.0 / static_cast<double>(batch.nodes.shape().rows));
+  options.batches = 17;
+  EXPECT_EQ(Sampled(dataset, Architecture::gcn, options).sampler->batches(), 17);
 }
 
 /// Means over many batches of what losses and sums over neighbours are expected to be in the whole graph.
@@ -350,6 +387,8 @@ TEST(nn_sampled_training, refuses_options_that_make_no_batches) {
   refused([](SampleOptions& s) { s.fanouts = {5, 5, 5}; }, "fanouts");
   refused([](SampleOptions& s) { s.fanouts = {0}; }, "fanouts");
   refused([](SampleOptions& s) { s.coverage = -1; }, "coverage");
+  refused([](SampleOptions& s) { s.fanouts = {4097}; }, "fanouts");
+  refused([](SampleOptions& s) { s.method = Sampling::node, s.batch = 1, s.coverage = 100'000; }, "coverage");
   refused([](SampleOptions& s) { s.batches = -1; }, "batches");
 }
 

@@ -102,7 +102,8 @@ TEST(train, batches_are_drawn_by_every_sampler) {
     EXPECT_EQ(run["options"]["sample"]["method"], sampler);
     EXPECT_GE(run["result"]["batches_an_epoch"], 2);
   }
-  expect_complaint(run_weft(training({"--sampler", "neighbour", "--fanout", "5,5,5"})), 1, "fanouts");
+  expect_complaint(run_weft(training({"--sampler", "neighbour", "--fanout", "5,5,5"})), 2,
+                   "fanouts has 3 numbers and the model 2 layers");
 }
 
 TEST(train, report_is_a_whole_page_with_a_line_for_every_series) {

@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "nn/sample/batch.hpp"
+#include "nn/sample/passes.hpp"
 #include "options.hpp"
 
 namespace weft::tool {
@@ -72,7 +74,7 @@ void apply_seed(std::string_view option, const std::string& text, TrainRequest& 
 
 void apply_fanouts(std::string_view option, const std::string& text, TrainRequest& request) {
   for (const std::string& each : split_list(option, text))
-    request.options.sample.fanouts.push_back(parse_count(option, each, 1, (1 << 24) - 1));
+    request.options.sample.fanouts.push_back(parse_count(option, each, 1, nn::most_fanout));
 }
 
 constexpr std::int64_t most_epochs = 10'000'000;  // each leaves its figures
@@ -163,7 +165,7 @@ const std::vector<Setting>& settings() {
        {Sampling::neighbour}},
       {"--batches",
        of_batches,
-       "An epoch's; by default as many as hold the graph's nodes, or the training nodes, once",
+       "An epoch's; by default, and for neighbour at most, as many as hold the graph's or the training nodes once",
        count(&SampleOptions::batches, 1, most_drawn),
        {},
        of_any},
@@ -175,7 +177,7 @@ const std::vector<Setting>& settings() {
        {},
        of_subgraphs},
       {"--dtype", of_run, "Storage type of activations: f32, f16, bf16 or f64", apply_dtype},
-      {"--seed", of_run, "Of the first parameters and of dropout", apply_seed},
+      {"--seed", of_run, "Of the first parameters, of dropout and of batches", apply_seed},
   };
   return table;
 }
@@ -305,6 +307,8 @@ TrainRequest TrainArguments::read() const {
   spec.inputs = 1;
   spec.classes = 2;
   as_usage("", [&] { validate(spec); });
+  as_usage("", [&] { nn::check_sampling(request.options.sample, spec); });
+  request.options.sample = nn::completed(request.options.sample, spec);
   return request;
 }
 

@@ -27,14 +27,15 @@ struct MarkDrawn {
   WEFT_ANYWHERE void operator()(std::int64_t i) const {
     const GraphView& g = args.graph;
     const FourWords first = args.draws.words(i, 0);
-    if (args.method == Sampling::node && g.num_edges > 0)
-      return mark(args.local, g.cols[below(first.at[0], first.at[1], g.num_edges)]);
+    if (args.method == Sampling::node) {
+      const std::int64_t drawn = below(first.at[0], first.at[1], g.num_edges + g.num_rows);
+      return mark(args.local, drawn < g.num_edges ? g.cols[drawn] : static_cast<NodeId>(drawn - g.num_edges));
+    }
     const bool walks = args.method == Sampling::walk;
     const std::int64_t from = below(first.at[0], first.at[1], walks ? args.num_roots : g.num_rows);
     NodeId node = walks ? args.roots[from] : static_cast<NodeId>(from);
     mark(args.local, node);
-    const std::int64_t steps = walks ? args.length : args.method == Sampling::edge ? 1 : 0;
-    for (std::int64_t step = 1; step <= steps; ++step) {
+    for (std::int64_t step = 1; step <= args.length; ++step) {
       const EdgeId begin = g.offsets[node], degree = g.offsets[node + 1] - begin;
       if (degree == 0) return;
       node = g.cols[begin + args.draws.below(i, static_cast<std::uint32_t>(step), degree)];
@@ -95,15 +96,16 @@ struct DrawRow {
     EdgeId to = args.offsets[i];
     if (loop < end) take(to++, loop, 1);
     const EdgeId first = to;
-    const float share = drawn > 0 ? static_cast<float>(others) / static_cast<float>(drawn) : 1;
+    const float multiple = drawn > 0 ? static_cast<float>(others) / static_cast<float>(drawn) : 1;
     // Floyd's way: place j is taken where the one drawn from the first j + 1 has been.
     for (EdgeId j = others - drawn; j < others; ++j) {
       const EdgeId k =
-          drawn == others ? j : args.draws.below(i, args.hop << 24 | static_cast<std::uint32_t>(to - first), j + 1);
+          drawn == others ? j
+                          : args.draws.below(i, args.hop * most_fanout + static_cast<std::uint32_t>(to - first), j + 1);
       EdgeId place = past_loop(begin + k, loop);
       for (EdgeId before = first; before < to && drawn < others; ++before)
         if (args.places[before] == place) place = past_loop(begin + j, loop);
-      take(to++, place, share);
+      take(to++, place, multiple);
     }
   }
 
@@ -122,11 +124,11 @@ struct DrawRow {
     return low < end && args.graph.cols[low] == node ? low : end;
   }
   WEFT_ANYWHERE static EdgeId past_loop(EdgeId place, EdgeId loop) { return place >= loop ? place + 1 : place; }
-  WEFT_ANYWHERE void take(EdgeId to, EdgeId place, float share) const {
+  WEFT_ANYWHERE void take(EdgeId to, EdgeId place, float multiple) const {
     const NodeId col = args.graph.cols[place];
     args.cols[to] = col;
     args.places[to] = place;
-    if (args.shares != nullptr) args.shares[to] = share;
+    if (args.multiples != nullptr) args.multiples[to] = multiple;
     if (is_absent(args.local, col)) mark(args.local, col);
   }
 };
@@ -153,8 +155,8 @@ struct WeighRow {
     const auto in = static_cast<double>(args.graph.offsets[node + 1] - args.graph.offsets[node]);
     for (EdgeId e = args.offsets[i] + team.lane(); e < args.offsets[i + 1]; e += team.lanes()) {
       const EdgeId place = args.places[e];
-      double weight = args.shares != nullptr ? static_cast<double>(args.shares[e]) : 1;
-      if (args.node_counts != nullptr) weight = drawn(args.node_counts[node]) / drawn(args.edge_counts[place]);
+      double weight = args.multiples != nullptr ? static_cast<double>(args.multiples[e]) : 1;
+      if (args.node_counts != nullptr) weight = (args.node_counts[node] + 1.0) / (args.edge_counts[place] + 1.0);
       if (args.norm == DegreeNorm::right) weight /= in;
       if (args.norm == DegreeNorm::left) weight /= out_degree(place);
       if (args.norm == DegreeNorm::both) weight /= sqrt(in * out_degree(place));
@@ -163,8 +165,6 @@ struct WeighRow {
   }
 
  private:
-  /// What was not drawn while counting is drawn now, all the same.
-  WEFT_ANYWHERE static double drawn(std::int32_t count) { return count > 0 ? count : 1; }
   WEFT_ANYWHERE double out_degree(EdgeId place) const {
     const NodeId col = args.graph.cols[place];
     return static_cast<double>(args.out_offsets[col + 1] - args.out_offsets[col]);
@@ -174,8 +174,7 @@ struct WeighRow {
 struct LossWeight {
   LossWeightsArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t i) const {
-    const std::int32_t count = args.node_counts[args.nodes[i]];
-    args.weights[i] = static_cast<float>(args.samples / (count > 0 ? count : 1));
+    args.weights[i] = static_cast<float>((args.samples + 1) / (args.node_counts[args.nodes[i]] + 1.0));
   }
 };
 

@@ -75,9 +75,9 @@ Weigher::Weigher(const SamplerInputs& in)
   if (norm_ == DegreeNorm::left || norm_ == DegreeNorm::both) transpose_ = graph_.transpose();
 }
 
-Tensor Weigher::by_shares(const Edges& edges, const float* shares) const {
+Tensor Weigher::by_multiples(const Edges& edges, const float* multiples) const {
   WeighArgs args;
-  args.shares = shares;
+  args.multiples = multiples;
   return weigh(edges, args);
 }
 

@@ -45,9 +45,9 @@ class Weigher {
     const EdgeId *offsets, *places;
     std::int64_t num_edges;
   };
-  /// `shares`: how many edges each stands for.
-  Tensor by_shares(const Edges& edges, const float* shares) const;
-  /// From how often nodes and edges were drawn; null: as often.
+  /// `multiples`: how many edges each stands for.
+  Tensor by_multiples(const Edges& edges, const float* multiples) const;
+  /// From how often nodes and edges were drawn.
   Tensor by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const;
 
  private:

@@ -64,14 +64,14 @@ class NeighbourSampler : public Sampler {
     const EdgeId edges = lengths_to_offsets(context_, args.offsets, count);
     Tensor cols = empty(edges, Dtype::i32, "columns of a batch");
     Tensor places = empty(edges, Dtype::i64, "places of a batch's edges");
-    Tensor shares = empty(weigher_.weighs() ? edges : 0, Dtype::f32, "what a batch's edges stand for");
+    Tensor multiples = empty(weigher_.weighs() ? edges : 0, Dtype::f32, "what a batch's edges stand for");
     args.cols = cols.view().as<NodeId>();
     args.places = places.view().as<EdgeId>();
-    args.shares = weigher_.weighs() ? shares.view().as<float>() : nullptr;
+    args.multiples = weigher_.weighs() ? multiples.view().as<float>() : nullptr;
     Block result;
     if (edges > 0) run(context_, args);
     if (weigher_.weighs())
-      result.weights = weigher_.by_shares({args.nodes, count, args.offsets, args.places, edges}, args.shares);
+      result.weights = weigher_.by_multiples({args.nodes, count, args.offsets, args.places, edges}, args.multiples);
     const Tensor more = local_.number_marked(context_, count, edges);
     if (edges > 0) run(context_, RelabelArgs{edges, args.cols, local_.data()});
     nodes = joined(nodes, more);

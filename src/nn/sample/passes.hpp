@@ -14,14 +14,16 @@ namespace weft::nn {
 // What stands for a node of the whole graph that has no number in the batch.
 inline constexpr NodeId absent = -1, marked = -2;
 
-/// Marks nodes: those of edges drawn from all (Sampling::node: by out-degree), of an edge of a node drawn from all
-/// (edge), or on a walk against the edges' direction from one of some roots
-/// (walk).
+/// Of neighbours that are drawn: each is compared with those before it.
+inline constexpr std::uint32_t most_fanout = 4096;
+
+/// Marks nodes: sources of edges drawn from all, and nodes drawn from all (Sampling::node: by out-degree + 1), of an
+/// edge of a node drawn from all (edge), or on a walk against the edges' direction from one of some roots (walk).
 struct MarkArgs {
   Sampling method = Sampling::node;
   GraphView graph;
   std::int64_t count = 0;   // draws
-  std::int64_t length = 0;  // steps of a walk
+  std::int64_t length = 0;  // steps from a node that was drawn; 1 for an edge
   Draws draws;
   NodeId* local = nullptr;        // [nodes]
   const NodeId* roots = nullptr;  // walk
@@ -61,7 +63,7 @@ struct DrawRowsArgs {
   EdgeId* offsets = nullptr;
   NodeId* cols = nullptr;
   EdgeId* places = nullptr;
-  float* shares = nullptr;  // how many edges of the row each stands for
+  float* multiples = nullptr;  // how many edges of the row each stands for
   NodeId* local = nullptr;
 };
 
@@ -82,7 +84,8 @@ struct CountArgs {
 };
 
 /// What messages are multiplied by, so that their sums are expected to be those of the whole graph: the norm by degrees
-/// there, divided by how likely the edge is to be there if the destination is.
+/// there, divided by how likely the edge is to be there if the destination is. (Counts of both with one more, as in
+/// LossWeightsArgs.)
 struct WeighArgs {
   Dtype dtype = Dtype::f32;
   GraphView graph;
@@ -91,12 +94,13 @@ struct WeighArgs {
   const NodeId* nodes = nullptr;
   std::int64_t count = 0;
   const EdgeId *offsets = nullptr, *places = nullptr;
-  const float* shares = nullptr;                                      // of DrawRowsArgs; or
+  const float* multiples = nullptr;                                   // of DrawRowsArgs; or
   const std::int32_t *node_counts = nullptr, *edge_counts = nullptr;  // of CountArgs; or neither: 1
   void* weights = nullptr;                                            // T, by edge
 };
 
-/// weights[i] = samples / how often node i was drawn in them.
+/// weights[i] = samples / how often node i was drawn in them, with one more of both: means of that are the inverse of
+/// the chance to be drawn, while without it they are larger, the more so the seldomer a node is drawn.
 struct LossWeightsArgs {
   const NodeId* nodes = nullptr;
   std::int64_t count = 0;

@@ -26,7 +26,8 @@ struct Draws {
   Purpose purpose = Purpose::batches;
 
   WEFT_ANYWHERE constexpr FourWords words(std::int64_t item, std::uint32_t turn) const {
-    const auto high = static_cast<std::uint32_t>(step >> 32) << 4 | static_cast<std::uint32_t>(purpose);
+    // The first bit tells these from dropout's, whose last word is a step.
+    const auto high = 1u << 31 | static_cast<std::uint32_t>(step >> 32) << 4 | static_cast<std::uint32_t>(purpose);
     return philox({{static_cast<std::uint32_t>(item), turn, static_cast<std::uint32_t>(step), high}}, seed);
   }
   WEFT_ANYWHERE constexpr std::int64_t below(std::int64_t item, std::uint32_t turn, std::int64_t bound) const {

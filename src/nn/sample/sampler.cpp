@@ -1,5 +1,6 @@
 #include "core/check.hpp"
 #include "nn/sample/batch.hpp"
+#include "nn/sample/passes.hpp"
 
 namespace weft::nn {
 
@@ -27,10 +28,11 @@ void check_sampling(const SampleOptions& o, const ModelSpec& spec) {
   check(o.walk_length >= 1 && o.walk_length <= 1000, "sample.walk_length", o.walk_length, "1 to 1000 steps");
   check(o.batches >= 0 && o.batches <= most, "sample.batches", o.batches, "1 to 2^30 an epoch, or 0 for the default");
   check(o.coverage >= 0 && o.coverage <= 100'000, "sample.coverage", o.coverage, "0 to 100000");
-  check(static_cast<std::int64_t>(o.fanouts.size()) <= spec.layers, "the number of sample.fanouts",
-        static_cast<std::int64_t>(o.fanouts.size()), "no more than the model has layers");
+  WEFT_CHECK(static_cast<std::int64_t>(o.fanouts.size()) <= spec.layers, invalid_argument,
+             "fanouts has {} numbers and the model {} layers: expected one a layer at most", o.fanouts.size(),
+             spec.layers);
   for (const std::int64_t fanout : o.fanouts)
-    check(fanout >= 1 && fanout < 1 << 24, "a number of sample.fanouts", fanout, "1 to 2^24 - 1 neighbours");
+    check(fanout >= 1 && fanout <= most_fanout, "a number of sample.fanouts", fanout, "1 to 4096 neighbours");
 }
 
 std::unique_ptr<Sampler> make_sampler(const SamplerInputs& inputs, const SampleOptions& options) {

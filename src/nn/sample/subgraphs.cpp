@@ -2,6 +2,7 @@
 // them. How likely nodes and edges are to be drawn is counted beforehand; losses and messages are divided by it.
 #include <algorithm>
 
+#include "core/check.hpp"
 #include "graph/adopt.hpp"
 #include "nn/sample/cut.hpp"
 
@@ -30,7 +31,7 @@ class SubgraphSampler : public Sampler {
     const std::int64_t count = drawn.nodes.shape().rows;
     Batch b;
     Block block;
-    if (weigher_.weighs()) block.weights = weights(drawn);
+    if (edge_counts_) block.weights = weights(drawn);
     block.graph = adopt_rows(count, std::move(drawn.rows.offsets), std::move(drawn.rows.cols), context_.stream());
     b.blocks.push_back(std::move(block));
     if (node_counts_) {
@@ -82,7 +83,11 @@ class SubgraphSampler : public Sampler {
     do {
       const Drawn drawn = cut({seed_, samples_, Purpose::counting}, static_cast<bool>(edge_counts_));
       nodes += drawn.nodes.shape().rows;
-      ++samples_;
+      if (samples_++ == 0)
+        WEFT_CHECK(options_.coverage * all <= most_samples * nodes, invalid_argument,
+                   "sample.coverage is {} and a batch has {} of {} nodes: more than {} would have to be drawn before "
+                   "training; expected larger batches or a smaller coverage",
+                   options_.coverage, nodes, all, most_samples);
       if (!node_counts_) continue;
       CountArgs args{drawn.nodes.view().as<NodeId>(), drawn.nodes.shape().rows};
       args.node_counts = counts(node_counts_);
@@ -92,7 +97,7 @@ class SubgraphSampler : public Sampler {
         args.edge_counts = counts(edge_counts_);
       }
       run(context_, args);
-    } while (nodes < options_.coverage * all && samples_ < most_samples);
+    } while (nodes < options_.coverage * all);
     batches_ =
         options_.batches > 0 ? options_.batches : std::max<std::int64_t>(1, (all * samples_ + nodes / 2) / nodes);
   }
@@ -101,8 +106,7 @@ class SubgraphSampler : public Sampler {
     const Weigher::Edges edges{drawn.nodes.view().as<NodeId>(), drawn.nodes.shape().rows,
                                drawn.rows.offsets.view().as<EdgeId>(), drawn.rows.places.view().as<EdgeId>(),
                                drawn.rows.cols.shape().rows};
-    return weigher_.by_counts(edges, edge_counts_ ? counts(node_counts_) : nullptr,
-                              edge_counts_ ? counts(edge_counts_) : nullptr);
+    return weigher_.by_counts(edges, counts(node_counts_), counts(edge_counts_));
   }
   static std::int32_t* counts(Tensor& tensor) { return tensor.view().as<std::int32_t>(); }
 
@@ -113,7 +117,7 @@ class SubgraphSampler : public Sampler {
   Weigher weigher_;
   LocalIds local_;
   Tensor roots_;                      // of walks: training nodes, as in the authors' program
-  Tensor node_counts_, edge_counts_;  // none: nothing is normalised
+  Tensor node_counts_, edge_counts_;  // none: nothing is weighed, and degrees are those of the batch
   std::int64_t samples_ = 0;          // they were counted in
   std::int64_t batches_ = 1;
 };

@@ -37,6 +37,7 @@ DeviceTasks::DeviceTasks(const Context& context, const GraphView& graph, std::in
   GraphView view = graph;
   if (by_clusters(order) && owner != nullptr) {
     edges_ = owner->clustered_edges(context.stream(), with_ids);
+    with_ids_ = with_ids;
     view.rows = edges_->rows();
     view.cols = edges_->cols();
   }

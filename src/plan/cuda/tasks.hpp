@@ -24,11 +24,14 @@ class DeviceTasks {
   const std::int32_t* order() const { return reinterpret_cast<const std::int32_t*>(order_.data()); }
   /// The edges in an order of their own; null: as the graph stores them.
   const EdgeOrder* edges() const { return edges_.get(); }
+  /// Of those edges; null: the plan's operator knows no edge by its id.
+  const std::int32_t* ids() const { return with_ids_ ? edges_->ids() : nullptr; }
 
  private:
   /// Tasks that lie within one row by the column in their middle, then the others as they stand.
   void order_by_column(const Context& context, const GraphView& graph, std::int64_t edges_a_task);
 
+  bool with_ids_ = false;
   DeviceBuffer order_;
   std::shared_ptr<const EdgeOrder> edges_;
 };

@@ -33,7 +33,7 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
     split.graph.cols = edges->cols();
     split.graph.edge_ids = nullptr;
     split.starts = edges->starts();
-    split.ids = edges->ids();
+    split.ids = plan.device_tasks->ids();
     split.id_shift = 0;
   }
   return split;
