@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/memory.hpp"
 #include "nn/network_case.hpp"
 #include "nn/sample/batch.hpp"
 #include "nn/sample/random.hpp"
@@ -134,6 +135,31 @@ TEST(nn_sampling, weighs_losses_fairly_however_few_subgraphs_were_counted) {
         for (const float weight : s.sampler->draw(0, b).loss_weights.span<float>()) sum += static_cast<double>(weight);
     }
     EXPECT_NEAR(sum / (300.0 * seeds * batches), 1, 0.03) << "coverage " << coverage;
+  }
+}
+
+TEST(nn_sampling, draws_as_before_after_a_batch_that_there_was_no_memory_for) {
+  const Dataset dataset = small_dataset(300, 4, 3, false, false, 80);
+  for (const Sampling method : {Sampling::walk, Sampling::neighbour}) {
+    Sampled s(dataset, Architecture::sage, sampling(method, 20));
+    const nn::Batch expected = s.sampler->draw(0, 1);
+    std::size_t failed = 0;
+    for (std::size_t nth = 1; nth < 100; ++nth) {
+      fail_allocation(nth);
+      bool threw = false;
+      try {
+        s.sampler->draw(0, 0);
+      } catch (const Error& error) {
+        threw = error.code() == ErrorCode::out_of_memory;
+      }
+      fail_allocation(0);
+      if (!threw) break;
+      ++failed;
+      const nn::Batch got = s.sampler->draw(0, 1);
+      ASSERT_TRUE(std::ranges::equal(got.nodes.span<NodeId>(), expected.nodes.span<NodeId>())) << name(method) << nth;
+      ASSERT_EQ(got.blocks[0].graph.num_edges(), expected.blocks[0].graph.num_edges()) << name(method) << nth;
+    }
+    EXPECT_GE(failed, 4u) << name(method);
   }
 }
 

@@ -24,10 +24,19 @@ DegreeNorm norm_of(const ModelSpec& spec) {
 
 }  // namespace
 
-LocalIds::LocalIds(const Context& context, std::int64_t nodes) {
-  Tensor none = Tensor::empty(Shape(nodes), Dtype::i32, "numbers of nodes in a batch");
-  std::ranges::fill(none.span<NodeId>(), absent);
-  ids_ = context.device().kind == DeviceKind::cpu ? std::move(none) : none.to(context.device(), context.stream());
+LocalIds::LocalIds(const Context& context, std::int64_t nodes)
+    : ids_(array(context, nodes, Dtype::i32, "numbers of nodes in a batch")) {
+  clear(context);
+}
+
+void LocalIds::clear(const Context& context) {
+  const std::vector<NodeId> none(static_cast<std::size_t>(ids_.shape().rows), absent);
+  copy_bytes(context.device(), ids_.view().mutable_data(), Device{}, none.data(), ids_.bytes(), context.stream());
+}
+
+void LocalIds::begin(const Context& context) {
+  if (drawing_) clear(context);
+  drawing_ = true;
 }
 
 Tensor LocalIds::number_marked(const Context& context, std::int64_t first, std::int64_t most) {
@@ -42,7 +51,10 @@ void LocalIds::number(const Context& context, ConstTensorView nodes, std::int64_
   run(context, NumberArgs{nodes.as<NodeId>(), nodes.shape.rows, static_cast<NodeId>(first), data()});
 }
 
-void LocalIds::forget(const Context& context, ConstTensorView nodes) { number(context, nodes, absent); }
+void LocalIds::forget(const Context& context, ConstTensorView nodes) {
+  number(context, nodes, absent);
+  drawing_ = false;
+}
 
 Tensor nodes_there(const Context& context, const std::vector<NodeId>& nodes) {
   Tensor there = array(context, static_cast<std::int64_t>(nodes.size()), Dtype::i32, "nodes to learn from");

@@ -11,13 +11,19 @@ namespace weft::nn {
 class LocalIds {
  public:
   LocalIds(const Context& context, std::int64_t nodes);
+  /// Before a batch is drawn. If one before it failed, what it has left behind is cleared.
+  void begin(const Context& context);
   NodeId* data() { return ids_.view().as<NodeId>(); }
   /// The marked nodes, ascending, numbered from `first` on; at most so many.
   Tensor number_marked(const Context& context, std::int64_t first, std::int64_t most);
   void number(const Context& context, ConstTensorView nodes, std::int64_t first);
+  /// Once a batch is drawn: all of its nodes.
   void forget(const Context& context, ConstTensorView nodes);
 
  private:
+  void clear(const Context& context);
+
+  bool drawing_ = false;
   Tensor ids_;
 };
 

@@ -39,6 +39,7 @@ class NeighbourSampler : public Sampler {
                               count,
                               {seed_, epoch, Purpose::shuffling},
                               b.nodes.view().as<NodeId>()});
+    local_.begin(context_);
     local_.number(context_, b.nodes, 0);
     const Draws draws{seed_, epoch * batches_ + batch, Purpose::batches};
     for (std::size_t hop = 0; hop < options_.fanouts.size(); ++hop)

@@ -57,6 +57,7 @@ class SubgraphSampler : public Sampler {
     const std::int64_t steps = options_.method == Sampling::walk   ? options_.walk_length
                                : options_.method == Sampling::edge ? 1
                                                                    : 0;
+    local_.begin(context_);
     MarkArgs mark{options_.method, graph_.view(), options_.batch, steps, draws, local_.data()};
     if (roots_) {
       mark.roots = roots_.view().as<NodeId>();
