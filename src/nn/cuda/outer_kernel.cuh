@@ -26,6 +26,13 @@ struct OuterShape {
 template <class T>
 inline constexpr int step_rows = 8 * word_size<T>;
 
+/// A warp's bytes of a row in shared memory: from `first` on, of `bytes` in all. What would lie past the end, where
+/// other rows are or are being copied to, is read from the beginning, and not used.
+struct Span {
+  int first, bytes;
+  __device__ __forceinline__ int at(int byte) const { return first + byte < bytes ? first + byte : 0; }
+};
+
 /// One warp's part of a and g, and where its sums belong. Rows stand in shared memory as in memory.
 template <class T>
 struct Tiles;
@@ -36,9 +43,9 @@ struct Tiles;
 template <>
 struct Tiles<float> {
   static constexpr int pitch_unit = 2;  // 16-byte words past a multiple of 8, or 6
-  static __device__ __forceinline__ void load(Fragment<float, 4> (&a)[2], const char* rows, int pitch) {
+  static __device__ __forceinline__ void load(Fragment<float, 4> (&a)[2], const char* rows, int pitch, Span span) {
     uint4 four[2];
-    read(four, rows, pitch);
+    read(four, rows, pitch, span);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       a[0].set(2 * half, four[half].x);
@@ -48,10 +55,10 @@ struct Tiles<float> {
     }
   }
   /// And adds what the lane has of every column to `sums`.
-  static __device__ __forceinline__ void load(Fragment<float, 2> (&b)[4], const char* rows, int pitch, bool wanted,
-                                              float (&sums)[4]) {
+  static __device__ __forceinline__ void load(Fragment<float, 2> (&b)[4], const char* rows, int pitch, Span span,
+                                              bool wanted, float (&sums)[4]) {
     uint4 four[2];
-    read(four, rows, pitch);
+    read(four, rows, pitch, span);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       b[0].set(half, four[half].x);
@@ -68,9 +75,9 @@ struct Tiles<float> {
   static __device__ __forceinline__ int column(int j, int n) { return 4 * n + j; }
 
  private:
-  static __device__ __forceinline__ void read(uint4 (&four)[2], const char* rows, int pitch) {
+  static __device__ __forceinline__ void read(uint4 (&four)[2], const char* rows, int pitch, Span span) {
     const int group = threadIdx.x % lanes / 4, quad = threadIdx.x % 4;
-    const char* const mine = rows + quad * pitch + group * 16;
+    const char* const mine = rows + quad * pitch + span.at(group * 16);
     four[0] = *reinterpret_cast<const uint4*>(mine);
     four[1] = *reinterpret_cast<const uint4*>(mine + 4 * pitch);
   }
@@ -84,22 +91,22 @@ struct Tiles<float> {
 template <class T>
 struct HalfTiles {
   static constexpr int pitch_unit = 1;
-  static __device__ __forceinline__ void load(Fragment<T, 4> (&a)[2], const char* rows, int pitch) {
+  static __device__ __forceinline__ void load(Fragment<T, 4> (&a)[2], const char* rows, int pitch, Span span) {
     // Matrices of 8 by 8: columns 0, columns 8, then the same of the rows from 8 on.
     const int lane = threadIdx.x % lanes;
-    const char* const mine = rows + (lane / 16 * 8 + lane % 8) * pitch + lane / 8 % 2 * 16;
+    const char* const mine = rows + (lane / 16 * 8 + lane % 8) * pitch;
 #pragma unroll
-    for (int i = 0; i < 2; ++i) read(a[i].hi, mine + 32 * i);
+    for (int i = 0; i < 2; ++i) read(a[i].hi, mine + span.at(lane / 8 % 2 * 16 + 32 * i));
   }
-  static __device__ __forceinline__ void load(Fragment<T, 2> (&b)[4], const char* rows, int pitch, bool wanted,
-                                              float (&sums)[4]) {
+  static __device__ __forceinline__ void load(Fragment<T, 2> (&b)[4], const char* rows, int pitch, Span span,
+                                              bool wanted, float (&sums)[4]) {
     // Columns 0, those of the rows from 8 on, then the same of the columns from 8 on.
     const int lane = threadIdx.x % lanes;
-    const char* const mine = rows + lane % 16 * pitch + lane / 16 * 16;
+    const char* const mine = rows + lane % 16 * pitch;
 #pragma unroll
     for (int j = 0; j < 4; j += 2) {
       unsigned four[4];
-      read(four, mine + 16 * j);
+      read(four, mine + span.at(lane / 16 * 16 + 16 * j));
       b[j] = {{four[0], four[1]}};
       b[j + 1] = {{four[2], four[3]}};
       if (!wanted) continue;
@@ -150,10 +157,9 @@ OuterShape shape_of(const OuterArgs& args, int stages, int steps) {
   shape.tiles_across = pieces(args.n, most_width);
   shape.a_pitch = pitch_of<T>(height);
   shape.g_pitch = pitch_of<T>(width);
-  constexpr int past_the_end = most_height * sizeof(T);  // of the last row, read and not used
   constexpr int to_unite = (outer_warps - 1) * outer_held * lanes * sizeof(float);
   const int rows = shape.along * steps * step_rows<T>;
-  shape.shared_bytes = stages * rows * (shape.a_pitch + shape.g_pitch) + past_the_end;
+  shape.shared_bytes = stages * rows * (shape.a_pitch + shape.g_pitch);
   if (shape.shared_bytes < to_unite) shape.shared_bytes = to_unite;
   return shape;
 }
@@ -199,6 +205,8 @@ __global__ void __launch_bounds__(outer_threads, 1) outer_kernel(const OuterArgs
   // Which elements of the part are this warp's, and which rows.
   const int at_k = warp % shape.down * warp_height, at_n = warp / shape.down % shape.across * warp_width;
   const int along = warp / (shape.down * shape.across);
+  constexpr int size = sizeof(T);
+  const Span a_span{at_k * size, height * size}, g_span{at_n * size, width * size};
   const bool sums_columns = args.column_sums != nullptr && part_k == 0 && at_k == 0;
 
   const std::int64_t begin = args.m * blockIdx.x / shape.chunks, end = args.m * (blockIdx.x + 1) / shape.chunks;
@@ -229,20 +237,20 @@ __global__ void __launch_bounds__(outer_threads, 1) outer_kernel(const OuterArgs
     wait_for_copies<Stages - 2>();
     __syncthreads();  // all copies are there, and nobody reads the stage that is filled next
     ask(stage == 0 ? Stages - 1 : stage - 1);
-    const char* const a_rows = memory + stage * stage_bytes + along * warp_rows * shape.a_pitch + at_k * sizeof(T);
-    const char* const g_rows =
-        memory + stage * stage_bytes + rows * shape.a_pitch + along * warp_rows * shape.g_pitch + at_n * sizeof(T);
+    const char* const a_rows = memory + stage * stage_bytes + along * warp_rows * shape.a_pitch;
+    const char* const g_rows = memory + stage * stage_bytes + rows * shape.a_pitch + along * warp_rows * shape.g_pitch;
     stage = stage + 1 == Stages ? 0 : stage + 1;
     if (at_k >= height || at_n >= width || left <= along * warp_rows) continue;
     // Few products are added up in tensor cores, which cut off instead of rounding; their sums are added here.
     float part[Blocks][2][4][4] = {}, columns[4] = {};
     const auto take = [&](int s) {
       Fragment<T, 2> b[1][4];
-      Tiles<T>::load(b[0], g_rows + s * step_rows<T> * shape.g_pitch, shape.g_pitch, sums_columns, columns);
+      Tiles<T>::load(b[0], g_rows + s * step_rows<T> * shape.g_pitch, shape.g_pitch, g_span, sums_columns, columns);
 #pragma unroll
       for (int block = 0; block < Blocks; ++block) {
         Fragment<T, 4> a[1][2];
-        Tiles<T>::load(a[0], a_rows + s * step_rows<T> * shape.a_pitch + 32 * block * sizeof(T), shape.a_pitch);
+        Tiles<T>::load(a[0], a_rows + s * step_rows<T> * shape.a_pitch, shape.a_pitch,
+                       {a_span.first + 32 * block * size, a_span.bytes});
         multiply_all<T>(part[block], a, b);
       }
     };

@@ -147,11 +147,6 @@ struct ActivateBackwardElement {
       grad = gone ? Acc(0) : grad * slope;
     }
     sum[0] += grad;
-    if (args.to != nullptr) {
-      const Acc factor = 1 + (args.to_eps != nullptr ? *static_cast<const Acc*>(args.to_eps) : Acc(0));
-      T& to = static_cast<T*>(args.to)[i];
-      to = narrow<T>(widen(to) + factor * grad);
-    }
     if (args.grad == nullptr) return;
     if (args.row_scale != nullptr) grad *= static_cast<const Acc*>(args.row_scale)[row];
     static_cast<T*>(args.grad)[i] = narrow<T>(grad);

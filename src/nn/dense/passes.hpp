@@ -38,7 +38,6 @@ struct ActivateArgs {
 };
 
 /// grad = row_scale * out_grad through dropout and activation; bias_grad that without row_scale, summed over the rows.
-/// to += (1 + *to_eps) * grad, where it is given.
 struct ActivateBackwardArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, width = 0;
@@ -50,8 +49,6 @@ struct ActivateBackwardArgs {
   void* bias_grad = nullptr;        // Acc [width] or null
   void* scratch = nullptr;          // fold_bytes(rows, width, 1)
   const void* row_scale = nullptr;  // Acc [rows] or null
-  void* to = nullptr;               // T or null
-  const void* to_eps = nullptr;     // Acc; null: 0
 };
 
 /// out = scale * x, by row. Where it `saturates`, values past the range of f16 become the largest there is: activations
