@@ -75,6 +75,12 @@ struct Build {
   /// included, in the storage type, by edge id. None: as degrees in the graph have it. Attention and maxima know none.
   ConstTensorView weights = {};
 
+  /// Where the gradient of what a layer gives stands. Attention has read it by the time its input's is written, so that
+  /// one slot will do, unless it is added to that as well.
+  Slot grad_slot(std::int64_t layer) const {
+    const bool in_turns = !attends(spec.architecture) || spec.residual;
+    return in_turns && layer % 2 != 0 ? Slot::grad_odd : Slot::grad_even;
+  }
   std::int64_t nodes() const { return graph.num_rows(); }    // that a layer writes
   std::int64_t sources() const { return graph.num_cols(); }  // that it reads
   Dtype acc() const { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }

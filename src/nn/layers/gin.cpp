@@ -16,6 +16,8 @@ class Gin : public Conv {
         slots_(build.slots),
         dtype_(build.dtype),
         sources_(build.sources()),
+        inner_slot_(build.grad_slot(layer + 1)),
+        wide_slot_(build.spec.residual ? Slot::second : build.grad_slot(layer)),
         first_(build, layer_prefix(layer) + "first.weight", sparse),
         second_(build, layer_prefix(layer) + "second.weight", nullptr),
         bias_(build.parameters.index(layer_prefix(layer) + "first.bias")),
@@ -32,10 +34,11 @@ class Gin : public Conv {
     // Kept for the gradients of weights and eps.
     if (!transforms_first_) kept_ = build.empty(Shape(nodes, first_.in()), dtype_, "sums over neighbours");
     if (transforms_first_ && eps_) kept_ = build.empty(Shape(sources_, inner), dtype_, "products with weights");
-    if (build.trains || (transforms_first_ && !kept_)) slots_.need(Slot::first, sources_ * inner, dtype_);
+    if (transforms_first_ && !kept_) slots_.need(wide_slot_, sources_ * inner, dtype_);
     if (!build.trains) return;
+    slots_.need(inner_slot_, nodes * inner, dtype_);
     const std::int64_t wide = std::max(transforms_first_ ? inner : first_.in(), inner);
-    if (transforms_first_ || layer > 0 || eps_) slots_.need(Slot::second, sources_ * wide, dtype_);
+    if (transforms_first_ || layer > 0 || eps_) slots_.need(wide_slot_, sources_ * wide, dtype_);
     if (lambda_) slots_.need(Slot::third, nodes * wide, dtype_);
     slots_.need_bytes(Slot::fold, fold_bytes(nodes, wide, 1));
   }
@@ -43,8 +46,7 @@ class Gin : public Conv {
   Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
     const ConstTensorView bias = parameters_.value(bias_);
     if (transforms_first_) {
-      const TensorView products =
-          kept_ ? kept_.view() : slots_.view(Slot::first, Shape(sources_, first_.out()), dtype_);
+      const TensorView products = kept_ ? kept_.view() : slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
       first_.forward(x, products);
       aggregate_.forward(products, hidden_);
       add_self(products, hidden_, bias, Activation::relu);
@@ -67,7 +69,7 @@ class Gin : public Conv {
   void backward(const Back& back) override {
     const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     second_.weight_grad({hidden_, nullptr, false}, out_grad, bias_grad);
-    const TensorView inner = slots_.view(Slot::first, hidden_.shape(), dtype_);
+    const TensorView inner = slots_.view(inner_slot_, hidden_.shape(), dtype_);
     Finish through;
     through.gate = hidden_;
     second_.input_grad(out_grad, inner, through);
@@ -75,7 +77,7 @@ class Gin : public Conv {
     if (!second_.fuses() || !first_.fuses() || transforms_first_) activate_backward(inner);
     if (transforms_first_) {
       eps_grad(kept_, inner);
-      const TensorView products_grad = slots_.view(Slot::second, Shape(sources_, first_.out()), dtype_);
+      const TensorView products_grad = slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
       aggregate_.backward(products_grad, scaled(inner), products_grad);
       add_grad(inner, products_grad);
       first_.weight_grad(x, products_grad);
@@ -84,7 +86,7 @@ class Gin : public Conv {
     }
     first_.weight_grad({kept_, nullptr, false}, inner, parameters_.grad(bias_));
     if (!x_grad.given && !eps_) return;
-    const TensorView sums_grad = slots_.view(Slot::second, kept_.shape(), dtype_);
+    const TensorView sums_grad = slots_.view(wide_slot_, kept_.shape(), dtype_);
     first_.input_grad(inner, sums_grad);
     eps_grad(x.dense, sums_grad);
     if (!x_grad.given) return;
@@ -144,6 +146,9 @@ class Gin : public Conv {
   Slots& slots_;
   Dtype dtype_;
   std::int64_t sources_;
+  // Gradients of hidden activations stand where the input's will, and those of products or sums in the place of
+  // out_grad, which has been read by then, unless it is added to the input's.
+  Slot inner_slot_, wide_slot_;
   Linear first_, second_;
   std::size_t bias_;
   std::optional<std::size_t> eps_;
