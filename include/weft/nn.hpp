@@ -58,6 +58,8 @@ struct ModelSpec {
   bool normalise_inputs = true;  // rows of the features are divided by the sum of their magnitudes, as in the papers
   float dropout = 0.5f;
   float attention_dropout = 0.0f;
+  /// A node may have several classes, each by itself: what training on such labels makes of a model.
+  bool several_labels = false;
 
   /// What the papers have used on citation graphs.
   static ModelSpec of(Architecture architecture);
@@ -191,8 +193,8 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
 
 struct Predictions {
   Tensor scores;   // f32 [nodes, classes], on the host: what the softmax or the sigmoid is taken of
-  Tensor classes;  // i32 [nodes], or f32 [nodes, classes] of 0 and 1 where nodes have several labels
-  double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN where there are no labels
+  Tensor classes;  // i32 [nodes], or f32 [nodes, classes] of 0 and 1 where the model's nodes have several
+  double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
 };
 /// Any graph with as many features will do, whether the model has seen it or not.

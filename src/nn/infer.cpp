@@ -93,8 +93,9 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   copy_bytes(Device{}, scores.view().mutable_data(), context.device(), logits.data, scores.bytes(), context.stream());
   p.scores =
       without_padding(logits.dtype == Dtype::f32 ? std::move(scores) : scores.to(Dtype::f32), model.spec.classes);
-  const bool comparable = dataset.labels && dataset.classes == model.spec.classes;
-  p.classes = classes_of(p.scores, comparable && dataset.multi_label());
+  const bool several = model.spec.several_labels;
+  const bool comparable = dataset.labels && dataset.classes == model.spec.classes && dataset.multi_label() == several;
+  p.classes = classes_of(p.scores, several);
   const auto over = [&](const Tensor& split) {
     return comparable && split ? accuracy_over(dataset, p.classes, split.span<NodeId>()) : unknown;
   };

@@ -29,6 +29,7 @@ void visit(ModelSpec& s, Visitor& v) {
   v.number("normalise_inputs", s.normalise_inputs);
   v.number("dropout", s.dropout);
   v.number("attention_dropout", s.attention_dropout);
+  v.number("several_labels", s.several_labels);
 }
 
 struct Writer {

@@ -162,6 +162,7 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
   nn::check_sampling(given.sample, model.spec);
   TrainOptions options = given;
   options.sample = nn::completed(given.sample, model.spec);  // a checkpoint knows them whole
+  model.spec.several_labels = dataset.multi_label();
   nn::check_fits(dataset, model.spec);
   nn::check_parameters(model);
   WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,

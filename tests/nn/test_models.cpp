@@ -127,6 +127,13 @@ TEST_F(nn_models, of_several_labels_learn_them) {
   const Predictions p = infer(context, dataset, result.model);
   EXPECT_EQ(p.val_accuracy, result.val_accuracy);
   EXPECT_EQ(to_string(p.classes.shape()), to_string(Shape(400, 5)));
+  // The model knows it, also from a file, and without labels at hand.
+  save_model(file("several"), result.model);
+  dataset.labels = {};
+  dataset.classes = 0;
+  const Predictions unlabelled = infer(context, dataset, load_model(file("several")));
+  EXPECT_TRUE(bitwise_equal(unlabelled.classes, p.classes));
+  EXPECT_TRUE(std::isnan(unlabelled.accuracy));
 }
 
 TEST_F(nn_models, of_one_layer_and_of_graphs_without_edges_train_too) {

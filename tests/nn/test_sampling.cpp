@@ -113,8 +113,10 @@ TEST(nn_sampling, by_degree_by_edge_and_by_walk_draws_nodes_as_often_as_it_shoul
     options.walk_length = 1;
     Sampled s(dataset, Architecture::sage, options);
     std::vector<double> counts(60, 0);
-    for (int b = 0; b < draws; ++b)
-      for (const NodeId node : s.sampler->draw(0, b).nodes.span<NodeId>()) ++counts[static_cast<std::size_t>(node)];
+    for (int b = 0; b < draws; ++b) {
+      const nn::Batch batch = s.sampler->draw(0, b);
+      for (const NodeId node : batch.nodes.span<NodeId>()) ++counts[static_cast<std::size_t>(node)];
+    }
     for (std::size_t v = 0; v < 60; ++v) {
       const double expected = draws * chance(method, v);
       EXPECT_NEAR(counts[v], expected, 5 * std::sqrt(expected) + 1) << name(method) << " node " << v;
@@ -131,8 +133,10 @@ TEST(nn_sampling, weighs_losses_fairly_however_few_subgraphs_were_counted) {
       SampleOptions options = sampling(Sampling::edge, 30);
       options.coverage = coverage;
       Sampled s(dataset, Architecture::gat, options, static_cast<std::uint64_t>(seed));
-      for (int b = 0; b < batches; ++b)
-        for (const float weight : s.sampler->draw(0, b).loss_weights.span<float>()) sum += static_cast<double>(weight);
+      for (int b = 0; b < batches; ++b) {
+        const nn::Batch batch = s.sampler->draw(0, b);
+        for (const float weight : batch.loss_weights.span<float>()) sum += static_cast<double>(weight);
+      }
     }
     EXPECT_NEAR(sum / (300.0 * seeds * batches), 1, 0.03) << "coverage " << coverage;
   }

@@ -69,6 +69,10 @@ void print_histogram(std::FILE* out, const std::vector<std::int64_t>& counts) {
 std::string not_measured(const Dataset& dataset, const Model& model) {
   if (dataset.labels && dataset.classes != model.spec.classes)
     return fmt::format("not known: the data has {} classes, the model {}", dataset.classes, model.spec.classes);
+  if (dataset.labels && dataset.multi_label() != model.spec.several_labels)
+    return fmt::format("not known: nodes have {} in the data, and {} by the model",
+                       dataset.multi_label() ? "several labels" : "one label",
+                       model.spec.several_labels ? "several" : "one");
   return "not known: the data has no labels";
 }
 

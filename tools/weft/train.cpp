@@ -230,6 +230,7 @@ int run(TrainRequest request) {
              request.data);
   request.spec.inputs = dataset.num_features();
   request.spec.classes = dataset.classes;
+  request.spec.several_labels = dataset.multi_label();
   Model model = make_model(request.spec, request.options.seed);
   if (!request.quiet) {
     print_line(out, "data     " + data_line(dataset));
