@@ -40,8 +40,8 @@ DegreeScales DegreeScales::of_means(const Build& build, DegreeNorm norm) {
   return scales;
 }
 
-Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back)
-    : context_(build.context), graph_(build.graph), reduce_(reduce), slots_(build.slots) {
+Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back, bool spends)
+    : context_(build.context), graph_(build.graph), reduce_(reduce), spends_(spends), slots_(build.slots) {
   if (reduce != Reduce::max && build.weights.given) {
     weights_ = build.weights;
     reduce_ = Reduce::sum;
@@ -65,7 +65,7 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool
   }
   if (reduce_ == Reduce::mean) {
     means_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
-    slots_.need(Slot::third, build.nodes() * width, build.dtype);
+    if (!spends_) slots_.need(Slot::third, build.nodes() * width, build.dtype);
   }
   desc.reduce = Reduce::sum;
   backward_ = make_plan(context_, graph_.transpose(), desc);
@@ -80,11 +80,11 @@ void Aggregate::forward(ConstTensorView x, TensorView out) {
   spmm(context_, forward_, graph_, x, weights_, out, options);
 }
 
-void Aggregate::backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad) {
+void Aggregate::backward(ConstTensorView x, TensorView out_grad, TensorView x_grad) {
   if (reduce_ == Reduce::max) return extremum_backward(x, out_grad, x_grad);
   ConstTensorView grad = out_grad;
   if (means_) {  // before the sum: along the edges every scale costs more than a pass over the nodes
-    const TensorView scaled = slots_.view(Slot::third, out_grad.shape, out_grad.dtype);
+    const TensorView scaled = spends_ ? out_grad : slots_.view(Slot::third, out_grad.shape, out_grad.dtype);
     run(context_, ScaleRowsArgs{out_grad.dtype, out_grad.shape.rows, out_grad.shape.row_size(), out_grad.data,
                                 means_.view().data, scaled.mutable_data()});
     grad = scaled;

@@ -20,13 +20,13 @@ struct DegreeScales {
 
 class Aggregate {
  public:
-  /// `goes_back`: backward will be called, too, if the network trains.
-  Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back);
+  /// `goes_back`: backward will be called, too, if the network trains. `spends`: it may change out_grad.
+  Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back, bool spends);
 
   /// x has a row for every source, out one for every node that is written.
   void forward(ConstTensorView x, TensorView out);
   /// x is read by the gradient of a max alone.
-  void backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad);
+  void backward(ConstTensorView x, TensorView out_grad, TensorView x_grad);
 
  private:
   void extremum_backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad);
@@ -34,6 +34,7 @@ class Aggregate {
   Context& context_;
   Graph graph_;
   Reduce reduce_;
+  bool spends_;
   Slots& slots_;
   ConstTensorView weights_;  // of a batch's edges; a mean is among them
   Tensor means_;             // 1 / degree, for the gradient of a mean

@@ -21,7 +21,7 @@ class Gcn : public Conv {
         means_(build.dtype == Dtype::f16 && (norm_ == DegreeNorm::right || norm_ == DegreeNorm::both)),
         scales_(means_ ? DegreeScales::of_means(build, norm_) : DegreeScales::of(build, norm_)),
         aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), means_ ? Reduce::mean : Reduce::sum,
-                   transforms_first_ || layer > 0) {
+                   transforms_first_ || layer > 0, !transforms_first_ || !build.spec.residual) {
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), linear_.in()), dtype_, "sums over neighbours");
     slots_.need(Slot::first, build.sources() * (transforms_first_ ? linear_.out() : linear_.in()), dtype_);
   }

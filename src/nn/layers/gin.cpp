@@ -23,7 +23,7 @@ class Gin : public Conv {
         bias_(build.parameters.index(layer_prefix(layer) + "first.bias")),
         transforms_first_(transforms_first(build, layer, first_.in(), first_.out(), sparse)),
         aggregate_(build, transforms_first_ ? first_.out() : first_.in(),
-                   build.spec.lambda != 0 ? Reduce::mean : Reduce::sum, transforms_first_ || layer > 0) {
+                   build.spec.lambda != 0 ? Reduce::mean : Reduce::sum, transforms_first_ || layer > 0, false) {
     if (build.spec.lambda != 0 && build.spec.lambda != 1) {
       const std::vector<float> lambda(static_cast<std::size_t>(build.nodes()), build.spec.lambda);
       lambda_ = Tensor::from(lambda, Shape(build.nodes()), build.acc()).to(context_.device(), context_.stream());
@@ -123,7 +123,7 @@ class Gin : public Conv {
     }
     run(context_, args);
   }
-  ConstTensorView scaled(ConstTensorView grad) {
+  TensorView scaled(TensorView grad) {
     if (!lambda_) return grad;
     const TensorView to = slots_.view(Slot::third, grad.shape, dtype_);
     run(context_, ScaleRowsArgs{dtype_, grad.shape.rows, grad.shape.row_size(), grad.data, lambda_.view().data,

@@ -15,8 +15,9 @@ class Sage : public Conv {
         neighbours_(build, layer_prefix(layer) + "neighbours.weight", sparse),
         transforms_first_(build.spec.aggregate != Reduce::max &&
                           transforms_first(build, layer, self_.in(), self_.out(), sparse)),
+        self_first_(sources_ == nodes_ && !build.spec.residual),
         aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate,
-                   transforms_first_ || layer > 0) {
+                   transforms_first_ || layer > 0, !transforms_first_ || self_first_) {
     if (transforms_first_ || layer > 0)
       slots_.need(Slot::first, build.sources() * (transforms_first_ ? self_.out() : self_.in()), dtype_);
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), self_.in()), dtype_, "sums over neighbours");
@@ -43,12 +44,16 @@ class Sage : public Conv {
     const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     const std::int64_t written = out_grad.shape.rows;
     self_.weight_grad(x.of_written(written), out_grad, bias_grad);
+    Finish last = gate;
+    last.adds = true;
     if (transforms_first_) {
       const TensorView products_grad = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
+      if (self_first_ && x_grad.given) self_.input_grad(out_grad, x_grad);
       aggregate_.backward(products_grad, out_grad, products_grad);
       neighbours_.weight_grad(x, products_grad);
       if (!x_grad.given) return;
-      neighbours_.input_grad(products_grad, x_grad);
+      neighbours_.input_grad(products_grad, x_grad, self_first_ ? last : Finish{});
+      if (self_first_) return;
     } else {
       neighbours_.weight_grad({sums_, nullptr, false}, out_grad);
       if (!x_grad.given) return;
@@ -56,9 +61,7 @@ class Sage : public Conv {
       neighbours_.input_grad(out_grad, sums_grad);
       aggregate_.backward(x.dense, sums_grad, x_grad);
     }
-    Finish finish = gate;
-    finish.adds = true;
-    self_.input_grad(out_grad, head(x_grad, written), finish);
+    self_.input_grad(out_grad, head(x_grad, written), last);
   }
   /// Of nodes that are read and not written, a gradient comes from neighbours alone.
   bool gates() const override { return self_.fuses() && sources_ == nodes_; }
@@ -70,6 +73,7 @@ class Sage : public Conv {
   std::int64_t sources_, nodes_;
   Linear self_, neighbours_;
   bool transforms_first_;
+  bool self_first_;  // out_grad has been read when neighbours' part of the way back may change it
   Aggregate aggregate_;
   Tensor sums_;
   bool summed_ = false;  // sums_ are those of the input, which may stay the same
