@@ -153,7 +153,7 @@ struct TrainOptions {
   SampleOptions sample;               // evaluations see the whole graph all the same
   std::string checkpoint;             // file; empty: none
   std::int64_t checkpoint_every = 0;  // epochs; 0: only when training is interrupted
-  bool resume = false;                // go on from `checkpoint` where it exists
+  bool resume = false;  // go on from `checkpoint` where it exists; its epochs are among those of the result
   static TrainOptions of(Architecture architecture);
 };
 
@@ -171,7 +171,7 @@ struct EpochFigures {
 struct TrainResult {
   Model model;  // of the best epoch, or where there is no validation split of the last
   std::vector<EpochFigures> epochs;
-  std::int64_t best_epoch = 0;
+  std::int64_t best_epoch = 0;                                     // from 1; 0 where none was looked at
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0;  // of that model
   double seconds = 0;                                              // of training alone
   double epoch_seconds = 0;    // of one epoch, once all is warm: the mean over all but the first three

@@ -145,6 +145,13 @@ inline std::vector<GradientCase> gradient_cases() {
       GradientCase{"gatv2_of_sparse_features", Architecture::gatv2, true}};
 }
 
+inline SampleOptions sampling(Sampling method, std::int64_t batch) {
+  SampleOptions options;
+  options.method = method;
+  options.batch = batch;
+  return options;
+}
+
 /// The loss of the next step, whose dropout is that of every step with the same number; parameters stay.
 inline double training_loss(nn::Trainer& trainer) {
   trainer.forward_and_backward();
