@@ -11,9 +11,7 @@ namespace {
 std::vector<SampleOptions> all_samplers() {
   std::vector<SampleOptions> all;
   for (const Sampling method : {Sampling::node, Sampling::edge, Sampling::walk, Sampling::neighbour}) {
-    SampleOptions options;
-    options.method = method;
-    options.batch = method == Sampling::neighbour ? 40 : 200;
+    SampleOptions options = sampling(method, method == Sampling::neighbour ? 40 : 200);
     options.coverage = 5;
     if (method == Sampling::neighbour) options.fanouts = {5, 3};
     all.push_back(options);
@@ -86,9 +84,7 @@ TEST_P(cuda_sampled_training, has_them_in_products_that_do_the_passes_around_the
   }
   ModelSpec spec = c.spec(dataset);
   if (spec.hidden != spec.inputs) spec.hidden = spec.hidden > 6 ? 32 : 8;
-  SampleOptions options;
-  options.method = Sampling::neighbour;
-  options.batch = 2000;
+  SampleOptions options = sampling(Sampling::neighbour, 2000);
   options.fanouts = {4, 3};
   expect_gradients_of_the_cpu(dataset, make_model(spec, 86), options);
 }
@@ -99,11 +95,6 @@ TEST_F(cuda_sampled_runs, repeat_to_the_bit_and_go_on_from_a_checkpoint_to_the_b
   const Dataset dataset = small_dataset(2000, 24, 4, true, false, 84);
   const std::string file =
       (std::filesystem::temp_directory_path() / fmt::format("weft-batch-{}.checkpoint", ::getpid())).string();
-  const auto losses = [](const TrainResult& result) {
-    std::vector<double> all;
-    for (const EpochFigures& f : result.epochs) all.push_back(f.loss);
-    return all;
-  };
   for (const SampleOptions& sample : all_samplers())
     for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
       const ModelSpec spec = spec_for(dataset, Architecture::gat);
@@ -114,11 +105,12 @@ TEST_F(cuda_sampled_runs, repeat_to_the_bit_and_go_on_from_a_checkpoint_to_the_b
       Context context = Context::cuda();
       const TrainResult whole = train(context, dataset, make_model(spec, 1), options);
       for (const EpochFigures& f : whole.epochs) ASSERT_TRUE(std::isfinite(f.loss)) << name(sample.method);
-      EXPECT_EQ(losses(train(context, dataset, make_model(spec, 1), options)), losses(whole));
+      EXPECT_EQ(losses_of(train(context, dataset, make_model(spec, 1), options)), losses_of(whole));
       options.checkpoint = file;
       train(context, dataset, make_model(spec, 1), options, [](const EpochFigures& f) { return f.epoch < 3; });
       options.resume = true;
-      EXPECT_EQ(losses(train(context, dataset, make_model(spec, 1), options)), losses(whole)) << name(sample.method);
+      EXPECT_EQ(losses_of(train(context, dataset, make_model(spec, 1), options)), losses_of(whole))
+          << name(sample.method);
       std::filesystem::remove(file);
     }
 }

@@ -29,12 +29,6 @@ TEST_P(cuda_training, has_them_in_products_that_do_the_passes_around_them_too) {
 
 class cuda_training_runs : public GpuTest {};
 
-std::vector<double> losses_of(const TrainResult& result) {
-  std::vector<double> losses;
-  for (const EpochFigures& f : result.epochs) losses.push_back(f.loss);
-  return losses;
-}
-
 TEST_F(cuda_training_runs, of_recorded_epochs_give_the_losses_of_direct_ones_to_the_bit) {
   const Dataset dataset = small_dataset(700, 24, 4, true, false, 61);
   for (const Architecture a : {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat})

@@ -145,6 +145,12 @@ inline std::vector<GradientCase> gradient_cases() {
       GradientCase{"gatv2_of_sparse_features", Architecture::gatv2, true}};
 }
 
+inline std::vector<double> losses_of(const TrainResult& result) {
+  std::vector<double> losses;
+  for (const EpochFigures& f : result.epochs) losses.push_back(f.loss);
+  return losses;
+}
+
 inline SampleOptions sampling(Sampling method, std::int64_t batch) {
   SampleOptions options;
   options.method = method;

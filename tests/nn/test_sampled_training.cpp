@@ -96,11 +96,6 @@ TEST(nn_sampled_training, repeats_to_the_bit_and_goes_on_from_a_checkpoint_to_th
       std::filesystem::temp_directory_path() / fmt::format("weft-batch-{}", ::getpid());
   std::filesystem::create_directories(folder);
   const Dataset dataset = small_dataset(300, 20, 4, true, false, 76);
-  const auto losses = [](const TrainResult& result) {
-    std::vector<double> all;
-    for (const EpochFigures& f : result.epochs) all.push_back(f.loss);
-    return all;
-  };
   for (const Sampling method : {Sampling::walk, Sampling::neighbour}) {
     const ModelSpec spec = spec_for(dataset, Architecture::sage);
     TrainOptions options;
@@ -109,14 +104,14 @@ TEST(nn_sampled_training, repeats_to_the_bit_and_goes_on_from_a_checkpoint_to_th
     options.sample = sampling(method, 30);
     Context context = Context::cpu();
     const TrainResult whole = train(context, dataset, make_model(spec, 1), options);
-    EXPECT_EQ(losses(train(context, dataset, make_model(spec, 1), options)), losses(whole));
+    EXPECT_EQ(losses_of(train(context, dataset, make_model(spec, 1), options)), losses_of(whole));
     options.seed = 5;
-    EXPECT_NE(losses(train(context, dataset, make_model(spec, 1), options)), losses(whole));
+    EXPECT_NE(losses_of(train(context, dataset, make_model(spec, 1), options)), losses_of(whole));
     options.seed = 4;
     options.checkpoint = (folder / std::string(name(method))).string();
     train(context, dataset, make_model(spec, 1), options, [](const EpochFigures& f) { return f.epoch < 3; });
     options.resume = true;
-    EXPECT_EQ(losses(train(context, dataset, make_model(spec, 1), options)), losses(whole)) << name(method);
+    EXPECT_EQ(losses_of(train(context, dataset, make_model(spec, 1), options)), losses_of(whole)) << name(method);
     options.sample.batch = 31;
     expect_refused([&] { train(context, dataset, make_model(spec, 1), options); }, "options");
   }

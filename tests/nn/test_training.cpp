@@ -18,12 +18,6 @@ TrainOptions few_epochs(std::int64_t epochs) {
   return options;
 }
 
-std::vector<double> losses_of(const TrainResult& result) {
-  std::vector<double> losses;
-  for (const EpochFigures& f : result.epochs) losses.push_back(f.loss);
-  return losses;
-}
-
 /// Two GCN layers, softmax and Adam, as one would write them down: dense matrices and plain loops.
 class PlainGcn {
  public:
