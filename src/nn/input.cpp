@@ -38,11 +38,9 @@ void check_finite_features(std::span<const float> values, std::int64_t width, st
 Features::Features(const Context& context, const ModelSpec& spec, Dtype dtype, const Dataset& dataset) {
   const Device device = context.device();
   CUstream_st* const stream = context.stream();
-  // A max is over features themselves, not over their products with weights.
   const LayerSizes first = sizes_of_layer(spec, 0);
   const bool added = spec.residual && !first.last && first.in == first.out;  // as it is, to the first layer's output
-  const bool dense =
-      !dataset.sparse_features || added || (spec.architecture == Architecture::sage && spec.aggregate == Reduce::max);
+  const bool dense = !dataset.sparse_features || added || takes_maxima(spec);
   if (!dense) {
     const SparseRows& rows = dataset.sparse_features;
     const std::span<const EdgeId> offsets = rows.offsets.span<EdgeId>();

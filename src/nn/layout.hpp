@@ -18,6 +18,10 @@ struct LayerSizes {
 LayerSizes sizes_of_layer(const ModelSpec& spec, std::int64_t layer);
 
 inline bool attends(Architecture a) { return a == Architecture::gat || a == Architecture::gatv2; }
+/// Maxima are over features themselves: weights cannot come before them, and messages cannot be weighed.
+inline bool takes_maxima(const ModelSpec& spec) {
+  return spec.architecture == Architecture::sage && spec.aggregate == Reduce::max;
+}
 /// "layers.0."
 std::string layer_prefix(std::int64_t layer);
 

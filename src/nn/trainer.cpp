@@ -109,15 +109,13 @@ Rate Trainer::rate() const {
   return {options_.schedule, options_.lr, options_.warmup, options_.every, options_.epochs, options_.gamma};
 }
 
-void Trainer::forward_and_backward() {
-  if (sampler_ != nullptr) {
-    run_batch(0);
-  } else {
-    learn(*network_, slots_, targets_.args(options_.dtype));
-  }
-}
+void Trainer::forward_and_backward() { run_batch(0); }
 
 double Trainer::run_batch(std::int64_t number) {
+  if (sampler_ == nullptr) {
+    learn(*network_, slots_, targets_.args(options_.dtype));
+    return 1;
+  }
   Batch batch = sampler_->draw(next_epoch_, number);
   Network network(build(batch_slots_, true), std::make_shared<const Features>(context_, *features_, batch.nodes),
                   std::move(batch.blocks));
@@ -195,12 +193,7 @@ void Trainer::end_step(double share, bool ends_epoch, bool evaluates) {
 void Trainer::run_epoch(bool evaluates) {
   const std::int64_t count = batches();
   for (std::int64_t batch = 0; batch < count; ++batch) {
-    double share = 1;
-    if (sampler_ != nullptr) {
-      share = run_batch(batch);
-    } else {
-      forward_and_backward();
-    }
+    const double share = run_batch(batch);
     step();
     end_step(share, batch + 1 == count, evaluates);
   }

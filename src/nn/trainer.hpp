@@ -58,7 +58,7 @@ class Trainer {
  private:
   Build build(Slots& slots, bool trains);
   void run_epoch(bool evaluates);
-  /// Gives the batch's share of its epoch.
+  /// Forward and back through a batch of the next epoch, or the whole graph; gives its share of the epoch.
   double run_batch(std::int64_t number);
   void learn(Network& network, Slots& slots, LossArgs loss);
   void step();

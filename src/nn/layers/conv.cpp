@@ -12,9 +12,17 @@ bool transforms_first(const Build& build, std::int64_t layer, std::int64_t in, s
 std::int64_t summed_width(const Build& build, std::int64_t layer, bool sparse) {
   const LayerSizes s = sizes_of_layer(build.spec, layer);
   const std::int64_t out = build.spec.architecture == Architecture::gin ? build.spec.hidden : s.out;
-  const bool max = build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max;
-  const bool transforms = !max && ((sparse && layer == 0) || transforms_first(build, layer, s.in, out, nullptr));
+  const bool transforms =
+      !takes_maxima(build.spec) && ((sparse && layer == 0) || transforms_first(build, layer, s.in, out, nullptr));
   return transforms ? out : s.in;
+}
+
+Applied ride_along(const Linear& product, const Tail& tail, Finish& finish) {
+  if (!product.fuses() || tail.activation == Activation::elu) return {};
+  finish.bias = tail.bias;
+  finish.relu = tail.activation == Activation::relu;
+  finish.saturates = true;
+  return {true, true, false};
 }
 
 std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const SparseInput* sparse) {

@@ -19,6 +19,8 @@ struct Tail {
 struct Applied {
   bool bias = false, activation = false, dropout = false;
 };
+/// Puts what of the tail a product can do on its way into `finish`.
+Applied ride_along(const Linear& product, const Tail& tail, Finish& finish);
 
 /// What a layer's backward takes and writes.
 struct Back {

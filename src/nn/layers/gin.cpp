@@ -59,11 +59,10 @@ class Gin : public Conv {
       first_.forward({kept_, nullptr, false}, hidden_, {false, bias, true, {}, 1, true});
       if (!first_.fuses()) activate(bias);
     }
-    const bool activates = second_.fuses() && tail.activation != Activation::elu;
     Finish finish;
-    if (activates) finish = {false, tail.bias, tail.activation == Activation::relu, {}, 1, true};
+    const Applied applied = ride_along(second_, tail, finish);
     second_.forward({hidden_, nullptr, false}, out, finish);
-    return {activates, activates, false};
+    return applied;
   }
 
   void backward(const Back& back) override {

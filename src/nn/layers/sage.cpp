@@ -33,11 +33,10 @@ class Sage : public Conv {
       summed_ = true;
       neighbours_.forward({sums_, nullptr, false}, out);
     }
-    const bool activates = self_.fuses() && tail.activation != Activation::elu;
     Finish finish{true};
-    if (activates) finish = {true, tail.bias, tail.activation == Activation::relu, {}, 1, true};
+    const Applied applied = ride_along(self_, tail, finish);
     self_.forward(x.of_written(out.shape.rows), out, finish);
-    return {activates, activates, false};
+    return applied;
   }
 
   void backward(const Back& back) override {

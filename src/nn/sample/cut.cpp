@@ -82,8 +82,7 @@ Weigher::Weigher(const SamplerInputs& in)
       graph_(in.graph),
       dtype_(in.dtype),
       norm_(norm_of(in.spec)),
-      weighs_(!attends(in.spec.architecture) &&
-              !(in.spec.architecture == Architecture::sage && in.spec.aggregate == Reduce::max)) {
+      weighs_(!attends(in.spec.architecture) && !takes_maxima(in.spec)) {
   if (norm_ == DegreeNorm::left || norm_ == DegreeNorm::both) transpose_ = graph_.transpose();
 }
 

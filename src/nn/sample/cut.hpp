@@ -41,7 +41,7 @@ CutRows take_rows(const Context& context, const Graph& graph, ConstTensorView no
 /// graph, divided by how likely an edge is to be in the batch if its destination is.
 class Weigher {
  public:
-  Weigher(const SamplerInputs& inputs);
+  explicit Weigher(const SamplerInputs& inputs);
 
   /// Whether the model's sums are over messages that can be weighed: neither attention nor maxima are.
   bool weighs() const { return weighs_; }
