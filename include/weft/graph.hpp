@@ -90,7 +90,10 @@ class Graph {
   DegreeStats degree_stats() const;
 
   GraphView view() const;
-  /// The same for code that reads the arrays: an Error where the host cannot.
+  /// The same for code that knows no edge by its id, `edge_ids` null: a transpose of many edges on a device makes its
+  /// ids when somebody reads them.
+  GraphView view_without_ids() const;
+  /// view() for code that reads the arrays: an Error where the host cannot.
   GraphView host_view() const;
   /// The same with `rows` filled in.
   GraphView view_with_rows() const;

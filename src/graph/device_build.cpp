@@ -78,10 +78,21 @@ void Graph::Impl::look_at_rows() {
   empty_rows = seen.empty;
 }
 
+DeviceBuffer Graph::Impl::missing_ids() const { return cuda::reversed_ids(device, stream, pair->given.view()); }
+
+void Graph::Impl::keep_ids() const {
+  if (!lacks_ids()) return;
+  made_ids = missing_ids();
+  synchronise(device, stream);
+  edge_ids = {reinterpret_cast<const EdgeId*>(made_ids.data()), cols.size()};
+}
+
 void Graph::Impl::Pair::reverse_on_device() {
   const Device where = given.device;
+  const bool with_ids = given.cols.size() < ids_at_once;
   reversed.hold(given.num_cols, given.num_rows, static_cast<std::int64_t>(given.cols.size()),
-                cuda::reverse_edges(where, given.stream, given.view()), where, given.stream);
+                cuda::reverse_edges(where, given.stream, given.view(), with_ids), where, given.stream);
+  reversed.ids_on_demand = !with_ids;
   reversed.look_at_rows();
   // Whoever asked for it may work in any stream.
   synchronise(where, given.stream);

@@ -72,8 +72,20 @@ Device Graph::device() const { return Impl::of(*this).device; }
 std::span<const EdgeId> Graph::offsets() const { return Impl::of(*this).on_host().offsets; }
 std::span<const NodeId> Graph::cols() const { return Impl::of(*this).on_host().cols; }
 std::span<const EdgeId> Graph::edge_ids() const { return Impl::of(*this).on_host().edge_ids; }
-GraphView Graph::view() const { return Impl::of(*this).view(); }
+GraphView Graph::view_without_ids() const {
+  GraphView view = Impl::of(*this).view();
+  view.edge_ids = nullptr;
+  return view;
+}
 std::uint64_t Graph::identity() const { return Impl::of(*this).identity; }
+
+GraphView Graph::view() const {
+  const Impl& half = Impl::of(*this);
+  if (!half.ids_on_demand) return half.view();
+  const std::lock_guard guard(half.pair->lock);
+  half.keep_ids();
+  return half.view();
+}
 
 GraphView Graph::host_view() const { return Impl::of(*this).on_host().view(); }
 

@@ -20,22 +20,32 @@ struct Graph::Impl {
   std::int64_t num_rows = 0, num_cols = 0;
   std::span<const EdgeId> offsets;
   std::span<const NodeId> cols;
-  std::span<const EdgeId> edge_ids;
+  mutable std::span<const EdgeId> edge_ids;
   std::shared_ptr<const void> keeper;   // of the three arrays
   Device device;                        // where they are
   CUstream_st* stream = nullptr;        // that they were made in, on a device
   Buffer<NodeId> rows;                  // built on demand
   const NodeId* device_rows = nullptr;  // of a graph on a device: always there
   bool rows_built = false;
-  EdgeId longest_row = -1;                                 // of a graph on a device, where it is known
-  std::int64_t empty_rows = -1;                            //
+  bool ids_on_demand = false;     // of the transpose on a device: edge_ids is empty until somebody reads them
+  mutable DeviceBuffer made_ids;  // those
+  EdgeId longest_row = -1;        // of a graph on a device, where it is known
+  std::int64_t empty_rows = -1;   //
   mutable std::shared_ptr<EdgeOrder> clustered;            // of a graph on a device, built on demand
   mutable std::shared_ptr<const EdgePlaces> places[2][2];  // likewise, by whether either walk is clustered
   Pair* pair = nullptr;
   std::uint64_t identity = next_identity();
 
+  /// As it stands: of a half whose ids are made on demand, without them.
   GraphView view() const;
   std::size_t bytes() const;
+
+  /// Ids that are not held although edges have them.
+  bool lacks_ids() const { return ids_on_demand && edge_ids.empty(); }
+  /// Those, in the half's stream.
+  DeviceBuffer missing_ids() const;
+  /// Makes and keeps them, for work in any stream. Under the pair's lock.
+  void keep_ids() const;
   /// This half; an Error where its arrays are not the host's to read.
   const Impl& on_host() const;
 
@@ -65,8 +75,10 @@ struct Graph::Impl::Pair {
   bool reversed_built = false;
   Impl given, reversed;
 
-  /// Builds the reversed half of a graph on a device, there.
+  /// Builds the reversed half of a graph on a device, there. Ids of few edges come with it, as the sort has them at
+  /// hand; of more (128 MiB and up) they are made when somebody reads them, by another sort.
   void reverse_on_device();
+  static constexpr std::size_t ids_at_once = std::size_t{1} << 24;  // edges
 };
 
 /// A graph over arrays built inside weft, taken to be right.

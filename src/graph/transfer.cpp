@@ -52,6 +52,7 @@ Graph Graph::to(Device device, CUstream_st* stream) const {
   {
     const std::lock_guard guard(source.lock);
     pair->reversed_built = source.reversed_built;
+    source.reversed.keep_ids();
   }
   if (pair->reversed_built) pair->reversed.copy(source.reversed, device, stream);
   // Copies from the host have waited; those between devices read arrays that may be given back as soon as this returns.

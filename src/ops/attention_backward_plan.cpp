@@ -8,6 +8,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/finite.hpp"
 #include "plan/cuda/places.hpp"
+#include "plan/plan_view.hpp"
 
 namespace weft {
 namespace {
@@ -50,11 +51,11 @@ struct ReturnScratch {
   Arena arena() const { return {staging.data(), staging.size()}; }
 };
 
-AttentionReturnArgs return_args(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
-                                const Operand& out_grad, const Result& value_grad) {
+AttentionReturnArgs return_args(const Plan& gather, const Graph& graph, const AttentionInputs& in,
+                                const AttentionShape& shape, const Operand& out_grad, const Result& value_grad) {
   AttentionReturnArgs args;
   args.forward = arguments(graph, in, shape);
-  args.reversed = graph.transpose().view();
+  args.reversed = view_by(gather, graph.transpose());
   args.out_grad = out_grad;
   args.value_grad = value_grad;
   return args;
@@ -147,7 +148,7 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   const bool rounds = dtype != acc;
   const TensorView sums = rounds ? TensorView(scratch.sums.data(), acc, by_row, context.device()) : into.dst;
   SpmmArgs sum;
-  sum.graph = graph.view();
+  sum.graph = view_by(plan.sum, graph);
   sum.op = SpmmOp::copy_e;
   sum.heads = heads;
   sum.edge = operand(scores, Features::of(by_edge));
@@ -171,8 +172,8 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
     OpDesc desc = shape.desc;
     desc.backward = true;
     plan.gather = make_plan(context, graph.transpose(), desc, policy);
-    plan.at_once =
-        cuda::attention_returns(return_args(graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
+    plan.at_once = cuda::attention_returns(
+        return_args(plan.gather, graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
   }
   if (!plan.at_once) {  // only what says whom it is for
     plan.gather = {};
@@ -202,7 +203,8 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
   if (plan.at_once) {
     check_plan(context, plan.gather, plan.gather.graph, shape.desc);
     check_plan(context, plan.sum, graph.identity(), sum_desc(shape));
-    const AttentionReturnArgs args = return_args(graph, in, shape, operand(out_grad, shape.value), result(into.value));
+    const AttentionReturnArgs args =
+        return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), result(into.value));
     if (context.device().kind != DeviceKind::cuda || !cuda::attention_returns(args, plan.gather))
       refuse(in, shape, out_grad, into);
     return run_at_once(context, plan, graph, args, shape, given, into);
@@ -220,7 +222,8 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
   const AttentionShape shape = checked(context, graph, in, given, out_grad);
   if (context.device().kind == DeviceKind::cuda && in.score == Score::gat && !in.bias.given) {
     const AttentionBackwardPlan plan = plan_attention_backward(context, graph, in);
-    const AttentionReturnArgs args = return_args(graph, in, shape, operand(out_grad, shape.value), any_result(shape));
+    const AttentionReturnArgs args =
+        return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), any_result(shape));
     if (plan.at_once && cuda::attention_returns(args, plan.gather)) {
       context.reserve(plan.workspace_bytes);
       const auto empty = [&](const Shape& of, const char* what) {

@@ -163,7 +163,7 @@ void add_in_place(const Context& context, Tensor& a, ConstTensorView b) {
 
 Tensor row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, Dtype dtype) {
   Tensor out = Tensor::empty(Shape(graph.num_rows()), dtype, "degree norms", context.device(), context.stream());
-  const GraphView view = graph.view();
+  const GraphView view = graph.view_without_ids();
   if (on_cuda(context)) {
     cuda::row_norms({view.offsets, view.num_rows, mean, operand(scale), result(out)}, context.device(),
                     context.stream());

@@ -6,6 +6,7 @@
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "plan/cuda/plan.hpp"
+#include "plan/cuda/tasks.hpp"
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
 #include "plan/scratch.hpp"
@@ -184,7 +185,15 @@ void check_on_device(const Context& context, const Graph& graph) {
 
 PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
   check_on_device(context, graph);
-  return explain_view(context, graph.view(), graph.identity(), desc, policy, &graph);
+  PlanReport report = explain_view(context, graph.view_without_ids(), graph.identity(), desc, policy, &graph);
+  for (const PlanCandidate& candidate : report.candidates)
+    if (candidate.chosen) view_by(candidate.plan, graph);  // runs ask for no memory
+  return report;
+}
+
+GraphView view_by(const Plan& plan, const Graph& graph) {
+  const bool from_plan = walks_clusters(plan) && (plan.desc.kind == OpKind::spmm || plan.desc.backward);
+  return reads_ids(plan.desc) && !from_plan ? graph.view() : graph.view_without_ids();
 }
 
 Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {

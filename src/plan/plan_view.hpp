@@ -17,6 +17,13 @@ inline double mean_degree(const GraphView& graph) {
 /// `owner`, where there is one, keeps what is worth keeping for later plans.
 PlanReport explain_view(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy = {}, const Graph* owner = nullptr);
+/// Whether an operator knows edges by their ids: sums and means over sources alone do not.
+inline bool reads_ids(const OpDesc& desc) {
+  return desc.kind != OpKind::spmm || desc.weighted || desc.reduce == Reduce::max || desc.reduce == Reduce::min;
+}
+/// What a run by a plan takes of its graph: ids only where they are read, and not from the plan. Making the plan has
+/// made them.
+GraphView view_by(const Plan& plan, const Graph& graph);
 /// An Error unless the graph is where the context runs.
 void check_on_device(const Context& context, const Graph& graph);
 /// The plan a report settled on.

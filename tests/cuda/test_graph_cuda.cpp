@@ -5,11 +5,13 @@
 
 #include "core/device.hpp"
 #include "cuda/gpu.hpp"
+#include "graph/cuda/edge_places.hpp"
 #include "graph/cuda/edges.hpp"
 #include "support/compare.hpp"
 #include "support/errors.hpp"
 #include "support/graphs.hpp"
 #include "support/small_graphs.hpp"
+#include "weft/plan.hpp"
 
 namespace weft::test {
 namespace {
@@ -122,7 +124,38 @@ TEST_F(cuda_graph, the_64_bit_sort_gives_what_the_32_bit_one_gives) {
     check(arrays.edge_ids, wanted.edge_ids());
   };
   expect_edges(cuda::sort_edges(gpu, nullptr, view, 0), host);
-  expect_edges(cuda::reverse_edges(gpu, nullptr, host.to(gpu).view(), 0), host.transpose());
+  expect_edges(cuda::reverse_edges(gpu, nullptr, host.to(gpu).view(), true, 0), host.transpose());
+}
+
+TEST_F(cuda_graph, a_transpose_of_many_edges_has_ids_once_somebody_reads_them) {
+  constexpr std::int64_t nodes = 100'000, edges = (1 << 24) + 5;
+  battery::SmallRandom random(73);
+  battery::EdgeList list;
+  for (std::int64_t k = 0; k < edges; ++k) list.add(random.below(nodes), random.below(nodes));
+  const Graph host = list.graph(nodes, nodes), late = host.to(gpu);
+  const Graph reversed = late.transpose();
+  const std::size_t without = late.bytes();
+  EXPECT_EQ(reversed.view_without_ids().edge_ids, nullptr);
+
+  Context context = Context::cuda();
+  make_plan(context, reversed, {OpKind::spmm, Dtype::f32, 1, 16, Reduce::sum, false}, parse_policy("order=none"));
+  EXPECT_EQ(late.bytes(), without);
+
+  host.transpose();
+  const Graph early = host.to(gpu);  // its transpose came with its ids
+  for (const bool clustered : {false, true}) {
+    SCOPED_TRACE(clustered ? "clustered" : "as stored");
+    const auto made = late.places_from_transpose(clustered, clustered, nullptr);
+    const auto wanted = early.places_from_transpose(clustered, clustered, nullptr);
+    EXPECT_TRUE(std::ranges::equal(from_gpu(made->read(), edges), from_gpu(wanted->read(), edges)));
+    ASSERT_EQ(made->written() != nullptr, wanted->written() != nullptr);
+    if (wanted->written() == nullptr) continue;
+    EXPECT_TRUE(std::ranges::equal(from_gpu(made->written(), edges), from_gpu(wanted->written(), edges)));
+  }
+  const std::size_t before = late.bytes();
+  expect_same(reversed, host.transpose());
+  EXPECT_EQ(late.bytes(), before + static_cast<std::size_t>(edges) * sizeof(EdgeId));
+  EXPECT_TRUE(std::ranges::equal(late.to(Device{}).transpose().edge_ids(), host.transpose().edge_ids()));
 }
 
 TEST_F(cuda_graph, names_the_first_end_out_of_range_in_the_hosts_words) {

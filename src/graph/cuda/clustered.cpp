@@ -7,14 +7,18 @@ namespace weft {
 
 std::shared_ptr<const EdgeOrder> Graph::clustered_edges(CUstream_st* stream, bool with_ids) const {
   const Impl& half = Impl::of(*this);
-  const GraphView view = half.view();
+  GraphView view = half.view();
   WEFT_CHECK(EdgeOrder::possible(view), unsupported,
              "edges of {} rows, {} columns and {} edges cannot be clustered: expected a square graph of 1 to 2^31 - 1 "
              "edges; use another order",
              view.num_rows, view.num_cols, view.num_edges);
   const std::lock_guard guard(half.pair->lock);
   if (half.clustered == nullptr) half.clustered = std::make_shared<EdgeOrder>(half.device, view, half.stream);
-  if (with_ids && half.clustered->ids() == nullptr) half.clustered->add_ids(half.device, view, half.stream);
+  if (with_ids && half.clustered->ids() == nullptr) {
+    const DeviceBuffer missing = half.lacks_ids() ? half.missing_ids() : DeviceBuffer{};
+    if (half.lacks_ids()) view.edge_ids = reinterpret_cast<const EdgeId*>(missing.data());
+    half.clustered->add_ids(half.device, view, half.stream);
+  }
   half.clustered->ready_in(stream);
   return half.clustered;
 }

@@ -35,8 +35,11 @@ RowExtremes row_extremes(Device device, CUstream_st* stream, const EdgeId* offse
 /// The edges of a list with valid ends as sort_edges of the host stores them.
 EdgeBuffers sort_edges(Device device, CUstream_st* stream, const GraphView& list,
                        EdgeId narrow_limit = narrow_sort_limit);
-/// The edges of a graph (with rows) as reverse_edges of the host stores them.
-EdgeBuffers reverse_edges(Device device, CUstream_st* stream, const GraphView& graph,
+/// The edges of a graph (with rows) as reverse_edges of the host stores them, their ids where they are wanted.
+EdgeBuffers reverse_edges(Device device, CUstream_st* stream, const GraphView& graph, bool with_ids,
+                          EdgeId narrow_limit = narrow_sort_limit);
+/// Those ids alone.
+DeviceBuffer reversed_ids(Device device, CUstream_st* stream, const GraphView& graph,
                           EdgeId narrow_limit = narrow_sort_limit);
 
 /// offsets [num_rows + 1] of edges whose rows ascend.

@@ -27,7 +27,11 @@ EdgeBuffers sort_edges(Device device, CUstream_st*, const GraphView&, EdgeId) {
   require_cuda(device.index, "a graph");
   return {};
 }
-EdgeBuffers reverse_edges(Device device, CUstream_st*, const GraphView&, EdgeId) {
+EdgeBuffers reverse_edges(Device device, CUstream_st*, const GraphView&, bool, EdgeId) {
+  require_cuda(device.index, "a graph");
+  return {};
+}
+DeviceBuffer reversed_ids(Device device, CUstream_st*, const GraphView&, EdgeId) {
   require_cuda(device.index, "a graph");
   return {};
 }

@@ -23,14 +23,19 @@ std::shared_ptr<const EdgePlaces> Graph::places_from_transpose(bool writes_clust
     return clustered ? graph.clustered_edges(half.stream) : nullptr;
   };
   const auto writing = order_of(reversed, writes_clustered), reading = order_of(*this, reads_clustered);
-  const auto walk = [](const Graph& graph, const EdgeOrder* order) {
-    return order != nullptr ? EdgePlaces::Walk{nullptr, order->ids()} : EdgePlaces::Walk{graph.view().edge_ids};
+  DeviceBuffer missing;
+  const auto walk = [&](const Impl& over, const EdgeOrder* order) {
+    if (order != nullptr) return EdgePlaces::Walk{nullptr, order->ids()};
+    if (!over.lacks_ids()) return EdgePlaces::Walk{over.view().edge_ids};
+    missing = over.missing_ids();  // at most one half's
+    return EdgePlaces::Walk{reinterpret_cast<const EdgeId*>(missing.data())};
   };
   const std::lock_guard guard(half.pair->lock);
   std::shared_ptr<const EdgePlaces>& kept = half.places[writes_clustered][reads_clustered];
-  if (kept == nullptr)
-    kept = std::make_shared<const EdgePlaces>(half.device, half.view().num_edges, walk(reversed, writing.get()),
-                                              walk(*this, reading.get()), half.stream);
+  if (kept == nullptr) {
+    const auto write = walk(Impl::of(reversed), writing.get()), read = walk(half, reading.get());
+    kept = std::make_shared<const EdgePlaces>(half.device, half.view().num_edges, write, read, half.stream);
+  }
   kept->ready_in(stream);
   return kept;
 }

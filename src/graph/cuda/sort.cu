@@ -29,15 +29,20 @@ struct GatherKeys {
 };
 
 template <class Position>
-struct GatherEdges {
+struct GatherCols {
   const NodeId* other_ends;
-  const EdgeId* ids;  // null: an edge's id is its position
   const Position* positions;
   NodeId* cols;
+  __device__ void operator()(std::int64_t k) const { cols[k] = other_ends[positions[k]]; }
+};
+
+template <class Position>
+struct GatherIds {
+  const EdgeId* ids;  // null: an edge's id is its position
+  const Position* positions;
   EdgeId* edge_ids;
   __device__ void operator()(std::int64_t k) const {
     const Position from = positions[k];
-    cols[k] = other_ends[from];
     edge_ids[k] = ids != nullptr ? ids[from] : static_cast<EdgeId>(from);
   }
 };
@@ -78,26 +83,37 @@ class EdgeSorter {
     if (keys_now.selector != 0) at_ = 1 - at_;  // both move together
   }
 
-  /// Keys become the rows; columns and ids are gathered from arrays by position.
-  EdgeBuffers finish(std::int64_t num_rows, std::int64_t num_cols, const NodeId* other_ends, const EdgeId* ids) {
+  /// Keys become the rows; columns are gathered from an array by position. Positions stay.
+  EdgeBuffers finish(std::int64_t num_rows, std::int64_t num_cols, const NodeId* other_ends) {
     const auto items = static_cast<std::size_t>(count_);
     EdgeBuffers result;
     result.rows = std::move(keys_[at_]);
-    keys_[1 - at_] = {};  // before more is asked for
-    positions_[1 - at_] = {};
+    drop_copies();
     result.cols = DeviceBuffer(device_, stream_, items * sizeof(NodeId), "columns of a graph");
-    result.edge_ids = DeviceBuffer(device_, stream_, items * sizeof(EdgeId), "edge ids of a graph");
     result.offsets =
         DeviceBuffer(device_, stream_, static_cast<std::size_t>(num_rows + 1) * sizeof(EdgeId), "offsets of a graph");
     each(count_, stream_, "placing sorted edges",
-         GatherEdges<Position>{other_ends, ids, positions(), as<NodeId>(result.cols), as<EdgeId>(result.edge_ids)});
+         GatherCols<Position>{other_ends, positions(), as<NodeId>(result.cols)});
     GraphView sorted{num_rows, num_cols, count_};
     sorted.rows = as<NodeId>(result.rows);
     find_offsets(device_, stream_, sorted, as<EdgeId>(result.offsets));
     return result;
   }
+  /// Gathered from an array by position.
+  DeviceBuffer ids(const EdgeId* given) {
+    drop_copies();
+    DeviceBuffer result(device_, stream_, static_cast<std::size_t>(count_) * sizeof(EdgeId), "edge ids of a graph");
+    each(count_, stream_, "placing the ids of sorted edges",
+         GatherIds<Position>{given, positions(), as<EdgeId>(result)});
+    return result;
+  }
 
  private:
+  /// Of what is sorted, before more is asked for.
+  void drop_copies() {
+    keys_[1 - at_] = {};
+    positions_[1 - at_] = {};
+  }
   std::uint32_t* keys() const { return as<std::uint32_t>(keys_[at_]); }
   Position* positions() const { return as<Position>(positions_[at_]); }
 
@@ -116,15 +132,25 @@ EdgeBuffers sort_with(Device device, CUstream_st* stream, const GraphView& list)
   sorter.sort(list.num_cols);
   sorter.go_on_with(list.rows);
   sorter.sort(list.num_rows);
-  return sorter.finish(list.num_rows, list.num_cols, list.cols, nullptr);
+  EdgeBuffers result = sorter.finish(list.num_rows, list.num_cols, list.cols);
+  result.edge_ids = sorter.ids(nullptr);
+  return result;
 }
 
 template <class Position>
-EdgeBuffers reverse_with(Device device, CUstream_st* stream, const GraphView& graph) {
+EdgeSorter<Position> by_source(Device device, CUstream_st* stream, const GraphView& graph) {
   EdgeSorter<Position> sorter(device, stream, graph.num_edges);
   sorter.start_with(graph.cols);
   sorter.sort(graph.num_cols);
-  return sorter.finish(graph.num_cols, graph.num_rows, graph.rows, graph.edge_ids);
+  return sorter;
+}
+
+template <class Position>
+EdgeBuffers reverse_with(Device device, CUstream_st* stream, const GraphView& graph, bool with_ids) {
+  EdgeSorter<Position> sorter = by_source<Position>(device, stream, graph);
+  EdgeBuffers result = sorter.finish(graph.num_cols, graph.num_rows, graph.rows);
+  if (with_ids) result.edge_ids = sorter.ids(graph.edge_ids);
+  return result;
 }
 
 }  // namespace
@@ -135,10 +161,17 @@ EdgeBuffers sort_edges(Device device, CUstream_st* stream, const GraphView& list
                                        : sort_with<std::uint64_t>(device, stream, list);
 }
 
-EdgeBuffers reverse_edges(Device device, CUstream_st* stream, const GraphView& graph, EdgeId narrow_limit) {
+EdgeBuffers reverse_edges(Device device, CUstream_st* stream, const GraphView& graph, bool with_ids,
+                          EdgeId narrow_limit) {
   const OnDevice on(device.index);
-  return graph.num_edges < narrow_limit ? reverse_with<std::uint32_t>(device, stream, graph)
-                                        : reverse_with<std::uint64_t>(device, stream, graph);
+  return graph.num_edges < narrow_limit ? reverse_with<std::uint32_t>(device, stream, graph, with_ids)
+                                        : reverse_with<std::uint64_t>(device, stream, graph, with_ids);
+}
+
+DeviceBuffer reversed_ids(Device device, CUstream_st* stream, const GraphView& graph, EdgeId narrow_limit) {
+  const OnDevice on(device.index);
+  return graph.num_edges < narrow_limit ? by_source<std::uint32_t>(device, stream, graph).ids(graph.edge_ids)
+                                        : by_source<std::uint64_t>(device, stream, graph).ids(graph.edge_ids);
 }
 
 }  // namespace weft::cuda

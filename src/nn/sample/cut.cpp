@@ -104,7 +104,7 @@ Tensor Weigher::weigh(const Edges& edges, WeighArgs args) const {
   args.dtype = dtype_;
   args.graph = graph_.view();
   args.norm = norm_;
-  if (transpose_.num_rows() > 0) args.out_offsets = transpose_.view().offsets;
+  if (transpose_.num_rows() > 0) args.out_offsets = transpose_.view_without_ids().offsets;
   args.nodes = edges.nodes;
   args.count = edges.count;
   args.offsets = edges.offsets;

@@ -102,11 +102,6 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   return sizes;
 }
 
-/// Sums and means over sources alone know no edge by its id.
-bool uses_ids(const OpDesc& desc) {
-  return desc.kind != OpKind::spmm || desc.weighted || desc.reduce == Reduce::max || desc.reduce == Reduce::min;
-}
-
 /// Modelled cost of making that order; one the graph has kept costs nothing.
 double order_us(const Call& call, WorkOrder order, const Graph* owner) {
   const tuning::CudaRates& r = call.rates;
@@ -314,7 +309,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   Plan& plan = best->plan;
   if (plan.order != WorkOrder::none)
     plan.device_tasks =
-        std::make_shared<DeviceTasks>(context, graph, plan.edges_a_task, plan.order, uses_ids(desc), owner);
+        std::make_shared<DeviceTasks>(context, graph, plan.edges_a_task, plan.order, reads_ids(desc), owner);
   report.reason =
       fmt::format("order {}, tasks of {} a {}: lowest modelled time of those whose order costs no more than a run",
                   name(plan.order), task_size(plan), task_owner(plan));

@@ -36,4 +36,9 @@ class DeviceTasks {
   std::shared_ptr<const EdgeOrder> edges_;
 };
 
+/// Whether a plan's work walks edges in an order of their own, with ids to it.
+inline bool walks_clusters(const Plan& plan) {
+  return plan.device_tasks != nullptr && plan.device_tasks->edges() != nullptr;
+}
+
 }  // namespace weft

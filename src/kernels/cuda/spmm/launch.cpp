@@ -197,7 +197,7 @@ void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stre
     kernel.split.id_shift = 0;
     kernel.split.graph.edge_ids = nullptr;
   }
-  const bool clustered = plan.device_tasks != nullptr && plan.device_tasks->edges() != nullptr;
+  const bool clustered = walks_clusters(plan);
   WEFT_CHECK(!clustered || kernel.split.ids != nullptr || (!uses_edge(args.op) && !largest), invalid_argument,
              "plan is of a sum without values of edges, in the order {}: expected one made with weighted = true and "
              "the call's reducer",
