@@ -11,65 +11,74 @@ using weft::cuda::OnDevice;
 
 constexpr int threads = team_threads;
 
-/// A block adds up a chunk of rows of `Columns` columns: threads stand side by side along the columns, and what several
-/// of them have of one is added up in order.
-template <int Columns, class Body>
+/// A block adds up a chunk of rows of `Lanes` strips: threads stand side by side along the columns, and what several of
+/// them have of one is added up in order.
+template <int Lanes, class Strip, class Args>
 __global__ void __launch_bounds__(threads)
-    fold_chunk(std::int64_t rows, std::int64_t columns, std::int64_t chunks, Body body, double* partial) {
-  constexpr int along = threads / Columns;
-  const int x = threadIdx.x % Columns, y = threadIdx.x / Columns;
-  const std::int64_t column = blockIdx.y * std::int64_t{Columns} + x, chunk = blockIdx.x;
-  const std::int64_t begin = rows * chunk / chunks, end = rows * (chunk + 1) / chunks;
-  double sums[Body::sums] = {};
-  if (column < columns)
-#pragma unroll 4  // so that several loads are under way
-    for (std::int64_t row = begin + y; row < end; row += along) body(row, column, sums);
+    fold_chunk(std::int64_t columns, std::int64_t chunks, const Args args, double* partial) {
+  constexpr int along = threads / Lanes, together = Lanes * Strip::width;
+  const int x = threadIdx.x % Lanes, y = threadIdx.x / Lanes;
+  const std::int64_t first = blockIdx.y * std::int64_t{together}, chunk = blockIdx.x;
+  const std::int64_t column = first + x * Strip::width;
+  const std::int64_t begin = args.rows * chunk / chunks, end = args.rows * (chunk + 1) / chunks;
+  const bool there = column < columns;
+  Strip strip(args, there ? column : 0);
+  if (there)
+#pragma unroll 2  // so that more loads are under way
+    for (std::int64_t row = begin + y; row < end; row += along) strip(row);
   if (partial == nullptr) return;
-  __shared__ double shared[threads];
+  __shared__ double shared[along][together];
 #pragma unroll
-  for (int k = 0; k < Body::sums; ++k) {
+  for (int k = 0; k < Strip::sums; ++k) {
     __syncthreads();
-    shared[threadIdx.x] = sums[k];
+#pragma unroll
+    for (int n = 0; n < Strip::width; ++n) shared[y][x * Strip::width + n] = strip.sum[k][n];
     __syncthreads();
-    for (int half = along / 2; half > 0; half /= 2) {
-      if (y < half) shared[threadIdx.x] += shared[threadIdx.x + half * Columns];
-      __syncthreads();
+    for (int c = threadIdx.x; c < together && first + c < columns; c += threads) {
+      double sum = 0;
+#pragma unroll 8
+      for (int row = 0; row < along; ++row) sum += shared[row][c];
+      partial[(chunk * Strip::sums + k) * columns + first + c] = sum;
     }
-    if (y == 0 && column < columns) partial[(chunk * Body::sums + k) * columns + column] = shared[x];
   }
 }
 
-/// One warp a column: its lanes take the chunks in turns.
+/// A block adds up the chunks' parts of 32 sums that stand side by side: threads along y take chunks in turns.
 template <class Acc>
-struct FinishColumns {
-  const double* partial;
-  std::int64_t chunks, columns;
-  int sums;
-  Acc *first, *second;
-  __device__ void operator()(const WarpTeam<32>& team, std::int64_t i) const {
-    const std::int64_t k = i / columns, column = i - k * columns;
-    Acc* const out = k == 0 ? first : second;
-    if (out == nullptr) return;
-    double sum = 0;
-    for (std::int64_t chunk = team.lane(); chunk < chunks; chunk += 32)
-      sum += partial[(chunk * sums + k) * columns + column];
-    sum = team.sum(sum);
-    if (team.lane() == 0) out[column] = static_cast<Acc>(sum);
-  }
-};
+__global__ void __launch_bounds__(1024) finish_columns(const double* partial, std::int64_t chunks, std::int64_t columns,
+                                                       std::int64_t sums, Acc* first, Acc* second) {
+  const std::int64_t i = blockIdx.x * std::int64_t{32} + threadIdx.x;
+  double sum = 0;
+  if (i < sums * columns)
+#pragma unroll 8
+    for (std::int64_t chunk = threadIdx.y; chunk < chunks; chunk += 32) sum += partial[chunk * sums * columns + i];
+  __shared__ double shared[32][33];
+  shared[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y != 0 || i >= sums * columns) return;
+  Acc* const out = i < columns ? first : second;
+  if (out == nullptr) return;
+  sum = 0;
+#pragma unroll
+  for (int y = 0; y < 32; ++y) sum += shared[y][threadIdx.x];
+  out[i < columns ? i : i - columns] = static_cast<Acc>(sum);
+}
 
+/// One block: its threads take the parts in turns.
 template <class Acc>
-struct FinishAll {
-  const double* partial;
-  std::int64_t count;
-  Acc* out;
-  __device__ void operator()(const WarpTeam<32>& team, std::int64_t) const {
-    double sum = 0;
-    for (std::int64_t i = team.lane(); i < count; i += 32) sum += partial[i];
-    sum = team.sum(sum);
-    if (team.lane() == 0) *out = static_cast<Acc>(sum);
-  }
-};
+__global__ void __launch_bounds__(1024) finish_all(const double* partial, std::int64_t count, Acc* out) {
+  double sum = 0;
+#pragma unroll 8
+  for (std::int64_t i = threadIdx.x; i < count; i += 1024) sum += partial[i];
+  __shared__ double of_warps[32];
+  const WarpTeam<32> team = WarpTeam<32>::here();
+  sum = team.sum(sum);
+  if (team.lane() == 0) of_warps[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  sum = team.sum(of_warps[threadIdx.x]);
+  if (threadIdx.x == 0) *out = static_cast<Acc>(sum);
+}
 
 template <int Lanes, class Body>
 __global__ void __launch_bounds__(threads)
@@ -135,38 +144,43 @@ __global__ void one_thread(Body body) {
 struct GpuBackend : GpuLoops {
   static constexpr bool has_double = false;  // training in f64 is for checks, and the host's
 
-  template <class Body>
-  void fold(std::int64_t rows, std::int64_t columns, const char* doing, const Body& body, double* partial) const {
-    const std::int64_t chunks = chunks_of(rows);
-    const auto launch = [&]<int Columns>() {
-      const dim3 grid(static_cast<unsigned>(chunks), static_cast<unsigned>((columns + Columns - 1) / Columns));
-      fold_chunk<Columns><<<grid, threads, 0, stream>>>(rows, columns, chunks, body, partial);
-    };
-    if (columns <= 8) {
-      launch.template operator()<8>();
-    } else if (columns <= 16) {
-      launch.template operator()<16>();
-    } else {
-      launch.template operator()<32>();
+  /// In strips of 16 bytes where the columns can be cut in such.
+  template <class T, template <class, int> class Strip, class Args>
+  void fold(const Args& args, std::int64_t columns, const char* doing, double* partial) const {
+    if (args.width % pack_size<T> == 0) {
+      constexpr int pack = pack_size<T>;
+      if (columns <= 8 * pack) return fold_strips<8, Strip<T, pack>>(args, columns, doing, partial);
+      if (columns <= 16 * pack) return fold_strips<16, Strip<T, pack>>(args, columns, doing, partial);
+      return fold_strips<32, Strip<T, pack>>(args, columns, doing, partial);
     }
+    if (columns <= 8) return fold_strips<8, Strip<T, 1>>(args, columns, doing, partial);
+    fold_strips<32, Strip<T, 1>>(args, columns, doing, partial);
+  }
+  template <int Lanes, class Strip, class Args>
+  void fold_strips(const Args& args, std::int64_t columns, const char* doing, double* partial) const {
+    const std::int64_t chunks = chunks_of(args.rows), together = Lanes * Strip::width;
+    const dim3 grid(static_cast<unsigned>(chunks), static_cast<unsigned>((columns + together - 1) / together));
+    fold_chunk<Lanes, Strip><<<grid, threads, 0, stream>>>(columns, chunks, args, partial);
     check_status(cudaGetLastError(), doing);
   }
-  template <class Body, class Acc>
-  void fold_columns(std::int64_t rows, std::int64_t columns, const char* doing, const Body& body, void* scratch,
-                    Acc* first, Acc* second) const {
+  template <class T, template <class, int> class Strip, class Args, class Acc>
+  void fold_columns(const Args& args, std::int64_t columns, const char* doing, Acc* first, Acc* second) const {
     const bool wanted = first != nullptr || second != nullptr;
-    auto* const partial = wanted ? static_cast<double*>(scratch) : nullptr;
-    fold(rows, columns, doing, body, partial);
-    if (wanted)
-      teams_of<32>(Body::sums * columns, doing,
-                   FinishColumns<Acc>{partial, chunks_of(rows), columns, Body::sums, first, second});
+    auto* const partial = wanted ? static_cast<double*>(args.scratch) : nullptr;
+    fold<T, Strip>(args, columns, doing, partial);
+    if (!wanted) return;
+    constexpr std::int64_t sums = Strip<T, 1>::sums;
+    const std::int64_t blocks = (sums * columns + 31) / 32;
+    finish_columns<<<static_cast<unsigned>(blocks), dim3(32, 32), 0, stream>>>(partial, chunks_of(args.rows), columns,
+                                                                               sums, first, second);
+    check_status(cudaGetLastError(), doing);
   }
-  template <class Body, class Acc>
-  void fold_all(std::int64_t rows, std::int64_t columns, const char* doing, const Body& body, void* scratch,
-                Acc* out) const {
-    auto* const partial = static_cast<double*>(scratch);
-    fold(rows, columns, doing, body, partial);
-    teams_of<32>(1, doing, FinishAll<Acc>{partial, chunks_of(rows) * columns, out});
+  template <class T, template <class, int> class Strip, class Args, class Acc>
+  void fold_all(const Args& args, std::int64_t columns, const char* doing, Acc* out) const {
+    auto* const partial = static_cast<double*>(args.scratch);
+    fold<T, Strip>(args, columns, doing, partial);
+    finish_all<<<1, 1024, 0, stream>>>(partial, chunks_of(args.rows) * columns, out);
+    check_status(cudaGetLastError(), doing);
   }
   template <class Body>
   void fold_splits(std::int64_t rows, std::int64_t classes, const Body& body, void* scratch, SplitSums* sums) const {

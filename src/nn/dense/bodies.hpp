@@ -1,5 +1,4 @@
-// What the passes do with an element, with an element of a column that is added up, and with a row that a team of lanes
-// shares. The same on both backends.
+// What the passes do with an element and with a row that a team of lanes shares. The same on both backends.
 #pragma once
 
 #include "nn/dense/passes.hpp"
@@ -84,12 +83,13 @@ struct ActivateStretch {
   using Acc = AccumulatorOf<T>;
   ActivateArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t k) const {
-    const Acc* const bias = static_cast<const Acc*>(args.bias);
     const Acc* const scale = static_cast<const Acc*>(args.row_scale);
-    const bool placed = bias != nullptr || scale != nullptr;
     const std::int64_t count = args.rows * args.width;
+    const bool placed = args.bias != nullptr || scale != nullptr;
+    const bool whole = placed && args.width % stretch<T> == 0;  // within one row, and where packs of the bias begin
     Walk at(k * stretch<T>, args.width, placed);
     FourWords words{};
+    Pack<Acc, 4> biases{};
     Stretch<T> added{};
     Acc factor = 1;
     if (args.added != nullptr) {
@@ -97,13 +97,14 @@ struct ActivateStretch {
       if (args.added_eps != nullptr) factor += *static_cast<const Acc*>(args.added_eps);
     }
     map_stretch<T>(args.x, args.out, count, k, true, [&](Acc value, int i) {
-      const bool here = placed && k * stretch<T> + i < count;
+      const bool here = placed && (whole || k * stretch<T> + i < count);
       if (here && scale != nullptr) value *= scale[at.row];
       if (args.added != nullptr) value += factor * widen(added[i]);
-      if (here) {
-        if (bias != nullptr) value += bias[at.column];
-        at.next();
+      if (here && args.bias != nullptr) {
+        if (whole && i % 4 == 0) biases = pack_at<Acc, 4>(args.bias, at.column + i);
+        value += whole ? biases.at[i % 4] : static_cast<const Acc*>(args.bias)[at.column];
       }
+      if (here && !whole) at.next();
       value = activated(args.activation, value);
       if (!args.mask.given()) return value;
       if (i % 4 == 0) words = args.mask.words(static_cast<std::uint64_t>(k * (stretch<T> / 4) + i / 4));
@@ -129,31 +130,6 @@ struct ScaleRowsStretch {
 };
 
 template <class T>
-struct ActivateBackwardElement {
-  using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 1;
-  ActivateBackwardArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t row, std::int64_t column, double* sum) const {
-    const std::int64_t i = row * args.width + column;
-    Acc grad = widen(static_cast<const T*>(args.out_grad)[i]);
-    const bool relu = args.activation == Activation::relu;
-    if (relu || args.activation == Activation::elu || args.mask.given()) {
-      const Acc scale = args.mask.given() ? args.mask.scale() : 1.0f;
-      // What ReLU left or dropout took is 0 either way; ELU leaves other values that must be told from it.
-      const Acc out = relu || args.activation == Activation::elu ? widen(static_cast<const T*>(args.out)[i]) : Acc(1);
-      const bool gone = relu ? out <= 0 : args.mask.given() && args.mask.drops_element(i);
-      Acc slope = scale;
-      if (args.activation == Activation::elu && out < 0) slope = scale + out;  // scale * (exp(x) - 1 + 1)
-      grad = gone ? Acc(0) : grad * slope;
-    }
-    sum[0] += grad;
-    if (args.grad == nullptr) return;
-    if (args.row_scale != nullptr) grad *= static_cast<const Acc*>(args.row_scale)[row];
-    static_cast<T*>(args.grad)[i] = narrow<T>(grad);
-  }
-};
-
-template <class T>
 struct AddSelfStretch {
   using Acc = AccumulatorOf<T>;
   AddSelfArgs args;
@@ -163,16 +139,6 @@ struct AddSelfStretch {
     x.load(args.x, args.count, k);
     map_stretch<T>(args.out, args.out, args.count, k, args.saturates,
                    [&](Acc value, int i) { return value + factor * widen(x[i]); });
-  }
-};
-
-template <class T>
-struct SelfGradElement {
-  static constexpr int sums = 1;
-  SelfGradArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t row, std::int64_t column, double* sum) const {
-    const std::int64_t i = row * args.width + column;
-    sum[0] += widen(static_cast<const T*>(args.x)[i]) * widen(static_cast<const T*>(args.out_grad)[i]);
   }
 };
 
@@ -187,42 +153,27 @@ struct HeadDots {
     const Acc* const a = static_cast<const Acc*>(args.src_vector) + head * args.width;
     const Acc* const b = static_cast<const Acc*>(args.dst_vector) + head * args.width;
     Acc src = 0, dst = 0;
-    const auto take = [&](T value, std::int64_t i) {
-      src += widen(value) * a[i];
-      dst += widen(value) * b[i];
-    };
     if (args.width % 4 == 0) {
       for (std::int64_t i = 4 * team.lane(); i < args.width; i += 4 * team.lanes()) {
-        const Pack<T, 4> four = *reinterpret_cast<const Pack<T, 4>*>(x + i);
+        const auto four = pack_at<T, 4>(x, i);
+        const auto of_src = pack_at<Acc, 4>(a, i), of_dst = pack_at<Acc, 4>(b, i);
         WEFT_UNROLLED
-        for (int n = 0; n < 4; ++n) take(four.at[n], i + n);
+        for (int n = 0; n < 4; ++n) {
+          src += widen(four.at[n]) * of_src.at[n];
+          dst += widen(four.at[n]) * of_dst.at[n];
+        }
       }
     } else {
-      for (std::int64_t i = team.lane(); i < args.width; i += team.lanes()) take(x[i], i);
+      for (std::int64_t i = team.lane(); i < args.width; i += team.lanes()) {
+        src += widen(x[i]) * a[i];
+        dst += widen(x[i]) * b[i];
+      }
     }
     src = team.sum(src);
     dst = team.sum(dst);
     if (team.lane() != 0) return;
     static_cast<T*>(args.src)[row_and_head] = narrow<T>(src);
     static_cast<T*>(args.dst)[row_and_head] = narrow<T>(dst);
-  }
-};
-
-template <class T>
-struct HeadDotsBackwardElement {
-  using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 2;
-  HeadDotsBackwardArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t row, std::int64_t column, double* sum) const {
-    const std::int64_t i = row * args.heads * args.width + column, at = row * args.heads + quotient(column, args.width);
-    const Acc src = widen(static_cast<const T*>(args.src_grad)[at]),
-              dst = widen(static_cast<const T*>(args.dst_grad)[at]);
-    const Acc x = widen(static_cast<const T*>(args.x)[i]);
-    T& grad = static_cast<T*>(args.x_grad)[i];
-    grad = narrow<T>(widen(grad) + src * static_cast<const Acc*>(args.src_vector)[column] +
-                     dst * static_cast<const Acc*>(args.dst_vector)[column]);
-    sum[0] += src * x;
-    sum[1] += dst * x;
   }
 };
 

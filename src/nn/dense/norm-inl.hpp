@@ -6,25 +6,38 @@
 
 namespace weft::nn {
 
-template <class T>
-struct ColumnMean {
-  static constexpr int sums = 1;
-  BatchNormArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t row, std::int64_t column, double* sum) const {
-    sum[0] += static_cast<double>(widen(static_cast<const T*>(args.x)[row * args.width + column])) /
-              static_cast<double>(args.rows);
+template <class T, int Width>
+struct ColumnMeanStrip {
+  static constexpr int sums = 1, width = Width;
+  const BatchNormArgs& args;
+  std::int64_t column;
+  double sum[sums][Width] = {};
+
+  WEFT_ANYWHERE ColumnMeanStrip(const BatchNormArgs& of, std::int64_t first) : args(of), column(first) {}
+  WEFT_ANYWHERE void operator()(std::int64_t row) {
+    const auto xs = pack_at<T, Width>(args.x, row * args.width + column);
+    WEFT_UNROLLED
+    for (int n = 0; n < Width; ++n) sum[0][n] += static_cast<double>(widen(xs.at[n])) / static_cast<double>(args.rows);
   }
 };
 /// After the mean, so that nothing cancels.
-template <class T>
-struct ColumnVariance {
+template <class T, int Width>
+struct ColumnVarianceStrip {
   using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 1;
-  BatchNormArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t row, std::int64_t column, double* sum) const {
-    const double away = static_cast<double>(widen(static_cast<const T*>(args.x)[row * args.width + column])) -
-                        static_cast<double>(static_cast<const Acc*>(args.mean)[column]);
-    sum[0] += away * away / static_cast<double>(args.rows);
+  static constexpr int sums = 1, width = Width;
+  const BatchNormArgs& args;
+  std::int64_t column;
+  double sum[sums][Width] = {};
+
+  WEFT_ANYWHERE ColumnVarianceStrip(const BatchNormArgs& of, std::int64_t first) : args(of), column(first) {}
+  WEFT_ANYWHERE void operator()(std::int64_t row) {
+    const auto xs = pack_at<T, Width>(args.x, row * args.width + column);
+    WEFT_UNROLLED
+    for (int n = 0; n < Width; ++n) {
+      const double away =
+          static_cast<double>(widen(xs.at[n])) - static_cast<double>(static_cast<const Acc*>(args.mean)[column + n]);
+      sum[0][n] += away * away / static_cast<double>(args.rows);
+    }
   }
 };
 template <class Acc>
@@ -55,18 +68,26 @@ struct BatchNormElement {
         narrow<T>(normed * static_cast<const Acc*>(args.scale)[c] + static_cast<const Acc*>(args.shift)[c]);
   }
 };
-template <class T>
-struct BatchNormSums {
+template <class T, int Width>
+struct BatchNormSumsStrip {
   using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 2;
-  BatchNormBackwardArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t row, std::int64_t c, double* sum) const {
-    const std::int64_t i = row * args.width + c;
-    const Acc grad = widen(static_cast<const T*>(args.grad)[i]);
-    const Acc normed = (widen(static_cast<const T*>(args.x)[i]) - static_cast<const Acc*>(args.mean)[c]) *
-                       per_deviation(static_cast<const Acc*>(args.variance)[c]);
-    sum[0] += grad * normed;
-    sum[1] += grad;
+  static constexpr int sums = 2, width = Width;
+  const BatchNormBackwardArgs& args;
+  std::int64_t column;
+  double sum[sums][Width] = {};
+
+  WEFT_ANYWHERE BatchNormSumsStrip(const BatchNormBackwardArgs& of, std::int64_t first) : args(of), column(first) {}
+  WEFT_ANYWHERE void operator()(std::int64_t row) {
+    const std::int64_t i = row * args.width + column;
+    const auto xs = pack_at<T, Width>(args.x, i), grads = pack_at<T, Width>(args.grad, i);
+    WEFT_UNROLLED
+    for (int n = 0; n < Width; ++n) {
+      const Acc grad = widen(grads.at[n]);
+      const Acc normed = (widen(xs.at[n]) - static_cast<const Acc*>(args.mean)[column + n]) *
+                         per_deviation(static_cast<const Acc*>(args.variance)[column + n]);
+      sum[0][n] += grad * normed;
+      sum[1][n] += grad;
+    }
   }
 };
 template <class T>
@@ -108,17 +129,25 @@ struct LayerNormRow {
     static_cast<Acc*>(args.moments)[2 * row + 1] = per;
   }
 };
-template <class T>
-struct LayerNormSums {
+template <class T, int Width>
+struct LayerNormSumsStrip {
   using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 2;
-  LayerNormBackwardArgs args;
-  WEFT_ANYWHERE void operator()(std::int64_t row, std::int64_t c, double* sum) const {
-    const std::int64_t i = row * args.width + c;
+  static constexpr int sums = 2, width = Width;
+  const LayerNormBackwardArgs& args;
+  std::int64_t column;
+  double sum[sums][Width] = {};
+
+  WEFT_ANYWHERE LayerNormSumsStrip(const LayerNormBackwardArgs& of, std::int64_t first) : args(of), column(first) {}
+  WEFT_ANYWHERE void operator()(std::int64_t row) {
+    const std::int64_t i = row * args.width + column;
     const Acc* const moments = static_cast<const Acc*>(args.moments) + 2 * row;
-    const Acc grad = widen(static_cast<const T*>(args.grad)[i]);
-    sum[0] += grad * (widen(static_cast<const T*>(args.x)[i]) - moments[0]) * moments[1];
-    sum[1] += grad;
+    const auto xs = pack_at<T, Width>(args.x, i), grads = pack_at<T, Width>(args.grad, i);
+    WEFT_UNROLLED
+    for (int n = 0; n < Width; ++n) {
+      const Acc grad = widen(grads.at[n]);
+      sum[0][n] += grad * (widen(xs.at[n]) - moments[0]) * moments[1];
+      sum[1][n] += grad;
+    }
   }
 };
 template <class T>
@@ -153,10 +182,9 @@ void run_on(const Backend& on, const BatchNormArgs& args) {
     using Acc = AccumulatorOf<T>;
     constexpr Acc* none = nullptr;
     if (args.training) {
-      on.fold_columns(args.rows, args.width, "means", ColumnMean<T>{args}, args.scratch, static_cast<Acc*>(args.mean),
-                      none);
-      on.fold_columns(args.rows, args.width, "variances", ColumnVariance<T>{args}, args.scratch,
-                      static_cast<Acc*>(args.variance), none);
+      on.template fold_columns<T, ColumnMeanStrip>(args, args.width, "means", static_cast<Acc*>(args.mean), none);
+      on.template fold_columns<T, ColumnVarianceStrip>(args, args.width, "variances", static_cast<Acc*>(args.variance),
+                                                       none);
       on.each(args.width, "running means", MoveRunning<Acc>{args});
     }
     on.each(args.rows * args.width, "batch norm", BatchNormElement<T>{args});
@@ -167,8 +195,9 @@ void run_on(const Backend& on, const BatchNormBackwardArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
-    on.fold_columns(args.rows, args.width, "gradients of batch norm", BatchNormSums<T>{args}, args.scratch,
-                    static_cast<Acc*>(args.scale_grad), static_cast<Acc*>(args.shift_grad));
+    on.template fold_columns<T, BatchNormSumsStrip>(args, args.width, "gradients of batch norm",
+                                                    static_cast<Acc*>(args.scale_grad),
+                                                    static_cast<Acc*>(args.shift_grad));
     on.each(args.rows * args.width, "gradients of batch norm", BatchNormBackwardElement<T>{args});
   });
 }
@@ -183,8 +212,9 @@ void run_on(const Backend& on, const LayerNormBackwardArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
-    on.fold_columns(args.rows, args.width, "gradients of layer norm", LayerNormSums<T>{args}, args.scratch,
-                    static_cast<Acc*>(args.scale_grad), static_cast<Acc*>(args.shift_grad));
+    on.template fold_columns<T, LayerNormSumsStrip>(args, args.width, "gradients of layer norm",
+                                                    static_cast<Acc*>(args.scale_grad),
+                                                    static_cast<Acc*>(args.shift_grad));
     on.teams(args.rows, args.width, "gradients of layer norm", LayerNormBackwardRow<T>{args});
   });
 }

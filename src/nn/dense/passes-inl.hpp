@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/dense/bodies.hpp"
+#include "nn/dense/fold_bodies.hpp"
 #include "nn/dense/loss_bodies.hpp"
 #include "nn/dense/step_bodies.hpp"
 
@@ -35,8 +36,9 @@ template <class Backend>
 void run_on(const Backend& on, const ActivateBackwardArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    on.fold_columns(args.rows, args.width, "gradients of activations", ActivateBackwardElement<T>{args}, args.scratch,
-                    static_cast<AccumulatorOf<T>*>(args.bias_grad), static_cast<AccumulatorOf<T>*>(nullptr));
+    on.template fold_columns<T, ActivateBackwardStrip>(args, args.width, "gradients of activations",
+                                                       static_cast<AccumulatorOf<T>*>(args.bias_grad),
+                                                       static_cast<AccumulatorOf<T>*>(nullptr));
   });
 }
 template <class Backend>
@@ -50,8 +52,8 @@ template <class Backend>
 void run_on(const Backend& on, const SelfGradArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    on.fold_all(args.rows, args.width, "the gradient of eps", SelfGradElement<T>{args}, args.scratch,
-                static_cast<AccumulatorOf<T>*>(args.eps_grad));
+    on.template fold_all<T, SelfGradStrip>(args, args.width, "the gradient of eps",
+                                           static_cast<AccumulatorOf<T>*>(args.eps_grad));
   });
 }
 template <class Backend>
@@ -64,9 +66,9 @@ template <class Backend>
 void run_on(const Backend& on, const HeadDotsBackwardArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    on.fold_columns(args.rows, args.heads * args.width, "gradients of score terms", HeadDotsBackwardElement<T>{args},
-                    args.scratch, static_cast<AccumulatorOf<T>*>(args.src_vector_grad),
-                    static_cast<AccumulatorOf<T>*>(args.dst_vector_grad));
+    on.template fold_columns<T, HeadDotsBackwardStrip>(args, args.heads * args.width, "gradients of score terms",
+                                                       static_cast<AccumulatorOf<T>*>(args.src_vector_grad),
+                                                       static_cast<AccumulatorOf<T>*>(args.dst_vector_grad));
   });
 }
 template <class Backend>

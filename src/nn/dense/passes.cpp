@@ -19,42 +19,46 @@ struct CpuBackend : CpuLoops {
     parallel_tasks(few ? 1 : threads, count,
                    [&](std::int64_t chunk, int) { f(chunk, rows * chunk / count, rows * (chunk + 1) / count); });
   }
-  /// [chunk][sum][column]
-  template <class Body>
-  double* fold(std::int64_t rows, std::int64_t columns, const Body& body, void* scratch) const {
-    auto* const partial = static_cast<double*>(scratch);
-    chunks(rows, columns, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
-      double* const mine = partial + chunk * Body::sums * columns;
-      std::fill_n(mine, Body::sums * columns, 0.0);
-      for (std::int64_t row = begin; row < end; ++row)
-        for (std::int64_t column = 0; column < columns; ++column) {
-          double sums[Body::sums] = {};
-          body(row, column, sums);
-          for (int k = 0; k < Body::sums; ++k) mine[k * columns + column] += sums[k];
-        }
+  /// [chunk][sum][column]. Strips of a cache line where the columns can be cut in such.
+  template <class T, template <class, int> class Strip, class Args>
+  double* fold(const Args& args, std::int64_t columns) const {
+    if (args.width % 16 == 0) return fold_strips<Strip<T, 16>>(args, columns);
+    if (args.width % 4 == 0) return fold_strips<Strip<T, 4>>(args, columns);
+    return fold_strips<Strip<T, 1>>(args, columns);
+  }
+  template <class Strip, class Args>
+  double* fold_strips(const Args& args, std::int64_t columns) const {
+    auto* const partial = static_cast<double*>(args.scratch);
+    chunks(args.rows, columns, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+      double* const mine = partial + chunk * Strip::sums * columns;
+      for (std::int64_t column = 0; column < columns; column += Strip::width) {
+        Strip strip(args, column);
+        for (std::int64_t row = begin; row < end; ++row) strip(row);
+        for (int k = 0; k < Strip::sums; ++k) std::copy_n(strip.sum[k], Strip::width, mine + k * columns + column);
+      }
     });
     return partial;
   }
-  template <class Body, class Acc>
-  void fold_columns(std::int64_t rows, std::int64_t columns, const char*, const Body& body, void* scratch, Acc* first,
-                    Acc* second) const {
-    const double* const partial = fold(rows, columns, body, scratch);
+  template <class T, template <class, int> class Strip, class Args, class Acc>
+  void fold_columns(const Args& args, std::int64_t columns, const char*, Acc* first, Acc* second) const {
+    constexpr int sums = Strip<T, 1>::sums;
+    const double* const partial = fold<T, Strip>(args, columns);
     Acc* const outs[] = {first, second};
-    for (int k = 0; k < Body::sums; ++k) {
+    for (int k = 0; k < sums; ++k) {
       if (outs[k] == nullptr) continue;
       for (std::int64_t column = 0; column < columns; ++column) {
         double sum = 0;
-        for (std::int64_t chunk = 0; chunk < chunks_of(rows); ++chunk)
-          sum += partial[(chunk * Body::sums + k) * columns + column];
+        for (std::int64_t chunk = 0; chunk < chunks_of(args.rows); ++chunk)
+          sum += partial[(chunk * sums + k) * columns + column];
         outs[k][column] = static_cast<Acc>(sum);
       }
     }
   }
-  template <class Body, class Acc>
-  void fold_all(std::int64_t rows, std::int64_t columns, const char*, const Body& body, void* scratch, Acc* out) const {
-    const double* const partial = fold(rows, columns, body, scratch);
+  template <class T, template <class, int> class Strip, class Args, class Acc>
+  void fold_all(const Args& args, std::int64_t columns, const char*, Acc* out) const {
+    const double* const partial = fold<T, Strip>(args, columns);
     double sum = 0;
-    for (std::int64_t i = 0; i < chunks_of(rows) * columns; ++i) sum += partial[i];
+    for (std::int64_t i = 0; i < chunks_of(args.rows) * columns; ++i) sum += partial[i];
     *out = static_cast<Acc>(sum);
   }
   template <class Body>

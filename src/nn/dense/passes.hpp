@@ -49,6 +49,8 @@ struct ActivateBackwardArgs {
   void* bias_grad = nullptr;        // Acc [width] or null
   void* scratch = nullptr;          // fold_bytes(rows, width, 1)
   const void* row_scale = nullptr;  // Acc [rows] or null
+  void* added_to = nullptr;         // T or null: += (1 + *added_eps) * what bias_grad sums
+  const void* added_eps = nullptr;  // Acc; null: 0
 };
 
 /// out = scale * x, by row. Where it `saturates`, values past the range of f16 become the largest there is: activations

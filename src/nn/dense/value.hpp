@@ -77,6 +77,28 @@ struct alignas(Count * sizeof(T)) Pack {
   T at[Count];
 };
 
+/// `Count` elements from the i-th on, which is a multiple of it.
+template <class T, int Count>
+WEFT_ANYWHERE inline Pack<T, Count> pack_at(const void* from, std::int64_t i) {
+  const T* const first = static_cast<const T*>(from) + i;
+#ifdef __CUDA_ARCH__
+  return *reinterpret_cast<const Pack<T, Count>*>(first);
+#else
+  Pack<T, Count> pack;
+  for (int n = 0; n < Count; ++n) pack.at[n] = first[n];
+  return pack;
+#endif
+}
+template <class T, int Count>
+WEFT_ANYWHERE inline void put_pack(void* to, std::int64_t i, const Pack<T, Count>& pack) {
+  T* const first = static_cast<T*>(to) + i;
+#ifdef __CUDA_ARCH__
+  *reinterpret_cast<Pack<T, Count>*>(first) = pack;
+#else
+  for (int n = 0; n < Count; ++n) first[n] = pack.at[n];
+#endif
+}
+
 /// 64-bit division takes a GPU a hundred instructions: only where numbers need it.
 WEFT_ANYWHERE inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
   if ((static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b)) >> 32 == 0)

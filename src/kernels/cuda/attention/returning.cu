@@ -1,13 +1,14 @@
 #include "core/cuda/each.cuh"
 #include "kernels/cuda/attention/returning.hpp"
 #include "kernels/cuda/launch_check.hpp"
+#include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/primitives/reduce.cuh"
 
 namespace weft::cuda {
 namespace {
 
-/// A group of `Lanes` for every row and head.
-template <class Storage, int Lanes>
+/// A group of `Lanes` for every row and head, each of which takes `Each` features at a time.
+template <class Storage, int Lanes, int Each>
 __global__ void __launch_bounds__(each_threads)
     returning_of_rows(const AttentionArgs forward, const Operand out_grad, Returning<AccumulatorOf<Storage>>* to) {
   using Acc = AccumulatorOf<Storage>;
@@ -17,14 +18,23 @@ __global__ void __launch_bounds__(each_threads)
   for (std::int64_t base = first_item() / 32 * 32 / Lanes; base < items; base += item_stride() / Lanes) {
     const std::int64_t item = base + threadIdx.x % 32 / Lanes;
     const bool there = item < items;
-    const std::int64_t row = there ? item / forward.heads : 0, head = there ? item - row * forward.heads : 0;
+    // (A division of 64 bits takes a hundred instructions.)
+    const std::int64_t row = !there ? 0
+                             : items >> 32 == 0
+                                 ? static_cast<std::uint32_t>(item) / static_cast<std::uint32_t>(forward.heads)
+                                 : item / forward.heads;
+    const std::int64_t head = there ? item - row * forward.heads : 0;
     const Storage* const grad =
         static_cast<const Storage*>(out_grad.data) + row * out_grad.row_stride + head * out_grad.head_stride;
     const Storage* const out =
         static_cast<const Storage*>(forward.out.data) + row * forward.out.row_stride + head * forward.width;
     Acc sum[1] = {};
     if (there)
-      for (std::int64_t f = lane; f < forward.width; f += Lanes) sum[0] += widened(grad[f]) * widened(out[f]);
+      for (std::int64_t f = lane * Each; f < forward.width; f += Lanes * Each) {
+        const auto grads = Pack<Storage, Each>::load(grad + f), outs = Pack<Storage, Each>::load(out + f);
+#pragma unroll
+        for (int i = 0; i < Each; ++i) sum[0] += widened(grads.values[i]) * widened(outs.values[i]);
+      }
     sum_over_lanes<Lanes>(sum, lane);
     if (!there || lane != 0) continue;
     const Acc total = static_cast<const Acc*>(forward.row_sum.data)[row * forward.row_sum.row_stride + head];
@@ -43,11 +53,23 @@ void find_returning(const AttentionArgs& forward, const Operand& out_grad, Retur
                     CUstream_st* stream) {
   const std::int64_t items = forward.graph.num_rows * forward.heads;
   if (items == 0) return;
-  const auto launch = [&]<int Lanes>() {
-    returning_of_rows<Storage, Lanes><<<blocks_for(items * Lanes), each_threads, 0, stream>>>(forward, out_grad, to);
+  const auto launch = [&]<int Lanes, int Each>() {
+    returning_of_rows<Storage, Lanes, Each>
+        <<<blocks_for(items * Lanes), each_threads, 0, stream>>>(forward, out_grad, to);
   };
+  constexpr int each = 4;
+  const auto in_packs = [](const void* data, std::int64_t stride) {
+    return reinterpret_cast<std::uintptr_t>(data) % (each * sizeof(Storage)) == 0 && stride % each == 0;
+  };
+  const bool packed = forward.width % each == 0 && out_grad.head_stride % each == 0 &&
+                      in_packs(out_grad.data, out_grad.row_stride) &&
+                      in_packs(forward.out.data, forward.out.row_stride);
   // What lanes do beside their part of the product is the same for few features and for many.
-  forward.width <= 16 ? launch.template operator()<4>() : launch.template operator()<16>();
+  if (forward.width <= 16) {
+    packed ? launch.template operator()<4, each>() : launch.template operator()<4, 1>();
+  } else {
+    packed ? launch.template operator()<16, each>() : launch.template operator()<16, 1>();
+  }
   check_launch("the rows of attention's gradients", forward.graph.num_rows, forward.graph.num_edges, forward.heads);
 }
 
