@@ -149,6 +149,9 @@ struct TrainOptions {
   Dtype dtype = Dtype::f32;  // of activations and sparse kernels; parameters and optimiser stay f32
   /// f32 on a GPU: products of dense matrices round their factors to 10 bits (TF32), which tensor cores multiply.
   bool tf32 = false;
+  /// Outputs of layers that follow from what the layers keep (GIN's) are made again in the backward, not kept: one
+  /// product more a layer, one array of activations less, the same bits. Unset: where that saves 1 GiB or more.
+  std::optional<bool> recompute;
   std::uint64_t seed = 0;             // of dropout and of batches
   SampleOptions sample;               // evaluations see the whole graph all the same
   std::string checkpoint;             // file; empty: none

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "nn/dense/gemm.hpp"
 #include "nn/parameters.hpp"
@@ -20,8 +21,10 @@ enum class Slot : std::uint8_t {
   first,  // within a layer
   second,
   third,
-  fold,  // sums over rows
+  fold,    // sums over rows
+  output,  // of the last layer that ran, where outputs can be made again
 };
+constexpr std::size_t num_slots = 7;
 
 class Slots {
  public:
@@ -43,8 +46,8 @@ class Slots {
 
  private:
   static std::size_t at(Slot slot) { return static_cast<std::size_t>(slot); }
-  std::array<std::size_t, 6> bytes_{};
-  std::array<Tensor, 6> memory_;
+  std::array<std::size_t, num_slots> bytes_{};
+  std::array<Tensor, num_slots> memory_;
 };
 
 /// The first rows of a dense matrix.
@@ -70,6 +73,7 @@ struct Build {
   bool trains = false;
   std::uint64_t seed = 0;              // of dropout
   const std::int64_t* step = nullptr;  // what dropout counts by, where the context runs
+  std::optional<bool> recompute = {};  // TrainOptions has it
 
   /// Of a batch: what messages along the edges are multiplied by before they are added up, degree norms and means
   /// included, in the storage type, by edge id. None: as degrees in the graph have it. Attention and maxima know none.

@@ -42,8 +42,7 @@ Network::Network(Build build, std::shared_ptr<const Features> features, std::vec
       stage.mask = mask(l + 1);
       stage.activation = spec.activation;
     }
-    const Shape shape(here.nodes(), stage.sizes.out);
-    stage.out = build_.empty(shape, stage.sizes.last ? build_.acc() : build_.dtype, "a layer's output");
+    const Shape shape = stage.shape = Shape(here.nodes(), stage.sizes.out);
     if (build_.trains) {
       if (!stage.sizes.last || keeps_logits()) build_.slots.need(grad_slot(stages_.size()), shape.size(), build_.dtype);
       build_.slots.need_bytes(Slot::fold, fold_bytes(shape.rows, stage.sizes.out, 1));
@@ -52,6 +51,41 @@ Network::Network(Build build, std::shared_ptr<const Features> features, std::vec
     }
     stages_.push_back(std::move(stage));
   }
+  place_outputs();
+}
+
+void Network::place_outputs() {
+  constexpr std::size_t worth_it = std::size_t{1} << 30;  // bytes
+  const auto again = [&](const Stage& stage) {
+    return build_.trains && !stage.sizes.last && stage.conv->remakes() && !stage.adds_input && stage.norm == nullptr;
+  };
+  std::size_t sum = 0, most = 0;
+  for (const Stage& stage : stages_) {
+    const std::size_t bytes = static_cast<std::size_t>(stage.shape.size()) * size_of(build_.dtype);
+    if (!again(stage)) continue;
+    sum += bytes;
+    most = std::max(most, bytes);
+  }
+  const bool remakes = build_.recompute.value_or(sum - most >= worth_it);
+  for (Stage& stage : stages_) {
+    if (remakes && again(stage)) {
+      build_.slots.need(Slot::output, stage.shape.size(), build_.dtype);
+    } else {
+      stage.out = build_.empty(stage.shape, stage.sizes.last ? build_.acc() : build_.dtype, "a layer's output");
+    }
+  }
+}
+
+TensorView Network::out_of(Stage& stage) {
+  return stage.out ? stage.out.view() : build_.slots.view(Slot::output, stage.shape, build_.dtype);
+}
+
+void Network::need_output(std::size_t stage) {
+  Stage& needed = stages_[stage];
+  if (needed.out || standing_ == stage) return;
+  const Tail tail = tail_of(needed, true);
+  finish(needed, tail, needed.conv->remake(out_of(needed), tail));
+  standing_ = stage;
 }
 
 Build Network::build_of(std::int64_t layer) const {
@@ -75,19 +109,20 @@ void Network::finish(Stage& stage, const Tail& tail, const Applied& applied) {
   const bool biased = applied.bias || !tail.bias.given;
   const ConstTensorView scale = stage.scales_last ? stage.conv->row_scale() : ConstTensorView{};
   if (biased && !activates && !drops && !scale.given) return;
-  const Dtype dtype = stage.sizes.last ? build_.acc() : build_.dtype;
-  run(build_.context, ActivateArgs{dtype, stage.out.shape().rows, stage.sizes.out, stage.out.view().data,
+  const TensorView out = out_of(stage);
+  run(build_.context, ActivateArgs{out.dtype, out.shape.rows, stage.sizes.out, out.data,
                                    biased ? nullptr : tail.bias.data, activates ? tail.activation : Activation::none,
-                                   drops ? tail.mask : DropMask{}, stage.out.view().mutable_data(), scale.data});
+                                   drops ? tail.mask : DropMask{}, out.mutable_data(), scale.data});
 }
 
 ConstTensorView Network::forward(bool training) {
   read_ = input_.read(build_.context, input_mask_, training);
   Matrix x = read_;
-  for (Stage& stage : stages_) {
+  for (std::size_t l = 0; l < stages_.size(); ++l) {
+    Stage& stage = stages_[l];
     const Tail tail = tail_of(stage, training);
     const bool more_first = stage.adds_input || stage.norm != nullptr;  // before anything is activated
-    const TensorView out = stage.norm != nullptr ? stage.norm->input() : stage.out.view();
+    const TensorView out = stage.norm != nullptr ? stage.norm->input() : out_of(stage);
     Applied applied = stage.conv->forward(x, out, more_first ? Tail{tail.bias, Activation::none, {}} : tail, training);
     if (more_first) {
       applied.activation = applied.dropout = false;
@@ -96,7 +131,8 @@ ConstTensorView Network::forward(bool training) {
     if (stage.adds_input) add_input(stage, x, out);
     if (stage.norm != nullptr) stage.norm->forward(stage.out, training);
     finish(stage, tail, applied);
-    x = {stage.out, nullptr, false};
+    x = {out_of(stage), nullptr, false};
+    if (!stage.out) standing_ = l;
   }
   return stages_.back().out;
 }
@@ -123,9 +159,9 @@ void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
 }
 
 TensorView Network::grad_of(std::size_t stage) {
-  Tensor& out = stages_[stage].out;
-  if (stages_[stage].sizes.last && !keeps_logits()) return out;
-  return build_.slots.view(grad_slot(stage), out.shape(), build_.dtype);
+  Stage& of = stages_[stage];
+  if (of.sizes.last && !keeps_logits()) return of.out.view();
+  return build_.slots.view(grad_slot(stage), of.shape, build_.dtype);
 }
 
 TensorView Network::logits_grad() { return grad_of(stages_.size() - 1); }
@@ -135,16 +171,17 @@ void Network::backward() {
   for (std::size_t l = stages_.size(); l-- > 0;) {
     Stage& stage = stages_[l];
     const TensorView grad = grad_of(l);
-    Back back{l == 0 ? read_ : Matrix{stages_[l - 1].out, nullptr, false}, grad, {}, {}, {}};
+    Back back{l == 0 ? read_ : Matrix{out_of(stages_[l - 1]), nullptr, false}, grad, {}, {}, {}};
     if (l > 0) back.x_grad = grad_of(l - 1);
     const ConstTensorView scale = stage.conv->row_scale();
     // Whatever is added to the input's gradient goes through the activation as well.
-    const bool gates = l > 0 && stages_[l - 1].gate() && stage.conv->gates() && !stage.adds_input;
-    if (gates) back.gate = *stages_[l - 1].gate();
+    const bool gates = l > 0 && gate_of(stages_[l - 1]) && stage.conv->gates() && !stage.adds_input;
+    if (gates) back.gate = *gate_of(stages_[l - 1]);
     if (stage.norm == nullptr && !scale.given && stage.conv->sums_bias())
       back.bias_grad = build_.parameters.grad(stage.bias);
     activate_backward(stage, grad, gated, back.bias_grad.given);
     gated = gates;
+    if (l > 0) need_output(l - 1);  // its place may be that of this stage's, which has been read now
     if (stage.norm != nullptr) stage.norm->backward(grad);
     if (!stage.scales_last && scale.given) {  // the input that is added needs the gradient as it is
       back.out_grad = build_.slots.view(Slot::third, grad.shape, build_.dtype);
@@ -156,10 +193,10 @@ void Network::backward() {
   }
 }
 
-std::optional<Finish> Network::Stage::gate() const {
-  if (activation != Activation::relu) return std::nullopt;
+std::optional<Finish> Network::gate_of(Stage& stage) {
+  if (stage.activation != Activation::relu) return std::nullopt;
   // What was dropped is 0, too.
-  return Finish{false, {}, false, out, mask.given() ? mask.scale() : 1, false};
+  return Finish{false, {}, false, out_of(stage), stage.mask.given() ? stage.mask.scale() : 1, false};
 }
 
 /// Of the activation, its scale and the bias, what the layers around it have left.
@@ -170,7 +207,7 @@ void Network::activate_backward(Stage& stage, TensorView grad, bool gated, bool 
   if (!written && !sums) return;
   ActivateBackwardArgs args{build_.dtype, grad.shape.rows, grad.shape.row_size(), nullptr, grad.data};
   if (through) {
-    args.out = stage.out.view().data;
+    args.out = out_of(stage).data;
     args.activation = stage.activation;
     args.mask = stage.mask;
   }

@@ -28,7 +28,7 @@ class Network {
   /// From the logits' gradient, which stands in logits_grad(): those of all parameters.
   void backward();
   TensorView logits_grad();
-  std::int64_t outputs() const { return stages_.back().out.shape().rows; }  // nodes the last layer writes
+  std::int64_t outputs() const { return stages_.back().shape.rows; }  // nodes the last layer writes
   bool capturable() const;
 
  private:
@@ -42,11 +42,16 @@ class Network {
     std::size_t bias = 0;
     DropMask mask;
     Activation activation = Activation::none;
-    Tensor out;
-
-    /// What takes a gradient through the activation and dropout on the way out of a product; none: no product can.
-    std::optional<Finish> gate() const;
+    Shape shape;  // of the output
+    Tensor out;   // none: it stands in Slot::output until the next layer's takes its place
   };
+  TensorView out_of(Stage& stage);
+  /// What takes a gradient through a stage's activation and dropout on the way out of a product; none: no product can.
+  std::optional<Finish> gate_of(Stage& stage);
+  /// Chooses the outputs that are made again, and takes memory for the others.
+  void place_outputs();
+  /// Sees to it that a stage's output is there in a backward.
+  void need_output(std::size_t stage);
   Build build_of(std::int64_t layer) const;
   /// Of what a stage gives. The last one's takes the place of the logits where it is of their type.
   TensorView grad_of(std::size_t stage);
@@ -64,7 +69,8 @@ class Network {
   Input input_;
   DropMask input_mask_;
   std::vector<Stage> stages_;
-  Matrix read_;  // by the first layer in the last forward
+  Matrix read_;               // by the first layer in the last forward
+  std::size_t standing_ = 0;  // stage whose output is in Slot::output
 };
 
 }  // namespace weft::nn

@@ -101,8 +101,17 @@ Trainer::~Trainer() {
 }
 
 Build Trainer::build(Slots& slots, bool trains) {
-  return {context_, gemm_,          parameters_, slots,         spec_,
-          {},       options_.dtype, trains,      options_.seed, &as<StepState>(state_)->step};
+  return {context_,
+          gemm_,
+          parameters_,
+          slots,
+          spec_,
+          {},
+          options_.dtype,
+          trains,
+          options_.seed,
+          &as<StepState>(state_)->step,
+          options_.recompute};
 }
 
 Rate Trainer::rate() const {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cuda/training_pass.hpp"
+#include "nn/recomputing.hpp"
 #include "support/errors.hpp"
 
 namespace weft::test {
@@ -77,6 +78,12 @@ TEST_F(cuda_training_runs, repeat_to_the_bit_and_go_on_from_a_checkpoint_to_the_
     EXPECT_EQ(losses_of(train(context, dataset, make_model(spec, 1), options)), losses_of(whole)) << name(dtype);
     std::filesystem::remove(file);
   }
+}
+
+TEST_F(cuda_training_runs, make_outputs_again_to_the_bit_in_less_memory) {
+  Context context = Context::cuda();
+  for (const std::int64_t nodes : {640, 6400})  // with products of cuBLAS, and of weft's own
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16}) expect_outputs_can_be_made_again(context, nodes, dtype);
 }
 
 TEST_F(cuda_training_runs, allocate_nothing_once_they_are_built) {

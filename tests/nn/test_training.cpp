@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "nn/network_case.hpp"
+#include "nn/recomputing.hpp"
 #include "support/errors.hpp"
 #include "support/oracle.hpp"
 
@@ -146,6 +147,11 @@ TEST(nn_training, with_the_same_seed_repeats_to_the_bit_and_with_another_does_no
     options.seed = 6;
     EXPECT_NE(losses_of(first), losses_of(train(context, dataset, make_model(spec, 1), options))) << name(a);
   }
+}
+
+TEST(nn_training, makes_outputs_again_to_the_bit_in_less_memory) {
+  Context context = Context::cpu();
+  for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) expect_outputs_can_be_made_again(context, 640, dtype);
 }
 
 TEST(nn_training, lowers_the_loss_with_every_model_type_and_optimiser) {

@@ -81,6 +81,7 @@ nlohmann::json options_json(const TrainOptions& options) {
           {"best_by", name(options.best_by)},
           {"dtype", name(options.dtype)},
           {"tf32", options.tf32},
+          {"recompute", options.recompute ? nlohmann::json(*options.recompute) : nlohmann::json(nullptr)},
           {"seed", options.seed},
           {"sample", sampling_json(options.sample)},
           {"checkpoint_every", options.checkpoint_every},

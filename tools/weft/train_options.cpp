@@ -189,8 +189,8 @@ struct Switch {
   std::vector<Architecture> only = {};  // those that have it; empty: all
 };
 
-template <class Owner>
-std::function<void(bool, TrainRequest&)> turns(bool Owner::*field) {
+template <class Owner, class Flag>
+std::function<void(bool, TrainRequest&)> turns(Flag Owner::*field) {
   return [=](bool on, TrainRequest& request) { part_of<Owner>(request).*field = on; };
 }
 
@@ -209,6 +209,13 @@ const std::vector<Switch>& switches() {
        {Architecture::gin}},
       {"--tf32", "--no-tf32", of_run, "f32 on a GPU: multiply dense matrices in TF32, which is faster and less exact",
        turns(&TrainOptions::tf32)},
+      {"--recompute",
+       "--no-recompute",
+       of_run,
+       "gin: make layers' outputs again in the backward instead of keeping them: slower, less memory (by itself where "
+       "that saves 1 GiB)",
+       turns(&TrainOptions::recompute),
+       {Architecture::gin}},
       {"--decay-first-layer-only", "--no-decay-first-layer-only", of_training, "Weight decay in the first layer alone",
        turns(&TrainOptions::decay_first_layer_only)},
   };

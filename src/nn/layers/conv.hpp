@@ -37,6 +37,11 @@ class Conv {
 
   /// What of `tail` was done, too. `out` is of the storage type, and the last layer's of what that is accumulated in.
   virtual Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) = 0;
+  /// Whether the output follows from what the layer keeps, without its input, which forward has read by the time it
+  /// writes the output: memory for one output then does for many layers.
+  virtual bool remakes() const { return false; }
+  /// Of a layer that does: the last forward's output once more, to the bit.
+  virtual Applied remake(TensorView, const Tail&) { return {}; }
   /// Gradients of the parameters and, where x_grad is given, of x.
   virtual void backward(const Back& back) = 0;
   /// Whether its last product of a backward takes x_grad through the activation that x came out of, and another sums

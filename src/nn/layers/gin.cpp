@@ -59,6 +59,10 @@ class Gin : public Conv {
       first_.forward({kept_, nullptr, false}, hidden_, {false, bias, true, {}, 1, true});
       if (!first_.fuses()) activate(bias);
     }
+    return remake(out, tail);
+  }
+  bool remakes() const override { return true; }
+  Applied remake(TensorView out, const Tail& tail) override {
     Finish finish;
     const Applied applied = ride_along(second_, tail, finish);
     second_.forward({hidden_, nullptr, false}, out, finish);
@@ -72,13 +76,14 @@ class Gin : public Conv {
     Finish through;
     through.gate = hidden_;
     second_.input_grad(out_grad, inner, through);
-    // (Summed in one pass with add_grad it was slower on an H200: folds over columns load elements one by one.)
-    if (!second_.fuses() || !first_.fuses() || transforms_first_) activate_backward(inner);
+    const bool came_through = second_.fuses();
+    if (!came_through || !(first_.fuses() || transforms_first_)) activate_backward(inner, !came_through);
     if (transforms_first_) {
       eps_grad(kept_, inner);
       const TensorView products_grad = slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
       aggregate_.backward(products_grad, scaled(inner), products_grad);
-      add_grad(inner, products_grad);
+      if (came_through) activate_backward(inner, false, products_grad);
+      if (!came_through) add_grad(inner, products_grad);
       first_.weight_grad(x, products_grad);
       if (x_grad.given) first_.input_grad(products_grad, x_grad, gate);
       return;
@@ -110,15 +115,20 @@ class Gin : public Conv {
     args.out = hidden_.view().mutable_data();
     run(context_, args);
   }
-  /// What products have left of the way back through the inner activation and its bias.
-  void activate_backward(TensorView inner) {
+  /// What products have left of the way back through the inner activation, if anything, and its bias; in the same pass
+  /// `added_to` gets what it would from add_grad.
+  void activate_backward(TensorView inner, bool through, TensorView added_to = {}) {
     ActivateBackwardArgs args{dtype_, hidden_.shape().rows, first_.out(), nullptr, inner.data};
     args.bias_grad = parameters_.grad(bias_).mutable_data();
     args.scratch = slots_.data(Slot::fold);
-    if (!second_.fuses()) {
+    if (through) {
       args.out = hidden_.view().data;
       args.activation = Activation::relu;
       args.grad = inner.mutable_data();
+    }
+    if (added_to.given) {
+      args.added_to = added_to.mutable_data();
+      if (eps_) args.added_eps = parameters_.value(*eps_).data;
     }
     run(context_, args);
   }
