@@ -136,6 +136,8 @@ struct AttentionGradients {
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                       const AttentionResult& result, ConstTensorView out_grad);
 
+struct ComposedAttention;  // src/ops: plans of the operators that gradients are composed of
+
 /// How the backward will run on one graph. `at_once`: by one visit of the edges, which GPUs have for gat without a bias
 /// whose heads lie evenly in the lanes of `gather`. All other arguments, and every CPU, take a composition of
 /// operators.
@@ -146,7 +148,9 @@ struct AttentionBackwardPlan {
   /// graph was made in, and ready in that of the context which planned: contexts of other streams must wait for that.
   std::shared_ptr<const EdgePlaces> places;
   bool at_once = false;
-  std::size_t workspace_bytes = 0;  // exact
+  Score score = Score::gat;
+  std::shared_ptr<const ComposedAttention> composed;  // unless at_once
+  std::size_t workspace_bytes = 0;                    // exact
 };
 /// `inputs` are those of the run or others of their kind: shapes, strides and alignment count, values do not. The
 /// policy is for `gather` where the backward runs at once, and for nothing otherwise.
@@ -156,8 +160,7 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
 struct AttentionGradientViews {
   TensorView value, src, dst, attn, bias;
 };
-/// At once, this allocates nothing, so that it can be captured in a CUDA graph. Otherwise it plans, reserves and
-/// allocates inside the call, as the form without a plan does.
+/// Allocates nothing, so that it can be captured in a CUDA graph.
 void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
                         const AttentionInputs& inputs, const AttentionResult& result, ConstTensorView out_grad,
                         const AttentionGradientViews& into);

@@ -227,10 +227,4 @@ void Network::input_backward(Stage& stage, const Matrix& x, ConstTensorView grad
   }
 }
 
-bool Network::capturable() const {
-  for (const Stage& stage : stages_)
-    if (!stage.conv->capturable()) return false;
-  return true;
-}
-
 }  // namespace weft::nn

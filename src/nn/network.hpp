@@ -29,7 +29,6 @@ class Network {
   void backward();
   TensorView logits_grad();
   std::int64_t outputs() const { return stages_.back().shape.rows; }  // nodes the last layer writes
-  bool capturable() const;
 
  private:
   struct Stage {

@@ -1,152 +1,256 @@
-// Attention's backward from the row statistics of the forward: one pass over the edges recomputes the
-// weights and gives the gradients of the scores, [E, H] each; every other gradient is a row sum over the
-// graph or its transpose.
-#include "ops/attention_backward.hpp"
+// Attention's backward by a plan: by a kernel that visits each edge once, where the arguments have one, and by the
+// composition of attention_composed.cpp otherwise. A run only carves its scratch from the workspace.
+#include <algorithm>
+#include <cstdint>
+#include <span>
 
+#include "core/memory.hpp"
+#include "ops/attention_composed.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/finite.hpp"
+#include "plan/cuda/places.hpp"
+#include "plan/plan_view.hpp"
 
 namespace weft {
 namespace {
 
-struct EdgeGradients {
-  Tensor alpha, score, bias;
-};
-
-/// On a GPU: weights, products of gradients and values, and the softmax's own backward, [E, H] each.
-void on_cuda(Context& context, const Graph& graph, const AttentionInputs& inputs, ConstTensorView out_grad,
-             const AttentionEdgeArgs& args, EdgeGradients& g) {
-  cuda::attention_weights(args, context.device(), context.stream());
-  const Features heads = Features::of(g.alpha.shape());
-  const Plan plan = make_plan(
-      context, graph, {OpKind::sddmm, inputs.value.dtype, heads.heads, inputs.value.shape.width, Reduce::sum, false});
-  context.reserve(plan.workspace_bytes);
-  sddmm(context, plan, graph, spelled(inputs.value), spelled(out_grad), g.score);
-  const bool drops = args.forward.dropout.given();
-  if (drops) cuda::attention_drop(args.forward, result(g.score), context.device(), context.stream());
-  g.score = edge_softmax_backward(context, graph, g.alpha, g.score);
-  if (drops) cuda::attention_drop(args.forward, result(g.alpha), context.device(), context.stream());
-  AttentionEdgeArgs through = args;
-  through.score_grad = result(g.score);
-  cuda::attention_through_leaky(through, context.device(), context.stream());
+AttentionShape checked(const Context& context, const Graph& graph, const AttentionInputs& in,
+                       const AttentionResult& given, ConstTensorView out_grad) {
+  const AttentionShape shape = resolve(context, graph, in);
+  check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
+  check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination node", shape.value);
+  check_dtype(out_grad, "out_grad", shape.desc.dtype, "as value has");
+  return shape;
 }
 
-EdgeGradients edge_gradients(Context& context, const Graph& graph, const AttentionInputs& inputs,
-                             const AttentionShape& shape, const AttentionResult& given, ConstTensorView out_grad) {
-  const Shape per_edge(graph.num_edges(), shape.value.heads, 1);
-  const Dtype acc = accumulator(shape.desc.dtype);
-  const auto empty = [&](const Shape& of, Dtype dtype, const char* what) {
-    return Tensor::empty(of, dtype, what, context.device(), context.stream());
-  };
-  EdgeGradients g;
-  g.alpha = empty(per_edge, acc, "attention weights");
-  g.score = empty(per_edge, acc, "score gradients");
-  if (inputs.bias.given) g.bias = empty(inputs.bias.shape, inputs.bias.dtype, "the gradient of bias");
-  AttentionEdgeArgs args;
-  args.forward = arguments(graph, inputs, shape);
+/// The gradient of dst: those of the scores, added up over each row in the type scores are accumulated in.
+OpDesc sum_desc(const AttentionShape& shape) {
+  return {OpKind::spmm, accumulator(shape.desc.dtype), shape.value.heads, 1, Reduce::sum, true};
+}
+
+/// A run's part of the workspace. Over an arena without memory this only counts.
+struct ReturnScratch {
+  std::span<std::byte> destinations;  // [rows, heads, 4]
+  std::span<std::byte> scores;        // [edges, heads]
+  std::span<std::byte> sums;          // [rows, heads], where dst's gradient is rounded from them
+  std::span<std::byte> staging;       // of one plan after the other
+
+  static ReturnScratch take(Arena& arena, const Graph& graph, const AttentionShape& shape,
+                            const AttentionBackwardPlan& plan) {
+    const Dtype acc = accumulator(shape.desc.dtype);
+    const auto bytes = [&](std::int64_t rows, std::int64_t each) {
+      return static_cast<std::size_t>(rows * shape.value.heads * each) * size_of(acc);
+    };
+    ReturnScratch s;
+    s.destinations = arena.take<std::byte>(bytes(graph.num_rows(), 4), "what edges need of their destinations");
+    s.scores = arena.take<std::byte>(bytes(graph.num_edges(), 1), "score gradients");
+    s.sums = arena.take<std::byte>(acc == shape.desc.dtype ? 0 : bytes(graph.num_rows(), 1), "sums of score gradients");
+    s.staging =
+        arena.take<std::byte>(std::max(plan.gather.workspace_bytes, plan.sum.workspace_bytes), "parts of cut rows");
+    return s;
+  }
+  Arena arena() const { return {staging.data(), staging.size()}; }
+};
+
+AttentionReturnArgs return_args(const Plan& gather, const Graph& graph, const AttentionInputs& in,
+                                const AttentionShape& shape, const Operand& out_grad, const Result& value_grad) {
+  AttentionReturnArgs args;
+  args.forward = arguments(graph, in, shape);
+  args.reversed = view_by(gather, gather.desc, graph.transpose());
+  args.out_grad = out_grad;
+  args.value_grad = value_grad;
+  return args;
+}
+
+/// A gradient in memory of its own, which is aligned as well as any can be: before there is one.
+Operand any_operand(const AttentionShape& shape) {
+  const Features& f = shape.value;
+  return {nullptr, shape.desc.dtype, f.heads * f.width, f.width, 1};
+}
+Result any_result(const AttentionShape& shape) {
+  return {nullptr, shape.desc.dtype, shape.value.heads * shape.value.width};
+}
+
+void check_gradients(const Context& context, const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
+                     const AttentionResult& given, ConstTensorView out_grad, const AttentionGradientViews& into) {
+  const Dtype dtype = shape.desc.dtype;
+  check_tensor(context, into.value, "into.value", graph.num_cols(), "source node", shape.value);
+  check_dtype(into.value, "into.value", dtype, "as value has");
+  check_tensor(context, into.src, "into.src", graph.num_cols(), "source node", shape.score);
+  check_dtype(into.src, "into.src", dtype, "as value has");
+  check_tensor(context, into.dst, "into.dst", graph.num_rows(), "destination node", shape.score);
+  check_dtype(into.dst, "into.dst", dtype, "as value has");
+  if (in.score == Score::gatv2) {
+    check_tensor(context, into.attn, "into.attn", 1, "layer ([1, heads, width])", shape.score);
+    check_dtype(into.attn, "into.attn", dtype, "as value has");
+  } else {
+    WEFT_CHECK(!into.attn.given, invalid_argument, "into.attn is given, but only gatv2 has an attn: score is {}",
+               name(in.score));
+  }
+  if (in.bias.given) {
+    check_tensor(context, into.bias, "into.bias", graph.num_edges(), "edge", Features{shape.value.heads, 1, 3});
+    check_dtype(into.bias, "into.bias", in.bias.dtype, "as bias has");
+  } else {
+    WEFT_CHECK(!into.bias.given, invalid_argument, "into.bias is given, but the inputs have no bias: leave it out");
+  }
+  check_apart({{into.value, "into.value"},
+               {into.src, "into.src"},
+               {into.dst, "into.dst"},
+               {into.attn, "into.attn"},
+               {into.bias, "into.bias"}},
+              {{in.value, "value"},
+               {in.src, "src"},
+               {in.dst, "dst"},
+               {in.attn, "attn"},
+               {in.bias, "bias"},
+               {given.out, "out"},
+               {given.row_max, "row_max"},
+               {given.row_sum, "row_sum"},
+               {out_grad, "out_grad"}});
+}
+
+/// Why arguments that were planned for one visit of the edges cannot have it.
+[[noreturn]] void refuse(const AttentionInputs& in, const AttentionShape& shape, ConstTensorView out_grad,
+                         const AttentionGradientViews& into) {
+  WEFT_CHECK(in.score == Score::gat && !in.bias.given, invalid_argument,
+             "plan visits each edge once, as gat without a bias can, but score is {}{}: make a plan for these inputs "
+             "with plan_attention_backward",
+             name(in.score), in.bias.given ? " with a bias" : "");
+  for (const NamedTensor& t :
+       {NamedTensor{out_grad, "out_grad"}, NamedTensor{into.value, "into.value"}, NamedTensor{in.value, "value"}}) {
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(t.tensor.data) % 16;
+    WEFT_CHECK(past == 0 && t.tensor.ld == t.tensor.shape.row_size(), unsupported,
+               "{} of {} heads of width {} begins {} bytes past a multiple of 16 and has leading dimension {}: the "
+               "plan's kernel takes 0 and {}; give it memory of its own, or call attention_backward without a plan",
+               t.name, shape.value.heads, shape.value.width, past, t.tensor.ld, t.tensor.shape.row_size());
+  }
+  fail(ErrorCode::internal, "plan visits each edge once, but {} heads of width {} have no such kernel",
+       shape.value.heads, shape.value.width);
+}
+
+AttentionBackwardPlan composed_plan(Context& context, const Graph& graph, const AttentionInputs& in,
+                                    const AttentionShape& shape) {
+  AttentionBackwardPlan plan;
+  plan.gather.desc = shape.desc;
+  plan.gather.device = context.device();
+  plan.gather.threads = context.threads();
+  plan.gather.graph = graph.transpose().identity();
+  plan.score = in.score;
+  plan.composed = or_out_of_memory("a plan", [&] {
+    return std::make_shared<const ComposedAttention>(plan_composed_attention(context, graph, in, shape));
+  });
+  plan.workspace_bytes = plan.composed->workspace_bytes;
+  return plan;
+}
+
+void run_composed(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, const AttentionInputs& in,
+                  const AttentionShape& shape, const AttentionResult& given, ConstTensorView out_grad,
+                  const AttentionGradientViews& into) {
+  WEFT_CHECK(plan.composed != nullptr && plan.score == in.score, invalid_argument,
+             "plan was made for score {}, but score is {}: make a plan for these inputs with plan_attention_backward",
+             name(plan.score), name(in.score));
+  composed_attention_backward(context, *plan.composed, graph, in, shape, given, out_grad, into);
+  check_result(context, into.value, "attention_backward (value)");
+  check_result(context, into.src, "attention_backward (src)");
+  check_result(context, into.dst, "attention_backward (dst)");
+}
+
+void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, AttentionReturnArgs args,
+                 const AttentionShape& shape, const AttentionResult& given, const AttentionGradientViews& into) {
+  const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
+  const std::int64_t heads = shape.value.heads;
+  const Shape by_row(graph.num_rows(), heads, 1), by_edge(graph.num_edges(), heads, 1);
+  Arena arena = context.arena();
+  const ReturnScratch scratch = ReturnScratch::take(arena, graph, shape, plan);
+  const TensorView scores(scratch.scores.data(), acc, by_edge, context.device());
   args.forward.out = readable(given.out.view());
   args.forward.row_max = readable(given.row_max.view());
   args.forward.row_sum = readable(given.row_sum.view());
-  args.out_grad = operand(out_grad, shape.value);
-  args.alpha = result(g.alpha);
-  args.score_grad = result(g.score);
-  if (g.bias) args.bias_grad = result(g.bias);
-  if (context.device().kind == DeviceKind::cuda) {
-    on_cuda(context, graph, inputs, out_grad, args, g);
-    return g;
-  }
-  const Plan plan = make_plan(context, graph, shape.desc);
-  context.reserve(plan.workspace_bytes);
-  cpu::attention_edges(args, plan, context.arena());
-  return g;
-}
+  args.destinations = {scratch.destinations.data(), acc, 4 * heads};
+  args.src_grad = result(into.src);
+  args.score_grad = result(scores);
+  args.by_id = plan.places == nullptr;
+  if (!args.by_id) args.places = plan.places->written();
+  cuda::attention_return(args, plan.gather, scratch.arena(), context.stream());
 
-/// Sums over each row of `graph`, of `x` times an edge's value or of that alone, with heads and width of `as`.
-Tensor row_sums(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge, const Shape& as) {
-  SpmmOptions options;
-  if (!x.given) options.op = SpmmOp::copy_e;
-  const Dtype dtype = x.given ? x.dtype : edge.dtype;
-  const Features features = Features::of(as);
-  const Plan plan = make_plan(context, graph, {OpKind::spmm, dtype, features.heads, features.width, Reduce::sum, true});
-  context.reserve(plan.workspace_bytes);
-  Tensor sums = Tensor::empty(features.with_rows(graph.num_rows()), dtype, "a gradient of attention", context.device(),
-                              context.stream());
-  spmm(context, plan, graph, x, edge, sums, options);
-  return sums;
-}
+  const bool rounds = dtype != acc;
+  const TensorView sums = rounds ? TensorView(scratch.sums.data(), acc, by_row, context.device()) : into.dst;
+  SpmmArgs sum;
+  sum.graph = view_by(plan.sum, plan.sum.desc, graph);
+  sum.op = SpmmOp::copy_e;
+  sum.heads = heads;
+  sum.edge = operand(scores, Features::of(by_edge));
+  sum.out = result(sums);
+  if (plan.places != nullptr) sum.edge_places = plan.places->read();
+  cuda::spmm(sum, plan.sum, scratch.arena(), context.stream());
+  if (rounds) reduce_to(context, sums, into.dst);  // only rounds, as nothing is missing
 
-Tensor edge_sum(Context& context, const Graph& graph, ConstTensorView edge, const Shape& as, Dtype dtype) {
-  Tensor sum = row_sums(context, graph, {}, edge, as);
-  if (sum.dtype() == dtype) return sum;
-  return reduce_to(context, sum, Features::of(as), dtype);  // rounds, as nothing is missing
-}
-
-/// sum of edge * f(col[u] + row[v]) over each row of `graph`; see LeakyArgs.
-Tensor leaky_sum(Context& context, const Graph& graph, ConstTensorView row, ConstTensorView col, ConstTensorView attn,
-                 ConstTensorView edge, float slope, bool derivative) {
-  const Features features = Features::of(row.shape);
-  const Plan plan =
-      make_plan(context, graph, {OpKind::spmm, col.dtype, features.heads, features.width, Reduce::sum, true});
-  context.reserve(plan.workspace_bytes);
-  Tensor out = Tensor::empty(features.with_rows(graph.num_rows()), derivative ? col.dtype : accumulator(col.dtype),
-                             "a gradient of gatv2", context.device(), context.stream());
-  LeakyArgs args;
-  args.graph = graph.view();
-  args.heads = features.heads;
-  args.width = features.width;
-  args.row = operand(row, features);
-  args.col = operand(col, features);
-  args.attn = operand(attn, features);
-  args.attn.row_stride = 0;
-  args.edge = operand(edge, features);
-  args.slope = slope;
-  args.derivative = derivative;
-  args.out = result(out);
-  if (context.device().kind == DeviceKind::cuda) {
-    cuda::leaky_sum(args, plan, context.arena(), context.stream());
-  } else {
-    cpu::leaky_sum(args, plan, context.arena());
-  }
-  return out;
-}
-
-/// The sum over all rows, [1, heads, width]: one segment, so it is summed like any long row.
-Tensor sum_over_rows(Context& context, const Tensor& x, Dtype dtype) {
-  const EdgeId offsets[2] = {0, x.shape().rows};
-  Tensor sum = segment_reduce(context, offsets, x, Reduce::sum);
-  if (sum.dtype() == dtype) return sum;
-  return reduce_to(context, sum, Features::of(sum.shape()), dtype);  // rounds, as nothing is missing
+  check_result(context, into.value, "attention_backward (value)");
+  check_result(context, into.src, "attention_backward (src)");
+  check_result(context, into.dst, "attention_backward (dst)");
 }
 
 }  // namespace
 
-AttentionGradients composed_attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
-                                               const AttentionShape& shape, const AttentionResult& given,
-                                               ConstTensorView out_grad) {
-  const Dtype dtype = shape.desc.dtype;
-  const Graph& reversed = graph.transpose();
-  EdgeGradients edges = edge_gradients(context, graph, in, shape, given, out_grad);
-
-  AttentionGradients g;
-  g.value = row_sums(context, reversed, out_grad, edges.alpha, in.value.shape);
-  edges.alpha = {};
-  switch (in.score) {
-    case Score::gat:
-      g.src = edge_sum(context, reversed, edges.score, in.src.shape, dtype);
-      g.dst = edge_sum(context, graph, edges.score, in.dst.shape, dtype);
-      break;
-    case Score::dot:
-      scale_in_place(context, edges.score, in.scale);
-      g.src = row_sums(context, reversed, in.dst, edges.score, in.src.shape);
-      g.dst = row_sums(context, graph, in.src, edges.score, in.dst.shape);
-      break;
-    case Score::gatv2:
-      g.src = leaky_sum(context, reversed, in.src, in.dst, in.attn, edges.score, in.slope, true);
-      g.dst = leaky_sum(context, graph, in.dst, in.src, in.attn, edges.score, in.slope, true);
-      g.attn = sum_over_rows(context, leaky_sum(context, graph, in.dst, in.src, in.attn, edges.score, in.slope, false),
-                             dtype);
-      break;
+AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
+                                              const Policy& policy) {
+  const AttentionShape shape = resolve(context, graph, in);
+  AttentionBackwardPlan plan;
+  if (context.device().kind == DeviceKind::cuda && in.score == Score::gat && !in.bias.given) {
+    OpDesc desc = shape.desc;
+    desc.backward = true;
+    plan.gather = make_plan(context, graph.transpose(), desc, policy);
+    plan.at_once = cuda::attention_returns(
+        return_args(plan.gather, graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
   }
-  g.bias = std::move(edges.bias);
+  if (!plan.at_once) return composed_plan(context, graph, in, shape);
+  plan.sum = make_plan(context, graph, sum_desc(shape));
+  plan.places = places_between(context, graph, plan.gather, plan.sum);
+  Arena counting;
+  ReturnScratch::take(counting, graph, shape, plan);
+  plan.workspace_bytes = counting.used();
+  return plan;
+}
+
+void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
+                        const AttentionInputs& in, const AttentionResult& given, ConstTensorView out_grad,
+                        const AttentionGradientViews& into) {
+  const AttentionShape shape = checked(context, graph, in, given, out_grad);
+  WEFT_CHECK(plan.gather.graph == graph.transpose().identity(), invalid_argument,
+             "plan {}: make one for this graph with plan_attention_backward",
+             plan.gather.graph == 0 ? "is empty" : "was made for another graph");
+  check_planned_for(context, plan.gather, plan.gather.graph, shape.desc);
+  check_gradients(context, graph, in, shape, given, out_grad, into);
+  if (!plan.at_once) return run_composed(context, plan, graph, in, shape, given, out_grad, into);
+  check_plan(context, plan.gather, plan.gather.graph, shape.desc);
+  check_plan(context, plan.sum, graph.identity(), sum_desc(shape));
+  const AttentionReturnArgs args =
+      return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), result(into.value));
+  if (context.device().kind != DeviceKind::cuda || !cuda::attention_returns(args, plan.gather))
+    refuse(in, shape, out_grad, into);
+  run_at_once(context, plan, graph, args, shape, given, into);
+}
+
+AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
+                                      const AttentionResult& given, ConstTensorView out_grad) {
+  const AttentionShape shape = checked(context, graph, in, given, out_grad);
+  AttentionBackwardPlan plan = plan_attention_backward(context, graph, in);
+  if (plan.at_once &&
+      !cuda::attention_returns(
+          return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), any_result(shape)), plan.gather))
+    plan = composed_plan(context, graph, in, shape);
+  context.reserve(plan.workspace_bytes);
+  const auto empty = [&](const Shape& of, const char* what) {
+    return Tensor::empty(of, shape.desc.dtype, what, context.device(), context.stream());
+  };
+  AttentionGradients g;
+  g.value = empty(in.value.shape, "the gradient of value");
+  g.src = empty(in.src.shape, "the gradient of src");
+  g.dst = empty(in.dst.shape, "the gradient of dst");
+  if (in.score == Score::gatv2) g.attn = empty(in.attn.shape, "the gradient of attn");
+  if (in.bias.given)
+    g.bias = Tensor::empty(in.bias.shape, in.bias.dtype, "the gradient of bias", context.device(), context.stream());
+  attention_backward(context, plan, graph, in, given, out_grad, {g.value, g.src, g.dst, g.attn, g.bias});
   return g;
 }
 

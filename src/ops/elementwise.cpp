@@ -62,15 +62,15 @@ void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, cuda
 
 }  // namespace
 
-void scale_in_place(const Context& context, Tensor& tensor, double factor) {
+void scale_in_place(const Context& context, TensorView tensor, double factor) {
   if (on_cuda(context)) return combine_on_cuda(context, tensor, {}, cuda::Combine::multiply, factor, tensor);
-  with_floating(tensor.dtype(), "tensor", [&](auto tag) {
+  with_floating(tensor.dtype, "tensor", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
-    T* data = tensor.span<T>().data();
-    const std::int64_t row = tensor.shape().row_size();
-    for_rows(context, tensor.shape(), [&](std::int64_t r) {
-      for (std::int64_t i = r * row; i < (r + 1) * row; ++i)
+    T* data = tensor.as<T>();
+    const std::int64_t row = tensor.shape.row_size();
+    for_rows(context, tensor.shape, [&](std::int64_t r) {
+      for (std::int64_t i = r * tensor.ld; i < r * tensor.ld + row; ++i)
         data[i] = convert<T>(convert<Acc>(data[i]) * static_cast<Acc>(factor));
     });
   });

@@ -6,7 +6,7 @@
 namespace weft {
 
 /// tensor *= factor, in its own dtype (floating).
-void scale_in_place(const Context& context, Tensor& tensor, double factor);
+void scale_in_place(const Context& context, TensorView tensor, double factor);
 /// A copy in the accumulator type; row r times scale[r] (f32 or f64) where a scale is given.
 Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale = {});
 /// Sums over the dimensions of x that `features` does not have, the adjoint of broadcasting; a dimension of 1

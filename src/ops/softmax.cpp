@@ -1,5 +1,6 @@
+#include "ops/softmax_backward.hpp"
+
 #include "ops/finite.hpp"
-#include "ops/operands.hpp"
 
 namespace weft {
 namespace {
@@ -62,6 +63,12 @@ Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorVi
   context.reserve(plan.workspace_bytes);
   Tensor out =
       Tensor::empty(alpha.shape, alpha.dtype, "the gradient of edge_softmax", context.device(), context.stream());
+  edge_softmax_backward(context, plan, graph, alpha, alpha_grad, out);
+  return out;
+}
+
+void edge_softmax_backward(Context& context, const Plan& plan, const Graph& graph, ConstTensorView alpha,
+                           ConstTensorView alpha_grad, TensorView out) {
   SoftmaxArgs args = arguments(graph, alpha, out);
   args.grad = operand(alpha_grad, Features::of(alpha.shape));
   if (context.device().kind == DeviceKind::cuda) {
@@ -69,7 +76,6 @@ Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorVi
   } else {
     cpu::softmax_backward(args, plan, context.arena());
   }
-  return out;
 }
 
 }  // namespace weft

@@ -21,9 +21,9 @@ PlanReport explain_view(const Context& context, const GraphView& graph, std::uin
 inline bool reads_ids(const OpDesc& desc) {
   return desc.kind != OpKind::spmm || desc.weighted || desc.reduce == Reduce::max || desc.reduce == Reduce::min;
 }
-/// What a run by a plan takes of its graph: ids only where they are read, and not from the plan. Making the plan has
-/// made them.
-GraphView view_by(const Plan& plan, const Graph& graph);
+/// What a run by a plan takes of its graph: ids only where they are read, and not from the plan. Making a plan for what
+/// `runs` has made them.
+GraphView view_by(const Plan& plan, const OpDesc& runs, const Graph& graph);
 /// An Error unless the graph is where the context runs.
 void check_on_device(const Context& context, const Graph& graph);
 /// The plan a report settled on.

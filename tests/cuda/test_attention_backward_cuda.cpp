@@ -176,6 +176,30 @@ TEST_P(cuda_attention_backward, at_once_allocates_nothing_and_takes_exactly_the_
   }
 }
 
+TEST_P(cuda_attention_backward, composed_allocates_nothing_and_takes_exactly_the_planned_workspace) {
+  struct Case {
+    std::int64_t heads, width;
+    bool biased;
+  };
+  for (const Case& c : {Case{3, 7, false}, Case{4, 16, true}}) {
+    const std::string where = fmt::format("heads {} width {}{}", c.heads, c.width, c.biased ? " biased" : "");
+    Context context = Context::cuda(), small = Context::cuda(), other = Context::cuda();
+    Layer layer(other, battery::power_law_graph(), GetParam(), c.heads, c.width, c.biased);
+    other.synchronise();
+    const AttentionBackwardPlan plan = plan_attention_backward(context, layer.there, layer.inputs);
+    ASSERT_FALSE(plan.at_once);
+    context.reserve(plan.workspace_bytes);
+    EXPECT_EQ(context.workspace_bytes(), plan.workspace_bytes);
+    const MemoryStats there = memory_stats(gpu), here = memory_stats();
+    layer.run(context, plan);
+    EXPECT_EQ(memory_stats(gpu).allocations, there.allocations) << where;
+    EXPECT_EQ(memory_stats().allocations, here.allocations) << where;
+    small.reserve(plan.workspace_bytes - 1);
+    expect_refused([&] { layer.run(small, plan); }, "workspace");
+    context.synchronise();
+  }
+}
+
 TEST_P(cuda_attention_backward, replayed_on_new_gradients_gives_the_bits_of_a_direct_run) {
   const Stream stream;
   Context context = Context::cuda(0, stream), direct = Context::cuda(0, stream);

@@ -30,9 +30,12 @@ TEST_P(cuda_training, has_them_in_products_that_do_the_passes_around_them_too) {
 
 class cuda_training_runs : public GpuTest {};
 
+constexpr Architecture architectures[] = {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat,
+                                          Architecture::gatv2};
+
 TEST_F(cuda_training_runs, of_recorded_epochs_give_the_losses_of_direct_ones_to_the_bit) {
   const Dataset dataset = small_dataset(700, 24, 4, true, false, 61);
-  for (const Architecture a : {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat})
+  for (const Architecture a : architectures)
     for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
       const ModelSpec spec = spec_for(dataset, a);
       TrainOptions options;
@@ -88,7 +91,7 @@ TEST_F(cuda_training_runs, make_outputs_again_to_the_bit_in_less_memory) {
 
 TEST_F(cuda_training_runs, allocate_nothing_once_they_are_built) {
   const Dataset dataset = small_dataset(700, 24, 4, false, false, 63);
-  for (const Architecture a : {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat}) {
+  for (const Architecture a : architectures) {
     TrainOptions options;
     options.epochs = 6;
     OwnContext own;

@@ -61,13 +61,33 @@ TEST(planned_attention_backward, gives_the_bits_of_the_call_without_a_plan) {
         }
 }
 
-TEST(planned_attention_backward, says_that_a_cpu_does_not_do_it_at_once_and_needs_no_workspace) {
+TEST(planned_attention_backward, says_that_a_cpu_does_not_do_it_at_once) {
   Context context = Context::cpu(2);
   const Layer layer(context, tangled_graph(), Score::gat, Dtype::f32, false);
   const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
   EXPECT_FALSE(plan.at_once);
-  EXPECT_EQ(plan.workspace_bytes, 0u);
   EXPECT_EQ(plan.gather.graph, layer.graph.transpose().identity());
+}
+
+TEST(planned_attention_backward, allocates_nothing_and_takes_exactly_the_planned_workspace) {
+  for (const Score score : {Score::gat, Score::gatv2, Score::dot})
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
+      SCOPED_TRACE(fmt::format("{} {}", name(score), name(dtype)));
+      Context context = Context::cpu(2), small = Context::cpu(2), other = Context::cpu(2);
+      Layer layer(other, skewed_graph(70, 900, 608), score, dtype, true);
+      const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
+      context.reserve(plan.workspace_bytes);
+      EXPECT_EQ(context.workspace_bytes(), plan.workspace_bytes);
+      const std::size_t before = memory_stats().allocations;
+      attention_backward(context, plan, layer.graph, layer.inputs, layer.result, layer.out_grad, layer.into());
+      EXPECT_EQ(memory_stats().allocations, before);
+      small.reserve(plan.workspace_bytes - 1);
+      expect_refused(
+          [&] {
+            attention_backward(small, plan, layer.graph, layer.inputs, layer.result, layer.out_grad, layer.into());
+          },
+          "workspace");
+    }
 }
 
 TEST(planned_attention_backward, leaves_what_stands_beside_its_columns_as_it_was) {

@@ -9,7 +9,6 @@ Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int
       slots_(build.slots),
       graph_(build.graph),
       dtype_(build.dtype),
-      trains_(build.trains),
       heads_(heads),
       width_(width),
       dropout_(build.spec.attention_dropout) {
@@ -22,7 +21,7 @@ Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int
   result_.out = build.empty(Shape(build.nodes(), heads, width), dtype_, "attention's output");
   result_.row_max = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
   result_.row_sum = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
-  if (!trains_) return;
+  if (!build.trains) return;
   plan_backward(build, score);
   const bool last = layer == build.spec.layers - 1;
   if (last && heads > 1) slots_.need(Slot::second, build.nodes() * heads * width, dtype_);

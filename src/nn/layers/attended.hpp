@@ -27,7 +27,6 @@ class Attended {
   /// The gradient of what backward takes, from that of a layer's output.
   TensorView spread(TensorView out_grad, bool last);
 
-  bool capturable() const { return backward_.at_once || !trains_; }
   Shape shape() const { return result_.out.shape(); }
 
  private:
@@ -38,7 +37,6 @@ class Attended {
   Slots& slots_;
   Graph graph_;
   Dtype dtype_;
-  bool trains_;
   std::int64_t heads_, width_;
   AttentionInputs inputs_;
   float dropout_;

@@ -51,8 +51,6 @@ class Conv {
   /// What every row of `out` is to be multiplied by before anything of the tail, and of out_grad likewise; or none.
   /// Then forward applies nothing.
   virtual ConstTensorView row_scale() const { return {}; }
-  /// Whether runs can be recorded in a CUDA graph.
-  virtual bool capturable() const { return true; }
 };
 
 /// The layer of the model's architecture. `sparse`: the first one's input, where that is sparse.

@@ -54,7 +54,6 @@ class Gat : public Conv {
     if (x_grad.given) linear_.input_grad(flat(value_grad), x_grad, gate);
   }
   bool gates() const override { return linear_.fuses(); }
-  bool capturable() const override { return attended_.capturable(); }
 
  private:
   Context& context_;

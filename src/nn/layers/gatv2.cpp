@@ -53,7 +53,6 @@ class Gatv2 : public Conv {
     source_.input_grad(flat(src_grad), x_grad);
     destination_.input_grad(flat(dst_grad), head(x_grad, out_grad.shape.rows), {true});
   }
-  bool capturable() const override { return attended_.capturable(); }
 
  private:
   ConstTensorView vectors(ConstTensorView v) const {

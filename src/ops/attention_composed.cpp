@@ -1,0 +1,198 @@
+// Attention's backward from the row statistics of the forward: one pass over the edges recomputes the
+// weights and gives the gradients of the scores, [E, H] each; every other gradient is a row sum over the
+// graph or its transpose.
+#include "ops/attention_composed.hpp"
+
+#include <algorithm>
+
+#include "graph/adopt.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/softmax_backward.hpp"
+#include "plan/plan_view.hpp"
+
+namespace weft {
+namespace {
+
+OpDesc sum_of(Dtype dtype, const Features& features) {
+  return {OpKind::spmm, dtype, features.heads, features.width, Reduce::sum, true};
+}
+
+/// A run's part of the workspace. Over an arena without memory this only counts.
+struct Scratch {
+  TensorView alpha, alpha_grad;  // [E, H, 1] accumulators, unread once there are score gradients and those of value
+  TensorView leaky;              // gatv2: [rows, H, D] accumulators, in their place
+  TensorView score_grad;         // [E, H, 1] accumulators
+  TensorView sums;               // gat: [rows or columns, H, 1] accumulators, where gradients are rounded from them
+  TensorView attn;               // gatv2: [1, H, D] accumulators, likewise
+
+  /// The operators' own parts come first, one operator's after the other's: each begins at the workspace's start.
+  static Scratch take(Arena& arena, const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
+                      const ComposedAttention& plan) {
+    std::size_t most = 0;
+    for (const Plan* each : {&plan.edges, &plan.dots, &plan.softmax, &plan.value, &plan.src, &plan.dst, &plan.attn})
+      most = std::max(most, each->workspace_bytes);
+    arena.take<std::byte>(most, "parts of cut rows");
+    const Dtype acc = accumulator(shape.desc.dtype);
+    const std::int64_t heads = shape.value.heads;
+    const bool rounds = acc != shape.desc.dtype;
+    const auto bytes = [&](const Shape& of) { return static_cast<std::size_t>(of.size()) * size_of(acc); };
+    const auto tensor = [&](std::byte* data, const Shape& of) { return TensorView(data, acc, of, plan.value.device); };
+    const auto taken = [&](const Shape& of, bool needed, const char* what) {
+      return tensor(arena.take<std::byte>(needed ? bytes(of) : 0, what).data(), of);
+    };
+    const Shape by_edge(graph.num_edges(), heads, 1);
+    const Shape by_row(graph.num_rows(), heads, shape.score.width);
+    const bool leans = in.score == Score::gatv2, sums = in.score == Score::gat && rounds;
+    Scratch s;
+    // Whole words of 16, whatever the number of edges.
+    const std::size_t apart = (bytes(by_edge) + 15) / 16 * 16;
+    const auto both = arena.take<std::byte>(std::max(2 * apart, leans ? bytes(by_row) : 0), "attention weights");
+    s.alpha = tensor(both.data(), by_edge);
+    s.alpha_grad = tensor(both.data() + (both.data() != nullptr ? apart : 0), by_edge);
+    s.leaky = tensor(both.data(), by_row);
+    s.score_grad = taken(by_edge, true, "score gradients");
+    s.sums = taken(Shape(std::max(graph.num_rows(), graph.num_cols()), heads, 1), sums, "sums of score gradients");
+    s.attn = taken(Shape(1, heads, shape.score.width), leans && rounds, "the gradient of attn");
+    return s;
+  }
+};
+
+/// Weights in `alpha` (after dropout, where there is any) and gradients of scores in `score_grad`.
+void edge_gradients(Context& context, const ComposedAttention& plan, const Graph& graph, const AttentionInputs& in,
+                    const AttentionShape& shape, const AttentionResult& given, ConstTensorView out_grad,
+                    const Scratch& scratch, TensorView bias_grad) {
+  AttentionEdgeArgs args;
+  args.forward = arguments(graph, in, shape);
+  args.forward.out = readable(given.out.view());
+  args.forward.row_max = readable(given.row_max.view());
+  args.forward.row_sum = readable(given.row_sum.view());
+  args.out_grad = operand(out_grad, shape.value);
+  args.alpha = result(scratch.alpha);
+  args.score_grad = result(scratch.score_grad);
+  if (bias_grad.given) args.bias_grad = result(bias_grad);
+  if (context.device().kind == DeviceKind::cpu) return cpu::attention_edges(args, plan.edges, context.arena());
+  // On a GPU: weights, products of gradients and values, and the softmax's own backward.
+  cuda::attention_weights(args, context.device(), context.stream());
+  sddmm(context, plan.dots, graph, spelled(in.value), spelled(out_grad), scratch.alpha_grad, {});
+  const bool drops = args.forward.dropout.given();
+  const auto drop = [&](TensorView values) {
+    if (drops) cuda::attention_drop(args.forward, result(values), context.device(), context.stream());
+  };
+  drop(scratch.alpha_grad);
+  edge_softmax_backward(context, plan.softmax, graph, scratch.alpha, scratch.alpha_grad, scratch.score_grad);
+  drop(scratch.alpha);
+  cuda::attention_through_leaky(args, context.device(), context.stream());
+}
+
+/// Sums of the score gradients over each row of `graph`.
+void sum_scores(Context& context, const Plan& plan, const Graph& graph, const Scratch& scratch, TensorView out) {
+  SpmmOptions options;
+  options.op = SpmmOp::copy_e;
+  if (out.dtype == scratch.score_grad.dtype) return spmm(context, plan, graph, {}, scratch.score_grad, out, options);
+  TensorView sums = scratch.sums;
+  sums.shape.rows = graph.num_rows();
+  spmm(context, plan, graph, {}, scratch.score_grad, sums, options);
+  reduce_to(context, sums, out);  // only rounds, as nothing is missing
+}
+
+/// sum of edge * f(col[u] + row[v]) over each row of `graph`; see LeakyArgs.
+void leaky_sum(Context& context, const Plan& plan, const Graph& graph, ConstTensorView row, ConstTensorView col,
+               const AttentionInputs& in, ConstTensorView edge, bool derivative, TensorView out) {
+  const Features features = Features::of(row.shape);
+  LeakyArgs args;
+  args.graph = view_by(plan, plan.desc, graph);
+  args.heads = features.heads;
+  args.width = features.width;
+  args.row = operand(row, features);
+  args.col = operand(col, features);
+  args.attn = operand(in.attn, features);
+  args.attn.row_stride = 0;
+  args.edge = operand(edge, features);
+  args.slope = in.slope;
+  args.derivative = derivative;
+  args.out = result(out);
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::leaky_sum(args, plan, context.arena(), context.stream());
+  } else {
+    cpu::leaky_sum(args, plan, context.arena());
+  }
+}
+
+/// One row of so many edges, whose values are then added up like those of any long row.
+Graph row_of_all(const Context& context, std::int64_t edges) {
+  Tensor ends = Tensor::zeros(Shape(2), Dtype::i64);
+  ends.span<EdgeId>()[1] = edges;
+  Tensor offsets = ends.to(context.device(), context.stream());
+  Tensor cols =
+      Tensor::zeros(Shape(edges), Dtype::i32, "the sources of a sum over all rows", context.device(), context.stream());
+  return adopt_rows(1, std::move(offsets), std::move(cols), context.stream());
+}
+
+}  // namespace
+
+ComposedAttention plan_composed_attention(Context& context, const Graph& graph, const AttentionInputs& in,
+                                          const AttentionShape& shape) {
+  const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
+  const std::int64_t heads = shape.value.heads;
+  const Graph reversed = graph.transpose();
+  ComposedAttention plan;
+  if (context.device().kind == DeviceKind::cpu) {
+    plan.edges = make_plan(context, graph, shape.desc);
+  } else {
+    plan.dots = make_plan(context, graph, {OpKind::sddmm, dtype, heads, shape.value.width, Reduce::sum, false});
+    plan.softmax = make_plan(context, graph, {OpKind::softmax, acc, heads, 1, Reduce::sum, true});
+  }
+  plan.value = make_plan(context, reversed, sum_of(dtype, shape.value));
+  const OpDesc of_scores = in.score == Score::gat ? sum_of(acc, {heads, 1, 3}) : sum_of(dtype, shape.score);
+  plan.src = make_plan(context, reversed, of_scores);
+  plan.dst = make_plan(context, graph, of_scores);
+  if (in.score == Score::gatv2) {
+    plan.all_rows = row_of_all(context, graph.num_rows());
+    Policy policy;
+    if (context.device().kind == DeviceKind::cuda) {  // there are no sources to order by, nor a kernel over tiles
+      policy.order = WorkOrder::none;
+      policy.stage_edges = 0;
+    }
+    plan.attn = make_plan(context, plan.all_rows, sum_of(acc, shape.score), policy);
+  }
+  Arena counting;
+  Scratch::take(counting, graph, in, shape, plan);
+  plan.workspace_bytes = counting.used();
+  return plan;
+}
+
+void composed_attention_backward(Context& context, const ComposedAttention& plan, const Graph& graph,
+                                 const AttentionInputs& in, const AttentionShape& shape, const AttentionResult& given,
+                                 ConstTensorView out_grad, const AttentionGradientViews& into) {
+  const Graph reversed = graph.transpose();
+  Arena arena = context.arena();
+  const Scratch scratch = Scratch::take(arena, graph, in, shape, plan);
+  edge_gradients(context, plan, graph, in, shape, given, out_grad, scratch, into.bias);
+  spmm(context, plan.value, reversed, out_grad, scratch.alpha, into.value, {});
+  const ConstTensorView scores = scratch.score_grad;
+  switch (in.score) {
+    case Score::gat:
+      sum_scores(context, plan.src, reversed, scratch, into.src);
+      sum_scores(context, plan.dst, graph, scratch, into.dst);
+      break;
+    case Score::dot:
+      scale_in_place(context, scratch.score_grad, in.scale);
+      spmm(context, plan.src, reversed, in.dst, scores, into.src, {});
+      spmm(context, plan.dst, graph, in.src, scores, into.dst, {});
+      break;
+    case Score::gatv2: {
+      leaky_sum(context, plan.src, reversed, in.src, in.dst, in, scores, true, into.src);
+      leaky_sum(context, plan.dst, graph, in.dst, in.src, in, scores, true, into.dst);
+      leaky_sum(context, plan.dst, graph, in.dst, in.src, in, scores, false, scratch.leaky);
+      const bool rounds = into.attn.dtype != scratch.leaky.dtype;
+      const TensorView sum = rounds ? scratch.attn : into.attn;
+      SpmmOptions all;
+      all.op = SpmmOp::copy_e;
+      spmm(context, plan.attn, plan.all_rows, {}, scratch.leaky, sum, all);
+      if (rounds) reduce_to(context, sum, into.attn);
+      break;
+    }
+  }
+}
+
+}  // namespace weft
