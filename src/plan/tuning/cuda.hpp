@@ -153,8 +153,13 @@ constexpr bool sums_by_fours(std::int64_t features, double mean_degree) { return
 inline constexpr int most_halves_a_load_otherwise = 4;
 /// Attention as well, but where rows are short or long: f16 at 64 features took 107 us by eights and 103 by fours on
 /// arxiv, 223 and 262 on yeast, and 3552 and 3612 on products; 4 heads of 16 took 5820 and 5023 on products, 333 and
-/// 368 on yeast.
-constexpr bool attends_by_fours(std::int64_t heads, double mean_degree) {
+/// 368 on yeast. Rows of which a lane would take two packs of four go by eights (gradients of 4 heads of 64: 776 us and
+/// 1137 on arxiv), unless lanes then cannot share a head's weights (`shares`; 8 heads of 32 took 690 us by eights and
+/// 423 by fours on arxiv, 19617 and 11140 on reddit, and their gradients 1354 and 1332, 33265 and 36571).
+constexpr bool attends_by_fours(std::int64_t heads, std::int64_t width, bool shares, bool backward,
+                                double mean_degree) {
+  if (heads > 1 && !shares && !backward) return true;
+  if (heads * width > 128 && (heads == 1 || shares)) return false;
   return mean_degree >= 8 && mean_degree < (heads == 1 ? 32 : 128);
 }
 
