@@ -38,6 +38,7 @@ inline void expect_outputs_can_be_made_again(Context& context, std::int64_t node
     for (const bool again : {false, true}) {
       options.recompute = again;
       losses[again] = losses_of(train(context, dataset, make_model(spec, 1), options));
+      nn::Trainer(context, dataset, make_model(spec, 1), options);  // the context keeps its workspace
       const std::size_t before = memory_stats(context.device()).live_bytes;
       const nn::Trainer trainer(context, dataset, make_model(spec, 1), options);
       bytes[again] = memory_stats(context.device()).live_bytes - before;

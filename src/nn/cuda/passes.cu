@@ -23,9 +23,14 @@ __global__ void __launch_bounds__(threads)
   const std::int64_t begin = args.rows * chunk / chunks, end = args.rows * (chunk + 1) / chunks;
   const bool there = column < columns;
   Strip strip(args, there ? column : 0);
-  if (there)
-#pragma unroll 2  // so that more loads are under way
-    for (std::int64_t row = begin + y; row < end; row += along) strip(row);
+  if (there && begin + y < end) {
+    auto now = strip.load(begin + y);
+    for (std::int64_t row = begin + y; row < end; row += along) {
+      const auto next = strip.load(row + along < end ? row + along : row);
+      strip.take(row, now);
+      now = next;
+    }
+  }
   if (partial == nullptr) return;
   __shared__ double shared[along][together];
 #pragma unroll
@@ -87,19 +92,16 @@ __global__ void __launch_bounds__(threads)
   const WarpTeam<Lanes> team = WarpTeam<Lanes>::here();
   const int number = threadIdx.x / Lanes;
   const std::int64_t chunk = blockIdx.x, begin = rows * chunk / chunks, end = rows * (chunk + 1) / chunks;
-  SplitSums mine[num_splits] = {};
-  for (std::int64_t row = begin + number; row < end; row += teams) {
-    const SplitSums of_row = body(team, row);
-    if (team.lane() != 0) continue;
-    const int at = body.split_of(row);
-#pragma unroll
-    for (int s = 0; s < num_splits; ++s)
-      if (at == s + 1) mine[s].add(of_row);
-  }
+  // In shared memory: registers for sums of every split would leave room for fewer rows.
   __shared__ SplitSums of_teams[teams][num_splits];
   if (team.lane() == 0) {
 #pragma unroll
-    for (int s = 0; s < num_splits; ++s) of_teams[number][s] = mine[s];
+    for (int s = 0; s < num_splits; ++s) of_teams[number][s] = SplitSums{};
+  }
+  for (std::int64_t row = begin + number; row < end; row += teams) {
+    const SplitSums of_row = body(team, row);
+    const int at = body.split_of(row);
+    if (team.lane() == 0 && at > 0) of_teams[number][at - 1].add(of_row);
   }
   __syncthreads();
   if (threadIdx.x >= num_splits) return;

@@ -6,10 +6,11 @@
 
 namespace weft::nn {
 
-template <class Acc>
+/// What T is to hold.
+template <class T, class Acc = AccumulatorOf<T>>
 WEFT_ANYWHERE inline Acc activated(Activation activation, Acc x) {
   if (activation == Activation::relu) return x > 0 || x != x ? x : Acc(0);  // NaN stays
-  if (activation == Activation::elu) return x > 0 || x != x ? x : exponential(x) - 1;
+  if (activation == Activation::elu) return x > 0 || x != x ? x : exponential_for<T>(x) - 1;
   return x;
 }
 
@@ -83,29 +84,36 @@ struct ActivateStretch {
   using Acc = AccumulatorOf<T>;
   ActivateArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t k) const {
+    // Stretches that lie within a row find its scale once, and their part of the bias in packs.
+    args.width % stretch<T> == 0 ? apply<true>(k) : apply<false>(k);
+  }
+
+ private:
+  template <bool Within>
+  WEFT_ANYWHERE void apply(std::int64_t k) const {
     const Acc* const scale = static_cast<const Acc*>(args.row_scale);
     const std::int64_t count = args.rows * args.width;
     const bool placed = args.bias != nullptr || scale != nullptr;
-    const bool whole = placed && args.width % stretch<T> == 0;  // within one row, and where packs of the bias begin
     Walk at(k * stretch<T>, args.width, placed);
     FourWords words{};
     Pack<Acc, 4> biases{};
     Stretch<T> added{};
-    Acc factor = 1;
+    Acc factor = 1, of_row = Within && scale != nullptr ? scale[at.row] : Acc(1);
     if (args.added != nullptr) {
       added.load(args.added, count, k);
       if (args.added_eps != nullptr) factor += *static_cast<const Acc*>(args.added_eps);
     }
     map_stretch<T>(args.x, args.out, count, k, true, [&](Acc value, int i) {
-      const bool here = placed && (whole || k * stretch<T> + i < count);
-      if (here && scale != nullptr) value *= scale[at.row];
-      if (args.added != nullptr) value += factor * widen(added[i]);
-      if (here && args.bias != nullptr) {
-        if (whole && i % 4 == 0) biases = pack_at<Acc, 4>(args.bias, at.column + i);
-        value += whole ? biases.at[i % 4] : static_cast<const Acc*>(args.bias)[at.column];
+      if constexpr (Within) {
+        if (i % 4 == 0 && args.bias != nullptr) biases = pack_at<Acc, 4>(args.bias, at.column + i);
+      } else if (placed && k * stretch<T> + i < count) {
+        if (scale != nullptr) of_row = scale[at.row];
+        if (args.bias != nullptr) biases.at[i % 4] = static_cast<const Acc*>(args.bias)[at.column];
+        at.next();
       }
-      if (here && !whole) at.next();
-      value = activated(args.activation, value);
+      value *= of_row;
+      if (args.added != nullptr) value += factor * widen(added[i]);
+      value = activated<T>(args.activation, value + biases.at[i % 4]);
       if (!args.mask.given()) return value;
       if (i % 4 == 0) words = args.mask.words(static_cast<std::uint64_t>(k * (stretch<T> / 4) + i / 4));
       return args.mask.drops(words.at[i % 4]) ? Acc(0) : value * args.mask.scale();
@@ -153,14 +161,18 @@ struct HeadDots {
     const Acc* const a = static_cast<const Acc*>(args.src_vector) + head * args.width;
     const Acc* const b = static_cast<const Acc*>(args.dst_vector) + head * args.width;
     Acc src = 0, dst = 0;
-    if (args.width % 4 == 0) {
-      for (std::int64_t i = 4 * team.lane(); i < args.width; i += 4 * team.lanes()) {
-        const auto four = pack_at<T, 4>(x, i);
-        const auto of_src = pack_at<Acc, 4>(a, i), of_dst = pack_at<Acc, 4>(b, i);
+    constexpr int pack = pack_size<T>;
+    if (args.width % pack == 0) {
+      for (std::int64_t i = pack * team.lane(); i < args.width; i += pack * team.lanes()) {
+        const auto values = pack_at<T, pack>(x, i);
         WEFT_UNROLLED
-        for (int n = 0; n < 4; ++n) {
-          src += widen(four.at[n]) * of_src.at[n];
-          dst += widen(four.at[n]) * of_dst.at[n];
+        for (int n = 0; n < pack; n += 4) {
+          const auto of_src = pack_at<Acc, 4>(a, i + n), of_dst = pack_at<Acc, 4>(b, i + n);
+          WEFT_UNROLLED
+          for (int m = 0; m < 4; ++m) {
+            src += widen(values.at[n + m]) * of_src.at[m];
+            dst += widen(values.at[n + m]) * of_dst.at[m];
+          }
         }
       }
     } else {

@@ -1,6 +1,6 @@
-// What the passes do on their way down columns that they add up. A strip is `Width` columns side by side, of which it
-// is shown one row after the other; it begins at a multiple of its width, and so does every row's part of it. The same
-// on both backends.
+// What the passes do on their way down columns that they add up. A strip is `Width` columns side by side; it begins at
+// a multiple of its width, and so does every row's part of it. What it loads of a row it takes later, so that the next
+// row's can be under way. The same on both backends.
 #pragma once
 
 #include "nn/dense/passes.hpp"
@@ -12,33 +12,42 @@ template <class T, int Width>
 struct ActivateBackwardStrip {
   using Acc = AccumulatorOf<T>;
   static constexpr int sums = 1, width = Width;
+  struct Row {
+    Pack<T, Width> grads, outs, others;
+  };
   const ActivateBackwardArgs& args;
   std::int64_t column;
   double sum[sums][Width] = {};
 
   WEFT_ANYWHERE ActivateBackwardStrip(const ActivateBackwardArgs& of, std::int64_t first) : args(of), column(first) {}
-  WEFT_ANYWHERE void operator()(std::int64_t row) {
+  WEFT_ANYWHERE Row load(std::int64_t row) const {
     const std::int64_t i = row * args.width + column;
-    const bool activates = args.activation != Activation::none;
-    const auto grads = pack_at<T, Width>(args.out_grad, i);
-    Pack<T, Width> outs{}, others{}, left;
-    if (activates) outs = pack_at<T, Width>(args.out, i);
-    if (args.added_to != nullptr) others = pack_at<T, Width>(args.added_to, i);
-    const Acc scale = args.mask.given() ? args.mask.scale() : 1.0f;
-    const Acc of_row = args.row_scale != nullptr ? static_cast<const Acc*>(args.row_scale)[row] : Acc(1);
-    const Acc factor = 1 + (args.added_eps != nullptr ? *static_cast<const Acc*>(args.added_eps) : Acc(0));
+    Row loaded{pack_at<T, Width>(args.out_grad, i), {}, {}};
+    if (args.activation != Activation::none) loaded.outs = pack_at<T, Width>(args.out, i);
+    if (args.added_to != nullptr) loaded.others = pack_at<T, Width>(args.added_to, i);
+    return loaded;
+  }
+  WEFT_ANYWHERE void take(std::int64_t row, Row& loaded) {
+    const std::int64_t i = row * args.width + column;
+    Acc grads[Width];
     FourWords words{};
+    const Acc scale = args.mask.given() ? args.mask.scale() : 1.0f;
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      Acc grad = widen(grads.at[n]);
-      if (activates || args.mask.given())
-        grad = through(grad, activates ? widen(outs.at[n]) : Acc(1), i + n, scale, words);
-      sum[0][n] += grad;
-      left.at[n] = narrow<T>(grad * of_row);
-      others.at[n] = narrow<T>(widen(others.at[n]) + factor * grad);
+      grads[n] = through(widen(loaded.grads.at[n]), widen(loaded.outs.at[n]), i + n, scale, words);
+      sum[0][n] += grads[n];
     }
-    if (args.grad != nullptr) put_pack(args.grad, i, left);
-    if (args.added_to != nullptr) put_pack(args.added_to, i, others);
+    if (args.grad != nullptr) {
+      const Acc of_row = args.row_scale != nullptr ? static_cast<const Acc*>(args.row_scale)[row] : Acc(1);
+      WEFT_UNROLLED
+      for (int n = 0; n < Width; ++n) loaded.grads.at[n] = narrow<T>(grads[n] * of_row);
+      put_pack(args.grad, i, loaded.grads);
+    }
+    if (args.added_to == nullptr) return;
+    const Acc factor = 1 + (args.added_eps != nullptr ? *static_cast<const Acc*>(args.added_eps) : Acc(0));
+    WEFT_UNROLLED
+    for (int n = 0; n < Width; ++n) loaded.others.at[n] = narrow<T>(widen(loaded.others.at[n]) + factor * grads[n]);
+    put_pack(args.added_to, i, loaded.others);
   }
 
  private:
@@ -58,16 +67,21 @@ struct ActivateBackwardStrip {
 template <class T, int Width>
 struct SelfGradStrip {
   static constexpr int sums = 1, width = Width;
+  struct Row {
+    Pack<T, Width> xs, grads;
+  };
   const SelfGradArgs& args;
   std::int64_t column;
   double sum[sums][Width] = {};
 
   WEFT_ANYWHERE SelfGradStrip(const SelfGradArgs& of, std::int64_t first) : args(of), column(first) {}
-  WEFT_ANYWHERE void operator()(std::int64_t row) {
+  WEFT_ANYWHERE Row load(std::int64_t row) const {
     const std::int64_t i = row * args.width + column;
-    const auto xs = pack_at<T, Width>(args.x, i), grads = pack_at<T, Width>(args.out_grad, i);
+    return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.out_grad, i)};
+  }
+  WEFT_ANYWHERE void take(std::int64_t, const Row& loaded) {
     WEFT_UNROLLED
-    for (int n = 0; n < Width; ++n) sum[0][n] += widen(xs.at[n]) * widen(grads.at[n]);
+    for (int n = 0; n < Width; ++n) sum[0][n] += widen(loaded.xs.at[n]) * widen(loaded.grads.at[n]);
   }
 };
 
@@ -75,6 +89,10 @@ template <class T, int Width>
 struct HeadDotsBackwardStrip {
   using Acc = AccumulatorOf<T>;
   static constexpr int sums = 2, width = Width;
+  struct Row {
+    Pack<T, Width> xs, grads;
+    T src, dst;
+  };
   const HeadDotsBackwardArgs& args;
   std::int64_t column, head;
   Acc source[Width], destination[Width];
@@ -88,20 +106,22 @@ struct HeadDotsBackwardStrip {
       destination[n] = static_cast<const Acc*>(args.dst_vector)[column + n];
     }
   }
-  WEFT_ANYWHERE void operator()(std::int64_t row) {
+  WEFT_ANYWHERE Row load(std::int64_t row) const {
     const std::int64_t i = row * args.heads * args.width + column, at = row * args.heads + head;
-    const auto xs = pack_at<T, Width>(args.x, i);
-    auto grads = pack_at<T, Width>(args.x_grad, i);
-    const Acc src = widen(static_cast<const T*>(args.src_grad)[at]),
-              dst = widen(static_cast<const T*>(args.dst_grad)[at]);
+    return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.x_grad, i), static_cast<const T*>(args.src_grad)[at],
+            static_cast<const T*>(args.dst_grad)[at]};
+  }
+  WEFT_ANYWHERE void take(std::int64_t row, Row& loaded) {
+    const Acc src = widen(loaded.src), dst = widen(loaded.dst);
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      const Acc x = widen(xs.at[n]);
-      grads.at[n] = narrow<T>(widen(grads.at[n]) + src * source[n] + dst * destination[n]);
+      const Acc x = widen(loaded.xs.at[n]);
+      T& grad = loaded.grads.at[n];
+      grad = narrow<T>(widen(grad) + src * source[n] + dst * destination[n]);
       sum[0][n] += src * x;
       sum[1][n] += dst * x;
     }
-    put_pack(args.x_grad, i, grads);
+    put_pack(args.x_grad, row * args.heads * args.width + column, loaded.grads);
   }
 };
 

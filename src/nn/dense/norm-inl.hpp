@@ -9,13 +9,14 @@ namespace weft::nn {
 template <class T, int Width>
 struct ColumnMeanStrip {
   static constexpr int sums = 1, width = Width;
+  using Row = Pack<T, Width>;
   const BatchNormArgs& args;
   std::int64_t column;
   double sum[sums][Width] = {};
 
   WEFT_ANYWHERE ColumnMeanStrip(const BatchNormArgs& of, std::int64_t first) : args(of), column(first) {}
-  WEFT_ANYWHERE void operator()(std::int64_t row) {
-    const auto xs = pack_at<T, Width>(args.x, row * args.width + column);
+  WEFT_ANYWHERE Row load(std::int64_t row) const { return pack_at<T, Width>(args.x, row * args.width + column); }
+  WEFT_ANYWHERE void take(std::int64_t, const Row& xs) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) sum[0][n] += static_cast<double>(widen(xs.at[n])) / static_cast<double>(args.rows);
   }
@@ -25,13 +26,14 @@ template <class T, int Width>
 struct ColumnVarianceStrip {
   using Acc = AccumulatorOf<T>;
   static constexpr int sums = 1, width = Width;
+  using Row = Pack<T, Width>;
   const BatchNormArgs& args;
   std::int64_t column;
   double sum[sums][Width] = {};
 
   WEFT_ANYWHERE ColumnVarianceStrip(const BatchNormArgs& of, std::int64_t first) : args(of), column(first) {}
-  WEFT_ANYWHERE void operator()(std::int64_t row) {
-    const auto xs = pack_at<T, Width>(args.x, row * args.width + column);
+  WEFT_ANYWHERE Row load(std::int64_t row) const { return pack_at<T, Width>(args.x, row * args.width + column); }
+  WEFT_ANYWHERE void take(std::int64_t, const Row& xs) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
       const double away =
@@ -72,18 +74,23 @@ template <class T, int Width>
 struct BatchNormSumsStrip {
   using Acc = AccumulatorOf<T>;
   static constexpr int sums = 2, width = Width;
+  struct Row {
+    Pack<T, Width> xs, grads;
+  };
   const BatchNormBackwardArgs& args;
   std::int64_t column;
   double sum[sums][Width] = {};
 
   WEFT_ANYWHERE BatchNormSumsStrip(const BatchNormBackwardArgs& of, std::int64_t first) : args(of), column(first) {}
-  WEFT_ANYWHERE void operator()(std::int64_t row) {
+  WEFT_ANYWHERE Row load(std::int64_t row) const {
     const std::int64_t i = row * args.width + column;
-    const auto xs = pack_at<T, Width>(args.x, i), grads = pack_at<T, Width>(args.grad, i);
+    return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.grad, i)};
+  }
+  WEFT_ANYWHERE void take(std::int64_t, const Row& loaded) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      const Acc grad = widen(grads.at[n]);
-      const Acc normed = (widen(xs.at[n]) - static_cast<const Acc*>(args.mean)[column + n]) *
+      const Acc grad = widen(loaded.grads.at[n]);
+      const Acc normed = (widen(loaded.xs.at[n]) - static_cast<const Acc*>(args.mean)[column + n]) *
                          per_deviation(static_cast<const Acc*>(args.variance)[column + n]);
       sum[0][n] += grad * normed;
       sum[1][n] += grad;
@@ -133,19 +140,24 @@ template <class T, int Width>
 struct LayerNormSumsStrip {
   using Acc = AccumulatorOf<T>;
   static constexpr int sums = 2, width = Width;
+  struct Row {
+    Pack<T, Width> xs, grads;
+  };
   const LayerNormBackwardArgs& args;
   std::int64_t column;
   double sum[sums][Width] = {};
 
   WEFT_ANYWHERE LayerNormSumsStrip(const LayerNormBackwardArgs& of, std::int64_t first) : args(of), column(first) {}
-  WEFT_ANYWHERE void operator()(std::int64_t row) {
+  WEFT_ANYWHERE Row load(std::int64_t row) const {
     const std::int64_t i = row * args.width + column;
+    return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.grad, i)};
+  }
+  WEFT_ANYWHERE void take(std::int64_t row, const Row& loaded) {
     const Acc* const moments = static_cast<const Acc*>(args.moments) + 2 * row;
-    const auto xs = pack_at<T, Width>(args.x, i), grads = pack_at<T, Width>(args.grad, i);
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      const Acc grad = widen(grads.at[n]);
-      sum[0][n] += grad * (widen(xs.at[n]) - moments[0]) * moments[1];
+      const Acc grad = widen(loaded.grads.at[n]);
+      sum[0][n] += grad * (widen(loaded.xs.at[n]) - moments[0]) * moments[1];
       sum[1][n] += grad;
     }
   }

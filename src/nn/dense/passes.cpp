@@ -33,7 +33,10 @@ struct CpuBackend : CpuLoops {
       double* const mine = partial + chunk * Strip::sums * columns;
       for (std::int64_t column = 0; column < columns; column += Strip::width) {
         Strip strip(args, column);
-        for (std::int64_t row = begin; row < end; ++row) strip(row);
+        for (std::int64_t row = begin; row < end; ++row) {
+          auto loaded = strip.load(row);
+          strip.take(row, loaded);
+        }
         for (int k = 0; k < Strip::sums; ++k) std::copy_n(strip.sum[k], Strip::width, mine + k * columns + column);
       }
     });

@@ -12,10 +12,12 @@
 
 namespace weft::nn {
 
-/// Sums over rows are made of sums over chunks of rows, added up in order.
+/// Sums over rows are made of sums over chunks of rows, added up in order: as many at most as an H200 has blocks under
+/// way at once.
 constexpr std::int64_t chunks_of(std::int64_t rows) {
+  constexpr std::int64_t most = 512;
   const std::int64_t wanted = rows / 64;
-  return wanted < 1 ? 1 : wanted > 1024 ? 1024 : wanted;
+  return wanted < 1 ? 1 : wanted > most ? most : wanted;
 }
 /// Bytes of the scratch a pass with `sums` sums a column takes.
 constexpr std::size_t fold_bytes(std::int64_t rows, std::int64_t columns, int sums) {

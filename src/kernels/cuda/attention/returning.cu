@@ -28,6 +28,14 @@ __global__ void __launch_bounds__(each_threads)
         static_cast<const Storage*>(out_grad.data) + row * out_grad.row_stride + head * out_grad.head_stride;
     const Storage* const out =
         static_cast<const Storage*>(forward.out.data) + row * forward.out.row_stride + head * forward.width;
+    // Before the product, so that all is under way at once.
+    Acc total = 0, reference = 0, mine = 0;
+    if (there && lane == 0) {
+      total = static_cast<const Acc*>(forward.row_sum.data)[row * forward.row_sum.row_stride + head];
+      reference = static_cast<const Acc*>(forward.row_max.data)[row * forward.row_max.row_stride + head];
+      mine = widened(
+          static_cast<const Storage*>(forward.dst.data)[row * forward.dst.row_stride + head * forward.dst.head_stride]);
+    }
     Acc sum[1] = {};
     if (there)
       for (std::int64_t f = lane * Each; f < forward.width; f += Lanes * Each) {
@@ -36,13 +44,8 @@ __global__ void __launch_bounds__(each_threads)
         for (int i = 0; i < Each; ++i) sum[0] += widened(grads.values[i]) * widened(outs.values[i]);
       }
     sum_over_lanes<Lanes>(sum, lane);
-    if (!there || lane != 0) continue;
-    const Acc total = static_cast<const Acc*>(forward.row_sum.data)[row * forward.row_sum.row_stride + head];
-    const auto* dst =
-        static_cast<const Storage*>(forward.dst.data) + row * forward.dst.row_stride + head * forward.dst.head_stride;
-    const Acc reference = static_cast<const Acc*>(forward.row_max.data)[row * forward.row_max.row_stride + head];
     // Of a row that is masked as a whole every weight is 0.
-    to[item] = {widened(*dst), total == 0 ? Acc(0) : reference, total == 0 ? Acc(0) : 1 / total, sum[0]};
+    if (there && lane == 0) to[item] = {mine, total == 0 ? Acc(0) : reference, total == 0 ? Acc(0) : 1 / total, sum[0]};
   }
 }
 
@@ -56,21 +59,19 @@ void find_returning(const AttentionArgs& forward, const Operand& out_grad, Retur
   const auto launch = [&]<int Lanes, int Each>() {
     returning_of_rows<Storage, Lanes, Each>
         <<<blocks_for(items * Lanes), each_threads, 0, stream>>>(forward, out_grad, to);
+    check_launch("the rows of attention's gradients", forward.graph.num_rows, forward.graph.num_edges, forward.heads);
   };
-  constexpr int each = 4;
+  constexpr int each = 16 / sizeof(Storage);
   const auto in_packs = [](const void* data, std::int64_t stride) {
-    return reinterpret_cast<std::uintptr_t>(data) % (each * sizeof(Storage)) == 0 && stride % each == 0;
+    return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % each == 0;
   };
   const bool packed = forward.width % each == 0 && out_grad.head_stride % each == 0 &&
                       in_packs(out_grad.data, out_grad.row_stride) &&
                       in_packs(forward.out.data, forward.out.row_stride);
   // What lanes do beside their part of the product is the same for few features and for many.
-  if (forward.width <= 16) {
-    packed ? launch.template operator()<4, each>() : launch.template operator()<4, 1>();
-  } else {
-    packed ? launch.template operator()<16, each>() : launch.template operator()<16, 1>();
-  }
-  check_launch("the rows of attention's gradients", forward.graph.num_rows, forward.graph.num_edges, forward.heads);
+  if (!packed) return forward.width <= 16 ? launch.template operator()<4, 1>() : launch.template operator()<16, 1>();
+  if (forward.width <= 4 * each) return launch.template operator()<4, each>();
+  forward.width <= 8 * each ? launch.template operator()<8, each>() : launch.template operator()<16, each>();
 }
 
 template void find_returning<float>(const AttentionArgs&, const Operand&, Returning<float>*, CUstream_st*);
