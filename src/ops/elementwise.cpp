@@ -1,6 +1,5 @@
 #include "ops/elementwise.hpp"
 
-#include <cstring>
 
 #include "core/parallel.hpp"
 #include "kernels/cuda/elementwise/elementwise.hpp"
@@ -130,17 +129,6 @@ void reduce_to(const Context& context, ConstTensorView x, TensorView out) {
       });
     });
   });
-}
-
-void copy_into(const Context& context, ConstTensorView x, TensorView out) {
-  if (on_cuda(context)) return combine_on_cuda(context, x, {}, cuda::Combine::multiply, 1, out);
-  const auto element = static_cast<std::int64_t>(size_of(x.dtype));
-  const auto* from = static_cast<const std::byte*>(x.data);
-  auto* to = static_cast<std::byte*>(out.mutable_data());
-  const auto row = static_cast<std::size_t>(x.shape.row_size() * element);
-  if (row == 0) return;
-  for_rows(context, x.shape,
-           [&](std::int64_t r) { std::memcpy(to + r * out.ld * element, from + r * x.ld * element, row); });
 }
 
 ConstTensorView head_of(ConstTensorView x, std::int64_t head) {

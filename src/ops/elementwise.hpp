@@ -13,8 +13,6 @@ Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale 
 /// that `features` has wider is repeated.
 Tensor reduce_to(const Context& context, ConstTensorView x, Features features, Dtype dtype);
 void reduce_to(const Context& context, ConstTensorView x, TensorView out);
-/// The same values, of the same dtype and features; leading dimensions may differ.
-void copy_into(const Context& context, ConstTensorView x, TensorView out);
 /// One head of [n, H, F] as [n, F].
 ConstTensorView head_of(ConstTensorView x, std::int64_t head);
 /// a *= b, a /= b and a += b, row by row, b's missing dimensions broadcast.

@@ -163,6 +163,22 @@ TEST(planned_run, refuses_the_plan_of_another_graph_and_takes_that_of_a_copy) {
   }
 }
 
+TEST(planned_run, of_a_sum_with_values_of_edges_takes_the_plan_of_one_without_over_a_transpose_too) {
+  const Graph reversed = skewed_graph(70, 9000, 155).transpose();
+  const Tensor x = random_tensor(Shape(reversed.num_cols(), 9), Dtype::f32, 156);
+  const Tensor edge = random_tensor(Shape(reversed.num_edges()), Dtype::f32, 157);
+  Tensor by_own = Tensor::empty(Shape(reversed.num_rows(), 9), Dtype::f32), by_other = by_own.clone();
+  Context context = Context::cpu(2);
+  OpDesc desc{OpKind::spmm, Dtype::f32, 1, 9, Reduce::sum, true};
+  const Plan own = make_plan(context, reversed, desc);
+  desc.weighted = false;
+  const Plan other = make_plan(context, reversed, desc);
+  context.reserve(std::max(own.workspace_bytes, other.workspace_bytes));
+  spmm(context, own, reversed, x, edge, by_own, {});
+  spmm(context, other, reversed, x, edge, by_other, {});
+  EXPECT_TRUE(bitwise_equal(by_own, by_other));
+}
+
 TEST(planned_run, refuses_the_plan_of_another_operator_type_or_size) {
   const Graph graph = skewed_graph(70, 9000, 152);
   const PlannedOps ops(graph, Dtype::f32);

@@ -201,14 +201,14 @@ __device__ __forceinline__ void load_pair(Fragment<T, 2> (&b)[chunk_steps][2], c
 
 /// The epilogue of a group of columns: what this lane has of them, a pack in each of its rows.
 template <class T, int Vectors>
-struct Finish {
+struct FinishColumns {
   static constexpr int count = pack_size<T>;
   const ProductArgs& args;
   int left;               // rows from this lane's first on
   std::int64_t row;       // its first
   bool changes, is_wide;  // the sums; to accumulators
 
-  __device__ __forceinline__ Finish(const ProductArgs& of) : args(of) {
+  __device__ __forceinline__ FinishColumns(const ProductArgs& of) : args(of) {
     const Epilogue& e = args.epilogue;
     changes = e.row_scale != nullptr || e.adds || e.bias != nullptr || e.relu || e.gate != nullptr;
     is_wide = args.c_dtype != args.dtype;
@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(Warps* lanes, 1) product_kernel(const ProductA
   }
   __syncthreads();
 
-  Finish<T, vectors> finish(args);
+  FinishColumns<T, vectors> finish(args);
 #pragma unroll 1
   for (int tile = first; tile < shape.tiles; tile += stride) {
     float sums[Pairs][Blocks][2][4] = {};
