@@ -67,7 +67,7 @@ struct Totals {
 }  // namespace
 
 Tensor Graph::degrees(Dtype dtype, CUstream_st* stream) const {
-  if (device().kind != DeviceKind::cpu) return degrees_on_device(view(), device(), dtype, stream);
+  if (device().kind != DeviceKind::cpu) return degrees_on_device(view_without_ids(), device(), dtype, stream);
   const std::int64_t rows = num_rows();
   const EdgeId* offset = offsets().data();
   const std::int64_t limit = largest_count(dtype);

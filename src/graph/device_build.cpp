@@ -78,13 +78,17 @@ void Graph::Impl::look_at_rows() {
   empty_rows = seen.empty;
 }
 
-DeviceBuffer Graph::Impl::missing_ids() const { return cuda::reversed_ids(device, stream, pair->given.view()); }
-
 void Graph::Impl::keep_ids() const {
-  if (!lacks_ids()) return;
-  made_ids = missing_ids();
+  if (kept_ids() != nullptr) return;
+  DeviceBuffer ids = cuda::reversed_ids(device, stream, pair->given.view());
   synchronise(device, stream);
-  edge_ids = {reinterpret_cast<const EdgeId*>(made_ids.data()), cols.size()};
+  made_ids = std::move(ids);
+}
+
+const EdgeId* Graph::Impl::ids_for_now(DeviceBuffer& temporary) const {
+  if (kept_ids() != nullptr) return kept_ids();
+  temporary = cuda::reversed_ids(device, stream, pair->given.view());
+  return reinterpret_cast<const EdgeId*>(temporary.data());
 }
 
 void Graph::Impl::Pair::reverse_on_device() {

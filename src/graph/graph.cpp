@@ -30,6 +30,7 @@ const Graph::Impl& Graph::Impl::on_host() const {
 std::size_t Graph::Impl::bytes() const {
   const std::size_t rows_held = device_rows != nullptr ? cols.size() : rows.size();
   std::size_t on_demand = clustered != nullptr ? clustered->bytes() : 0;
+  if (kept_ids() != nullptr) on_demand += cols.size() * sizeof(EdgeId);
   for (const auto& of_writes : places)
     for (const auto& of_both : of_writes) on_demand += of_both != nullptr ? of_both->bytes() : 0;
   return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows_held * sizeof(NodeId) + on_demand;
@@ -73,9 +74,9 @@ std::span<const EdgeId> Graph::offsets() const { return Impl::of(*this).on_host(
 std::span<const NodeId> Graph::cols() const { return Impl::of(*this).on_host().cols; }
 std::span<const EdgeId> Graph::edge_ids() const { return Impl::of(*this).on_host().edge_ids; }
 GraphView Graph::view_without_ids() const {
-  GraphView view = Impl::of(*this).view();
-  view.edge_ids = nullptr;
-  return view;
+  GraphView result = Impl::of(*this).view();
+  result.edge_ids = nullptr;
+  return result;
 }
 std::uint64_t Graph::identity() const { return Impl::of(*this).identity; }
 
@@ -84,7 +85,9 @@ GraphView Graph::view() const {
   if (!half.ids_on_demand) return half.view();
   const std::lock_guard guard(half.pair->lock);
   half.keep_ids();
-  return half.view();
+  GraphView result = half.view();
+  result.edge_ids = half.kept_ids();
+  return result;
 }
 
 GraphView Graph::host_view() const { return Impl::of(*this).on_host().view(); }

@@ -20,32 +20,34 @@ struct Graph::Impl {
   std::int64_t num_rows = 0, num_cols = 0;
   std::span<const EdgeId> offsets;
   std::span<const NodeId> cols;
-  mutable std::span<const EdgeId> edge_ids;
+  std::span<const EdgeId> edge_ids;     // empty where edge k's id is k, or where they are made on demand
   std::shared_ptr<const void> keeper;   // of the three arrays
   Device device;                        // where they are
   CUstream_st* stream = nullptr;        // that they were made in, on a device
   Buffer<NodeId> rows;                  // built on demand
   const NodeId* device_rows = nullptr;  // of a graph on a device: always there
   bool rows_built = false;
-  bool ids_on_demand = false;     // of the transpose on a device: edge_ids is empty until somebody reads them
-  mutable DeviceBuffer made_ids;  // those
-  EdgeId longest_row = -1;        // of a graph on a device, where it is known
-  std::int64_t empty_rows = -1;   //
+  bool ids_on_demand = false;                              // of the transpose on a device
+  mutable DeviceBuffer made_ids;                           // those, once somebody reads them
+  EdgeId longest_row = -1;                                 // of a graph on a device, where it is known
+  std::int64_t empty_rows = -1;                            //
   mutable std::shared_ptr<EdgeOrder> clustered;            // of a graph on a device, built on demand
   mutable std::shared_ptr<const EdgePlaces> places[2][2];  // likewise, by whether either walk is clustered
   Pair* pair = nullptr;
   std::uint64_t identity = next_identity();
 
-  /// As it stands: of a half whose ids are made on demand, without them.
+  /// Of a half whose ids are made on demand, without them.
   GraphView view() const;
   std::size_t bytes() const;
 
-  /// Ids that are not held although edges have them.
-  bool lacks_ids() const { return ids_on_demand && edge_ids.empty(); }
-  /// Those, in the half's stream.
-  DeviceBuffer missing_ids() const;
-  /// Makes and keeps them, for work in any stream. Under the pair's lock.
+  // Of a half whose ids are made on demand, under the pair's lock:
+
+  /// The ids that are kept; null: none yet.
+  const EdgeId* kept_ids() const { return reinterpret_cast<const EdgeId*>(made_ids.data()); }
+  /// Makes and keeps them, for work in any stream.
   void keep_ids() const;
+  /// Ids for work in the half's stream: those kept, or else made, and `temporary` holds them.
+  const EdgeId* ids_for_now(DeviceBuffer& temporary) const;
   /// This half; an Error where its arrays are not the host's to read.
   const Impl& on_host() const;
 

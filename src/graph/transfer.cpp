@@ -28,8 +28,16 @@ void Graph::Impl::copy(const Impl& from, Device to, CUstream_st* in_stream) {
     cuda::expand_rows(to, in_stream, view, reinterpret_cast<NodeId*>(arrays.rows.data()));
   }
   arrays.cols = copy_array(to, from.device, from.cols, in_stream, "the columns of a graph");
-  if (!from.edge_ids.empty())
-    arrays.edge_ids = copy_array(to, from.device, from.edge_ids, in_stream, "the edge ids of a graph");
+  std::span<const EdgeId> ids = from.edge_ids;
+  DeviceBuffer temporary;
+  const bool later = from.ids_on_demand && to.kind != DeviceKind::cpu;
+  if (from.ids_on_demand && !later) {
+    ids = {from.ids_for_now(temporary), from.cols.size()};
+    synchronise(from.device, from.stream);
+  }
+  if (!ids.empty()) arrays.edge_ids = copy_array(to, from.device, ids, in_stream, "the edge ids of a graph");
+  if (temporary.data() != nullptr) synchronise(from.device, in_stream);
+  ids_on_demand = later;
   hold(from.num_rows, from.num_cols, edges, std::move(arrays), to, in_stream);
   longest_row = from.longest_row;
   empty_rows = from.empty_rows;
@@ -52,9 +60,8 @@ Graph Graph::to(Device device, CUstream_st* stream) const {
   {
     const std::lock_guard guard(source.lock);
     pair->reversed_built = source.reversed_built;
-    source.reversed.keep_ids();
+    if (pair->reversed_built) pair->reversed.copy(source.reversed, device, stream);
   }
-  if (pair->reversed_built) pair->reversed.copy(source.reversed, device, stream);
   // Copies from the host have waited; those between devices read arrays that may be given back as soon as this returns.
   if (shown.device.kind != DeviceKind::cpu) synchronise(device, stream);
   return Graph(std::shared_ptr<const Impl>(pair, reversed ? &pair->reversed : &pair->given));

@@ -139,7 +139,11 @@ TEST_F(cuda_graph, a_transpose_of_many_edges_has_ids_once_somebody_reads_them) {
 
   Context context = Context::cuda();
   make_plan(context, reversed, {OpKind::spmm, Dtype::f32, 1, 16, Reduce::sum, false}, parse_policy("order=none"));
+  reversed.degrees();
   EXPECT_EQ(late.bytes(), without);
+  const Graph elsewhere = late.to(gpu);
+  EXPECT_EQ(elsewhere.bytes(), without);
+  expect_same(elsewhere.transpose(), list.graph(nodes, nodes).transpose());
 
   host.transpose();
   const Graph early = host.to(gpu);  // its transpose came with its ids

@@ -15,8 +15,8 @@ std::shared_ptr<const EdgeOrder> Graph::clustered_edges(CUstream_st* stream, boo
   const std::lock_guard guard(half.pair->lock);
   if (half.clustered == nullptr) half.clustered = std::make_shared<EdgeOrder>(half.device, view, half.stream);
   if (with_ids && half.clustered->ids() == nullptr) {
-    const DeviceBuffer missing = half.lacks_ids() ? half.missing_ids() : DeviceBuffer{};
-    if (half.lacks_ids()) view.edge_ids = reinterpret_cast<const EdgeId*>(missing.data());
+    DeviceBuffer temporary;
+    if (half.ids_on_demand) view.edge_ids = half.ids_for_now(temporary);
     half.clustered->add_ids(half.device, view, half.stream);
   }
   half.clustered->ready_in(stream);

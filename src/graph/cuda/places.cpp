@@ -17,18 +17,16 @@ std::shared_ptr<const EdgePlaces> Graph::places_from_transpose(bool writes_clust
                                                                CUstream_st* stream) const {
   const Impl& half = Impl::of(*this);
   const Graph reversed = transpose();
-  WEFT_CHECK(EdgePlaces::possible(view()), unsupported,
+  WEFT_CHECK(EdgePlaces::possible(view_without_ids()), unsupported,
              "values of {} edges have no places: expected 1 to 2^31 - 1 edges; find them by edge id", num_edges());
   const auto order_of = [&](const Graph& graph, bool clustered) {
     return clustered ? graph.clustered_edges(half.stream) : nullptr;
   };
   const auto writing = order_of(reversed, writes_clustered), reading = order_of(*this, reads_clustered);
-  DeviceBuffer missing;
+  DeviceBuffer temporary;  // at most one half makes ids on demand
   const auto walk = [&](const Impl& over, const EdgeOrder* order) {
     if (order != nullptr) return EdgePlaces::Walk{nullptr, order->ids()};
-    if (!over.lacks_ids()) return EdgePlaces::Walk{over.view().edge_ids};
-    missing = over.missing_ids();  // at most one half's
-    return EdgePlaces::Walk{reinterpret_cast<const EdgeId*>(missing.data())};
+    return EdgePlaces::Walk{over.ids_on_demand ? over.ids_for_now(temporary) : over.view().edge_ids};
   };
   const std::lock_guard guard(half.pair->lock);
   std::shared_ptr<const EdgePlaces>& kept = half.places[writes_clustered][reads_clustered];

@@ -102,6 +102,7 @@ class EdgeSorter {
   /// Gathered from an array by position.
   DeviceBuffer ids(const EdgeId* given) {
     drop_copies();
+    keys_[at_] = {};
     DeviceBuffer result(device_, stream_, static_cast<std::size_t>(count_) * sizeof(EdgeId), "edge ids of a graph");
     each(count_, stream_, "placing the ids of sorted edges",
          GatherIds<Position>{given, positions(), as<EdgeId>(result)});
