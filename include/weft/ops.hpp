@@ -148,7 +148,7 @@ struct AttentionBackwardPlan {
   /// graph was made in, and ready in that of the context which planned: contexts of other streams must wait for that.
   std::shared_ptr<const EdgePlaces> places;
   bool at_once = false;
-  Score score = Score::gat;
+  Score score = Score::gat;                           // that it is for
   std::shared_ptr<const ComposedAttention> composed;  // unless at_once
   std::size_t workspace_bytes = 0;                    // exact
 };

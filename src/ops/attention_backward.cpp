@@ -56,7 +56,7 @@ AttentionReturnArgs return_args(const Plan& gather, const Graph& graph, const At
                                 const AttentionShape& shape, const Operand& out_grad, const Result& value_grad) {
   AttentionReturnArgs args;
   args.forward = arguments(graph, in, shape);
-  args.reversed = view_by(gather, gather.desc, graph.transpose());
+  args.reversed = view_by(gather, graph.transpose());
   args.out_grad = out_grad;
   args.value_grad = value_grad;
   return args;
@@ -149,6 +149,7 @@ void run_composed(Context& context, const AttentionBackwardPlan& plan, const Gra
   WEFT_CHECK(plan.composed != nullptr && plan.score == in.score, invalid_argument,
              "plan was made for score {}, but score is {}: make a plan for these inputs with plan_attention_backward",
              name(plan.score), name(in.score));
+  check_composed(context, *plan.composed, graph, in, shape);
   composed_attention_backward(context, *plan.composed, graph, in, shape, given, out_grad, into);
   check_result(context, into.value, "attention_backward (value)");
   check_result(context, into.src, "attention_backward (src)");
@@ -176,7 +177,7 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   const bool rounds = dtype != acc;
   const TensorView sums = rounds ? TensorView(scratch.sums.data(), acc, by_row, context.device()) : into.dst;
   SpmmArgs sum;
-  sum.graph = view_by(plan.sum, plan.sum.desc, graph);
+  sum.graph = view_by(plan.sum, graph);
   sum.op = SpmmOp::copy_e;
   sum.heads = heads;
   sum.edge = operand(scores, Features::of(by_edge));
@@ -239,7 +240,12 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
       !cuda::attention_returns(
           return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), any_result(shape)), plan.gather))
     plan = composed_plan(context, graph, in, shape);
-  context.reserve(plan.workspace_bytes);
+  // Its scratch goes when this returns: the caller's workspace is for runs by plans.
+  Context once = or_out_of_memory("a context", [&] {
+    return context.device().kind == DeviceKind::cpu ? Context::cpu(context.threads())
+                                                    : Context::cuda(context.device().index, context.stream());
+  });
+  once.reserve(plan.workspace_bytes);
   const auto empty = [&](const Shape& of, const char* what) {
     return Tensor::empty(of, shape.desc.dtype, what, context.device(), context.stream());
   };
@@ -250,7 +256,7 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
   if (in.score == Score::gatv2) g.attn = empty(in.attn.shape, "the gradient of attn");
   if (in.bias.given)
     g.bias = Tensor::empty(in.bias.shape, in.bias.dtype, "the gradient of bias", context.device(), context.stream());
-  attention_backward(context, plan, graph, in, given, out_grad, {g.value, g.src, g.dst, g.attn, g.bias});
+  attention_backward(once, plan, graph, in, given, out_grad, {g.value, g.src, g.dst, g.attn, g.bias});
   return g;
 }
 

@@ -7,6 +7,7 @@
 
 #include "graph/adopt.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/segments.hpp"
 #include "ops/softmax_backward.hpp"
 #include "plan/plan_view.hpp"
 
@@ -17,9 +18,16 @@ OpDesc sum_of(Dtype dtype, const Features& features) {
   return {OpKind::spmm, dtype, features.heads, features.width, Reduce::sum, true};
 }
 
+/// Of the sums that give the gradients of src and dst.
+OpDesc scores_desc(const AttentionInputs& in, const AttentionShape& shape) {
+  return in.score == Score::gat ? sum_of(accumulator(shape.desc.dtype), {shape.value.heads, 1, 3})
+                                : sum_of(shape.desc.dtype, shape.score);
+}
+
 /// A run's part of the workspace. Over an arena without memory this only counts.
 struct Scratch {
-  TensorView alpha, alpha_grad;  // [E, H, 1] accumulators, unread once there are score gradients and those of value
+  // [E, H, 1] accumulators, unread once there are score gradients and those of value.
+  TensorView alpha, alpha_grad;  // the second on a GPU only
   TensorView leaky;              // gatv2: [rows, H, D] accumulators, in their place
   TensorView score_grad;         // [E, H, 1] accumulators
   TensorView sums;               // gat: [rows or columns, H, 1] accumulators, where gradients are rounded from them
@@ -46,10 +54,12 @@ struct Scratch {
     Scratch s;
     // Whole words of 16, whatever the number of edges.
     const std::size_t apart = (bytes(by_edge) + 15) / 16 * 16;
-    const auto both = arena.take<std::byte>(std::max(2 * apart, leans ? bytes(by_row) : 0), "attention weights");
-    s.alpha = tensor(both.data(), by_edge);
-    s.alpha_grad = tensor(both.data() + (both.data() != nullptr ? apart : 0), by_edge);
-    s.leaky = tensor(both.data(), by_row);
+    const bool both = plan.value.device.kind == DeviceKind::cuda;
+    const auto weights =
+        arena.take<std::byte>(std::max((both ? 2 : 1) * apart, leans ? bytes(by_row) : 0), "attention weights");
+    s.alpha = s.alpha_grad = tensor(weights.data(), by_edge);
+    if (both && !weights.empty()) s.alpha_grad = tensor(weights.data() + apart, by_edge);
+    s.leaky = tensor(weights.data(), by_row);
     s.score_grad = taken(by_edge, true, "score gradients");
     s.sums = taken(Shape(std::max(graph.num_rows(), graph.num_cols()), heads, 1), sums, "sums of score gradients");
     s.attn = taken(Shape(1, heads, shape.score.width), leans && rounds, "the gradient of attn");
@@ -100,7 +110,7 @@ void leaky_sum(Context& context, const Plan& plan, const Graph& graph, ConstTens
                const AttentionInputs& in, ConstTensorView edge, bool derivative, TensorView out) {
   const Features features = Features::of(row.shape);
   LeakyArgs args;
-  args.graph = view_by(plan, plan.desc, graph);
+  args.graph = view_by(plan, graph);
   args.heads = features.heads;
   args.width = features.width;
   args.row = operand(row, features);
@@ -143,22 +153,23 @@ ComposedAttention plan_composed_attention(Context& context, const Graph& graph, 
     plan.softmax = make_plan(context, graph, {OpKind::softmax, acc, heads, 1, Reduce::sum, true});
   }
   plan.value = make_plan(context, reversed, sum_of(dtype, shape.value));
-  const OpDesc of_scores = in.score == Score::gat ? sum_of(acc, {heads, 1, 3}) : sum_of(dtype, shape.score);
-  plan.src = make_plan(context, reversed, of_scores);
-  plan.dst = make_plan(context, graph, of_scores);
+  plan.src = make_plan(context, reversed, scores_desc(in, shape));
+  plan.dst = make_plan(context, graph, scores_desc(in, shape));
   if (in.score == Score::gatv2) {
     plan.all_rows = row_of_all(context, graph.num_rows());
-    Policy policy;
-    if (context.device().kind == DeviceKind::cuda) {  // there are no sources to order by, nor a kernel over tiles
-      policy.order = WorkOrder::none;
-      policy.stage_edges = 0;
-    }
-    plan.attn = make_plan(context, plan.all_rows, sum_of(acc, shape.score), policy);
+    plan.attn = make_plan(context, plan.all_rows, sum_of(acc, shape.score), policy_of_segments(context));
   }
   Arena counting;
   Scratch::take(counting, graph, in, shape, plan);
   plan.workspace_bytes = counting.used();
   return plan;
+}
+
+void check_composed(const Context& context, const ComposedAttention& plan, const Graph& graph,
+                    const AttentionInputs& in, const AttentionShape& shape) {
+  check_plan(context, plan.value, graph.transpose().identity(), sum_of(shape.desc.dtype, shape.value));
+  check_plan(context, plan.src, graph.transpose().identity(), scores_desc(in, shape));
+  check_plan(context, plan.dst, graph.identity(), scores_desc(in, shape));
 }
 
 void composed_attention_backward(Context& context, const ComposedAttention& plan, const Graph& graph,

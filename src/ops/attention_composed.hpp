@@ -18,6 +18,9 @@ struct ComposedAttention {
 
 ComposedAttention plan_composed_attention(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                           const AttentionShape& shape);
+/// An Error unless the plan is for such arguments.
+void check_composed(const Context& context, const ComposedAttention& plan, const Graph& graph,
+                    const AttentionInputs& inputs, const AttentionShape& shape);
 /// Of checked arguments. Allocates nothing.
 void composed_attention_backward(Context& context, const ComposedAttention& plan, const Graph& graph,
                                  const AttentionInputs& inputs, const AttentionShape& shape,

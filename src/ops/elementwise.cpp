@@ -1,6 +1,5 @@
 #include "ops/elementwise.hpp"
 
-
 #include "core/parallel.hpp"
 #include "kernels/cuda/elementwise/elementwise.hpp"
 

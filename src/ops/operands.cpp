@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "plan/plan_view.hpp"
+
 namespace weft {
 namespace {
 
@@ -136,6 +138,9 @@ void check_planned_for(const Context& context, const Plan& plan, std::uint64_t g
              invalid_argument, "plan is for {} {} {}x{} {}, but {} {} {}x{} {} was called: make a plan for it",
              name(p.kind), name(p.dtype), p.heads, p.width, name(p.reduce), name(desc.kind), name(desc.dtype),
              desc.heads, desc.width, name(desc.reduce));
+  WEFT_CHECK(reads_ids(p) || !reads_ids(desc), invalid_argument,
+             "plan is for {} without values of edges, but there are some: make a plan with weighted = true",
+             name(desc.kind));
 }
 
 void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,

@@ -8,6 +8,7 @@
 #include "kernels/extremum_backward.hpp"
 #include "ops/finite.hpp"
 #include "ops/operands.hpp"
+#include "ops/segments.hpp"
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
 
@@ -102,12 +103,7 @@ Segments segments_of(const Context& context, ConstTensorView offsets, ConstTenso
 Plan plan_for(const Context& context, const GraphView& view, ConstTensorView x, Reduce reduce) {
   const bool cpu = context.device().kind == DeviceKind::cpu;
   const OpDesc desc{cpu ? OpKind::segment : OpKind::spmm, x.dtype, x.shape.heads, x.shape.width, reduce, true};
-  Policy policy;
-  if (!cpu) {  // segments have no sources to order by, nor a kernel over tiles
-    policy.order = WorkOrder::none;
-    policy.stage_edges = 0;
-  }
-  return chosen(explain_view(context, view, 0, desc, policy));
+  return chosen(explain_view(context, view, 0, desc, policy_of_segments(context)));
 }
 
 /// `winners`, if given: the row of x that won each output element, for max and min.

@@ -67,7 +67,7 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   check_apart({{out, "out"}, {options.arg_u, "arg_u"}, {options.arg_e, "arg_e"}},
               {{x, "x"}, {edge, "edge"}, {e.row_scale, "row_scale"}, {e.col_scale, "col_scale"}, {e.bias, "bias"}});
   SpmmArgs args;
-  args.graph = view_by(plan, r.desc, graph);
+  args.graph = view_by(plan, graph);
   args.op = options.op;
   args.reduce = options.reduce;
   args.heads = r.features.heads;

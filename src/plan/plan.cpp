@@ -187,13 +187,14 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
   check_on_device(context, graph);
   PlanReport report = explain_view(context, graph.view_without_ids(), graph.identity(), desc, policy, &graph);
   for (const PlanCandidate& candidate : report.candidates)
-    if (candidate.chosen) view_by(candidate.plan, desc, graph);  // runs ask for no memory
+    if (candidate.chosen) view_by(candidate.plan, graph);  // runs ask for no memory
   return report;
 }
 
-GraphView view_by(const Plan& plan, const OpDesc& runs, const Graph& graph) {
-  const bool from_plan = walks_clusters(plan) && (plan.desc.kind == OpKind::spmm || plan.desc.backward);
-  return reads_ids(runs) && !from_plan ? graph.view() : graph.view_without_ids();
+GraphView view_by(const Plan& plan, const Graph& graph) {
+  const OpKind kind = plan.desc.kind;
+  const bool from_plan = walks_clusters(plan) && (kind == OpKind::spmm || kind == OpKind::spmv || plan.desc.backward);
+  return reads_ids(plan.desc) && !from_plan ? graph.view() : graph.view_without_ids();
 }
 
 Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {

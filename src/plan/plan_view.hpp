@@ -19,11 +19,12 @@ PlanReport explain_view(const Context& context, const GraphView& graph, std::uin
                         const Policy& policy = {}, const Graph* owner = nullptr);
 /// Whether an operator knows edges by their ids: sums and means over sources alone do not.
 inline bool reads_ids(const OpDesc& desc) {
-  return desc.kind != OpKind::spmm || desc.weighted || desc.reduce == Reduce::max || desc.reduce == Reduce::min;
+  const bool sums_sources = desc.kind == OpKind::spmm || desc.kind == OpKind::spmv;
+  return !sums_sources || desc.weighted || desc.reduce == Reduce::max || desc.reduce == Reduce::min;
 }
-/// What a run by a plan takes of its graph: ids only where they are read, and not from the plan. Making a plan for what
-/// `runs` has made them.
-GraphView view_by(const Plan& plan, const OpDesc& runs, const Graph& graph);
+/// What a run by a plan takes of its graph: ids only where they are read, and not from the plan. Making the plan has
+/// made them.
+GraphView view_by(const Plan& plan, const Graph& graph);
 /// An Error unless the graph is where the context runs.
 void check_on_device(const Context& context, const Graph& graph);
 /// The plan a report settled on.

@@ -94,6 +94,7 @@ TEST(planned_attention_backward, leaves_what_stands_beside_its_columns_as_it_was
   Context context = Context::cpu(2);
   Layer layer(context, tangled_graph(), Score::gat, Dtype::f32, false, 4);
   const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
+  context.reserve(plan.workspace_bytes);
   const AttentionGradients g = attention_backward(context, layer.graph, layer.inputs, layer.result, layer.out_grad);
   Tensor wide = constant(Shape(5, 10), Dtype::f32, 77);
   TensorView middle = columns(wide.view(), 1, 8);
@@ -125,6 +126,24 @@ TEST(planned_attention_backward, refuses_the_plan_of_something_else) {
   forward.gather = make_plan(context, graph, forward.gather.desc);  // over the graph instead of its transpose
   refused(forward);
   EXPECT_EQ(doubles(layer.value_grad), doubles(constant(layer.given.value.shape(), Dtype::f32, 77)));
+}
+
+TEST(planned_attention_backward, refuses_the_plan_of_another_score_or_depth_before_it_writes) {
+  Context context = Context::cpu(2);
+  const Graph graph = skewed_graph(70, 900, 609);
+  for (const Score score : {Score::gatv2, Score::dot}) {
+    SCOPED_TRACE(name(score));
+    Layer layer(context, graph, score, Dtype::f32, false);
+    const AttentionCase deeper(graph, score, Dtype::f32, 2, 9, 64, std::nullopt, 610);
+    const AttentionCase plain(graph, Score::gat, Dtype::f32, 2, 9, 1, std::nullopt, 611);
+    for (const AttentionCase* other : {&deeper, &plain}) {
+      const AttentionBackwardPlan plan = plan_attention_backward(context, graph, other->views());
+      context.reserve(plan.workspace_bytes);
+      expect_refused([&] { layer.run(context, plan, layer.into()); }, "plan");
+    }
+    EXPECT_EQ(doubles(layer.value_grad), doubles(constant(layer.given.value.shape(), Dtype::f32, 77)));
+    EXPECT_EQ(doubles(layer.src_grad), doubles(constant(layer.given.src.shape(), Dtype::f32, 77)));
+  }
 }
 
 TEST(planned_attention_backward, refuses_gradients_that_do_not_fit) {

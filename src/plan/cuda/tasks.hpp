@@ -36,7 +36,7 @@ class DeviceTasks {
   std::shared_ptr<const EdgeOrder> edges_;
 };
 
-/// Whether a plan's work walks edges in an order of their own, with ids to it.
+/// Whether a plan's work walks edges in an order of their own.
 inline bool walks_clusters(const Plan& plan) {
   return plan.device_tasks != nullptr && plan.device_tasks->edges() != nullptr;
 }

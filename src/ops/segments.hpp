@@ -1,0 +1,17 @@
+// What segments are to a planner: edges without sources.
+#pragma once
+
+#include "weft/plan.hpp"
+
+namespace weft {
+
+/// On a GPU there are no sources to order work by, nor is there a kernel over tiles.
+inline Policy policy_of_segments(const Context& context) {
+  Policy policy;
+  if (context.device().kind == DeviceKind::cpu) return policy;
+  policy.order = WorkOrder::none;
+  policy.stage_edges = 0;
+  return policy;
+}
+
+}  // namespace weft
