@@ -212,8 +212,8 @@ void Trainer::run_epoch(bool evaluates) {
 void Trainer::epoch(bool evaluates) {
   // The first epoch of either kind runs as it is: libraries load what they need then, which nothing may while it is
   // recorded. No two batches are the same work.
-  const bool replays = context_.device().kind == DeviceKind::cuda && sampler_ == nullptr &&
-                       begun_[evaluates ? 1 : 0] > 0 && records_;
+  const bool replays =
+      context_.device().kind == DeviceKind::cuda && sampler_ == nullptr && begun_[evaluates ? 1 : 0] > 0 && records_;
   ++begun_[evaluates ? 1 : 0];
   if (!replays) {
     run_epoch(evaluates);

@@ -141,6 +141,10 @@ inline std::vector<GradientCase> gradient_cases() {
       GradientCase{"gat_of_sparse_features", Architecture::gat, true},
       GradientCase{"gat_of_three_layers_and_one_head", Architecture::gat, false, false,
                    [](ModelSpec& s) { s.layers = 3, s.heads = s.output_heads = 1; }},
+      GradientCase{"gat_of_whole_packs_with_elu", Architecture::gat, false, false,
+                   [](ModelSpec& s) { s.layers = 3, s.hidden = 8, s.activation = Activation::elu; }},
+      GradientCase{"gcn_of_whole_cache_lines_with_elu", Architecture::gcn, false, false,
+                   [](ModelSpec& s) { s.layers = 3, s.hidden = 16, s.activation = Activation::elu; }},
       GradientCase{"gatv2", Architecture::gatv2},
       GradientCase{"gatv2_of_sparse_features", Architecture::gatv2, true}};
 }

@@ -91,6 +91,23 @@ TEST(nn_sampled_training, lowers_the_loss_with_every_sampler_and_model) {
       }
 }
 
+TEST(nn_sampled_training, makes_outputs_again_to_the_bit) {
+  const Dataset dataset = small_dataset(600, 20, 4, false, false, 84);
+  ModelSpec spec = spec_for(dataset, Architecture::gin);
+  spec.layers = 4;
+  for (const Sampling method : {Sampling::walk, Sampling::neighbour}) {
+    TrainOptions options;
+    options.epochs = 4;
+    options.sample = sampling(method, 50);
+    if (method == Sampling::neighbour) options.sample.fanouts = {4, 4, 4, 4};
+    Context context = Context::cpu();
+    options.recompute = false;
+    const std::vector<double> kept = losses_of(train(context, dataset, make_model(spec, 2), options));
+    options.recompute = true;
+    EXPECT_EQ(losses_of(train(context, dataset, make_model(spec, 2), options)), kept) << name(method);
+  }
+}
+
 TEST(nn_sampled_training, repeats_to_the_bit_and_goes_on_from_a_checkpoint_to_the_bit) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("weft-batch-{}", ::getpid());

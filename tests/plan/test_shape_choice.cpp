@@ -83,6 +83,20 @@ int load_of(const OpDesc& desc, std::string_view policy = "", bool anything = fa
   return widest_load(desc, parse_policy(policy), graph_of(rows, 110'000'000), tuning::cuda_tunings[0].rates, anything);
 }
 
+TEST(shape_choice, loads_eight_halves_of_wide_attention_where_lanes_share_weights) {
+  constexpr NodeId short_rows = 8'000'000, long_rows = 230'000;  // 14 and 478 edges
+  const auto attention = [](std::int64_t heads, std::int64_t width, bool backward = false) {
+    return OpDesc{OpKind::attention, Dtype::f16, heads, width, Reduce::sum, true, backward};
+  };
+  EXPECT_EQ(load_of(attention(4, 64), "", false, short_rows), 8);
+  EXPECT_EQ(load_of(attention(4, 64, true), "", false, short_rows), 8);
+  EXPECT_EQ(load_of(attention(1, 256), "", false, short_rows), 8);
+  EXPECT_EQ(load_of(attention(2, 64), "", false, short_rows), 4) << "one pack of four a lane";
+  EXPECT_EQ(load_of(attention(8, 32), "", false, long_rows), 4) << "four lanes a head of eight heads";
+  EXPECT_EQ(load_of(attention(8, 32, true), "", false, long_rows), 8);
+  EXPECT_EQ(load_of(attention(8, 32, true), "", false, short_rows), 4);
+}
+
 TEST(shape_choice, loads_what_the_policy_asks_for_or_all_that_fits_unless_rows_are_of_halves) {
   EXPECT_EQ(load_of({OpKind::spmm, Dtype::f16, 1, 64}, "vector=2"), 2);
   EXPECT_GE(load_of({OpKind::spmm, Dtype::f32, 1, 16}), 4);

@@ -206,6 +206,7 @@ TEST(train, wrong_values_are_wrong_usage) {
       {{"--aggregate", "max"}, "only sage"},
       {{"--gin-lambda", "1"}, "only gin"},
       {{"--no-learn-eps"}, "--no-learn-eps: gcn has no use for it, only gin"},
+      {{"--recompute"}, "--recompute: gcn has no use for it, only gin"},
       {{"--momentum", "0.5"}, "only sgd"},
       {{"--optimiser", "frob"}, "frob"},
       {{"--schedule", "frob"}, "frob"},

@@ -34,7 +34,7 @@ struct ActivateBackwardStrip {
     const Acc scale = args.mask.given() ? args.mask.scale() : 1.0f;
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      grads[n] = through(widen(loaded.grads.at[n]), widen(loaded.outs.at[n]), i + n, scale, words);
+      grads[n] = through(widen(loaded.grads.at[n]), widen(loaded.outs.at[n]), i, n, scale, words);
       sum[0][n] += grads[n];
     }
     if (args.grad != nullptr) {
@@ -52,15 +52,16 @@ struct ActivateBackwardStrip {
 
  private:
   /// What ReLU left or dropout took is 0 either way; ELU leaves other values that must be told from it.
-  WEFT_ANYWHERE Acc through(Acc grad, Acc out, std::int64_t i, Acc scale, FourWords& words) const {
+  WEFT_ANYWHERE Acc through(Acc grad, Acc out, std::int64_t i, int n, Acc scale, FourWords& words) const {
     if (args.activation == Activation::relu) return out <= 0 ? Acc(0) : grad * scale;
-    if (args.mask.given() && dropped(i, words)) return 0;
+    if (args.mask.given() && dropped(i, n, words)) return 0;
     return grad * (args.activation == Activation::elu && out < 0 ? scale + out : scale);  // scale * (exp(x) - 1 + 1)
   }
-  WEFT_ANYWHERE bool dropped(std::int64_t i, FourWords& words) const {
-    if constexpr (Width % 4 != 0) return args.mask.drops_element(i);
-    if (i % 4 == 0) words = args.mask.words(static_cast<std::uint64_t>(i) / 4);
-    return args.mask.drops(words, static_cast<int>(i % 4));
+  /// The n-th element of a strip's row, which begins at i; one after the other, as four have their words together.
+  WEFT_ANYWHERE bool dropped(std::int64_t i, int n, FourWords& words) const {
+    if constexpr (Width % 4 != 0) return args.mask.drops_element(i + n);
+    if (n % 4 == 0) words = args.mask.words(static_cast<std::uint64_t>(i + n) / 4);
+    return args.mask.drops(words.at[n % 4]);
   }
 };
 

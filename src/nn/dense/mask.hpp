@@ -24,12 +24,10 @@ struct DropMask {
   WEFT_ANYWHERE bool drops(std::uint32_t word) const {
     return word < static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0);
   }
-  /// Not by index, which would take them out of a GPU's registers.
-  WEFT_ANYWHERE bool drops(const FourWords& four, int which) const {
-    return drops(which < 2 ? (which == 0 ? four.at[0] : four.at[1]) : (which == 2 ? four.at[2] : four.at[3]));
-  }
   WEFT_ANYWHERE bool drops_element(std::int64_t i) const {
-    return drops(words(static_cast<std::uint64_t>(i) / 4), static_cast<int>(i % 4));
+    const FourWords four = words(static_cast<std::uint64_t>(i) / 4);
+    // Not by index, which would take them out of a GPU's registers.
+    return drops(i % 4 < 2 ? (i % 4 == 0 ? four.at[0] : four.at[1]) : (i % 4 == 2 ? four.at[2] : four.at[3]));
   }
 };
 

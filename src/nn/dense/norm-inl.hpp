@@ -79,9 +79,16 @@ struct BatchNormSumsStrip {
   };
   const BatchNormBackwardArgs& args;
   std::int64_t column;
+  Acc mean[Width], per[Width];
   double sum[sums][Width] = {};
 
-  WEFT_ANYWHERE BatchNormSumsStrip(const BatchNormBackwardArgs& of, std::int64_t first) : args(of), column(first) {}
+  WEFT_ANYWHERE BatchNormSumsStrip(const BatchNormBackwardArgs& of, std::int64_t first) : args(of), column(first) {
+    WEFT_UNROLLED
+    for (int n = 0; n < Width; ++n) {
+      mean[n] = static_cast<const Acc*>(args.mean)[column + n];
+      per[n] = per_deviation(static_cast<const Acc*>(args.variance)[column + n]);
+    }
+  }
   WEFT_ANYWHERE Row load(std::int64_t row) const {
     const std::int64_t i = row * args.width + column;
     return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.grad, i)};
@@ -90,9 +97,7 @@ struct BatchNormSumsStrip {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
       const Acc grad = widen(loaded.grads.at[n]);
-      const Acc normed = (widen(loaded.xs.at[n]) - static_cast<const Acc*>(args.mean)[column + n]) *
-                         per_deviation(static_cast<const Acc*>(args.variance)[column + n]);
-      sum[0][n] += grad * normed;
+      sum[0][n] += grad * ((widen(loaded.xs.at[n]) - mean[n]) * per[n]);
       sum[1][n] += grad;
     }
   }

@@ -1,5 +1,5 @@
 // Passes over dense arrays that layers are made of besides products and sums over edges. Each is one or two launches on
-// a GPU and a parallel loop on a CPU, over the same bodies (bodies.hpp). Arrays are dense; T is the storage type and
+// a GPU and a parallel loop on a CPU, over the same bodies (*bodies.hpp). Arrays are dense; T is the storage type and
 // Acc what it is accumulated in, which parameters, their gradients and logits are always kept in.
 #pragma once
 
