@@ -8,18 +8,33 @@
 
 namespace weft::nn {
 
+/// What every strip has.
+template <class Args, int Sums, int Width>
+struct StripOf {
+  static constexpr int sums = Sums, width = Width;
+  const Args& args;
+  std::int64_t column;  // the first
+  double sum[Sums][Width] = {};
+
+  WEFT_ANYWHERE StripOf(const Args& of, std::int64_t first) : args(of), column(first) {}
+};
+/// A row of two arrays.
 template <class T, int Width>
-struct ActivateBackwardStrip {
+struct TwoPacks {
+  Pack<T, Width> xs, grads;
+  WEFT_ANYWHERE TwoPacks(const void* x, const void* grad, std::int64_t i)
+      : xs(pack_at<T, Width>(x, i)), grads(pack_at<T, Width>(grad, i)) {}
+};
+
+template <class T, int Width>
+struct ActivateBackwardStrip : StripOf<ActivateBackwardArgs, 1, Width> {
   using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 1, width = Width;
+  using Base = StripOf<ActivateBackwardArgs, 1, Width>;
+  using Base::args, Base::column, Base::sum, Base::Base;
   struct Row {
     Pack<T, Width> grads, outs, others;
   };
-  const ActivateBackwardArgs& args;
-  std::int64_t column;
-  double sum[sums][Width] = {};
 
-  WEFT_ANYWHERE ActivateBackwardStrip(const ActivateBackwardArgs& of, std::int64_t first) : args(of), column(first) {}
   WEFT_ANYWHERE Row load(std::int64_t row) const {
     const std::int64_t i = row * args.width + column;
     Row loaded{pack_at<T, Width>(args.out_grad, i), {}, {}};
@@ -66,20 +81,12 @@ struct ActivateBackwardStrip {
 };
 
 template <class T, int Width>
-struct SelfGradStrip {
-  static constexpr int sums = 1, width = Width;
-  struct Row {
-    Pack<T, Width> xs, grads;
-  };
-  const SelfGradArgs& args;
-  std::int64_t column;
-  double sum[sums][Width] = {};
+struct SelfGradStrip : StripOf<SelfGradArgs, 1, Width> {
+  using Base = StripOf<SelfGradArgs, 1, Width>;
+  using Base::args, Base::column, Base::sum, Base::Base;
+  using Row = TwoPacks<T, Width>;
 
-  WEFT_ANYWHERE SelfGradStrip(const SelfGradArgs& of, std::int64_t first) : args(of), column(first) {}
-  WEFT_ANYWHERE Row load(std::int64_t row) const {
-    const std::int64_t i = row * args.width + column;
-    return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.out_grad, i)};
-  }
+  WEFT_ANYWHERE Row load(std::int64_t row) const { return {args.x, args.out_grad, row * args.width + column}; }
   WEFT_ANYWHERE void take(std::int64_t, const Row& loaded) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) sum[0][n] += widen(loaded.xs.at[n]) * widen(loaded.grads.at[n]);
@@ -87,20 +94,19 @@ struct SelfGradStrip {
 };
 
 template <class T, int Width>
-struct HeadDotsBackwardStrip {
+struct HeadDotsBackwardStrip : StripOf<HeadDotsBackwardArgs, 2, Width> {
   using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 2, width = Width;
+  using Base = StripOf<HeadDotsBackwardArgs, 2, Width>;
+  using Base::args, Base::column, Base::sum;
   struct Row {
-    Pack<T, Width> xs, grads;
+    TwoPacks<T, Width> packs;
     T src, dst;
   };
-  const HeadDotsBackwardArgs& args;
-  std::int64_t column, head;
+  std::int64_t head;
   Acc source[Width], destination[Width];
-  double sum[sums][Width] = {};
 
   WEFT_ANYWHERE HeadDotsBackwardStrip(const HeadDotsBackwardArgs& of, std::int64_t first)
-      : args(of), column(first), head(quotient(first, of.width)) {
+      : Base(of, first), head(quotient(first, of.width)) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
       source[n] = static_cast<const Acc*>(args.src_vector)[column + n];
@@ -108,21 +114,22 @@ struct HeadDotsBackwardStrip {
     }
   }
   WEFT_ANYWHERE Row load(std::int64_t row) const {
-    const std::int64_t i = row * args.heads * args.width + column, at = row * args.heads + head;
-    return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.x_grad, i), static_cast<const T*>(args.src_grad)[at],
+    const std::int64_t at = row * args.heads + head;
+    return {{args.x, args.x_grad, row * args.heads * args.width + column},
+            static_cast<const T*>(args.src_grad)[at],
             static_cast<const T*>(args.dst_grad)[at]};
   }
   WEFT_ANYWHERE void take(std::int64_t row, Row& loaded) {
     const Acc src = widen(loaded.src), dst = widen(loaded.dst);
+    auto& [xs, grads] = loaded.packs;
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      const Acc x = widen(loaded.xs.at[n]);
-      T& grad = loaded.grads.at[n];
-      grad = narrow<T>(widen(grad) + src * source[n] + dst * destination[n]);
+      const Acc x = widen(xs.at[n]);
+      grads.at[n] = narrow<T>(widen(grads.at[n]) + src * source[n] + dst * destination[n]);
       sum[0][n] += src * x;
       sum[1][n] += dst * x;
     }
-    put_pack(args.x_grad, row * args.heads * args.width + column, loaded.grads);
+    put_pack(args.x_grad, row * args.heads * args.width + column, grads);
   }
 };
 

@@ -7,14 +7,11 @@
 namespace weft::nn {
 
 template <class T, int Width>
-struct ColumnMeanStrip {
-  static constexpr int sums = 1, width = Width;
+struct ColumnMeanStrip : StripOf<BatchNormArgs, 1, Width> {
+  using Base = StripOf<BatchNormArgs, 1, Width>;
+  using Base::args, Base::column, Base::sum, Base::Base;
   using Row = Pack<T, Width>;
-  const BatchNormArgs& args;
-  std::int64_t column;
-  double sum[sums][Width] = {};
 
-  WEFT_ANYWHERE ColumnMeanStrip(const BatchNormArgs& of, std::int64_t first) : args(of), column(first) {}
   WEFT_ANYWHERE Row load(std::int64_t row) const { return pack_at<T, Width>(args.x, row * args.width + column); }
   WEFT_ANYWHERE void take(std::int64_t, const Row& xs) {
     WEFT_UNROLLED
@@ -23,15 +20,12 @@ struct ColumnMeanStrip {
 };
 /// After the mean, so that nothing cancels.
 template <class T, int Width>
-struct ColumnVarianceStrip {
+struct ColumnVarianceStrip : StripOf<BatchNormArgs, 1, Width> {
   using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 1, width = Width;
+  using Base = StripOf<BatchNormArgs, 1, Width>;
+  using Base::args, Base::column, Base::sum, Base::Base;
   using Row = Pack<T, Width>;
-  const BatchNormArgs& args;
-  std::int64_t column;
-  double sum[sums][Width] = {};
 
-  WEFT_ANYWHERE ColumnVarianceStrip(const BatchNormArgs& of, std::int64_t first) : args(of), column(first) {}
   WEFT_ANYWHERE Row load(std::int64_t row) const { return pack_at<T, Width>(args.x, row * args.width + column); }
   WEFT_ANYWHERE void take(std::int64_t, const Row& xs) {
     WEFT_UNROLLED
@@ -71,28 +65,21 @@ struct BatchNormElement {
   }
 };
 template <class T, int Width>
-struct BatchNormSumsStrip {
+struct BatchNormSumsStrip : StripOf<BatchNormBackwardArgs, 2, Width> {
   using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 2, width = Width;
-  struct Row {
-    Pack<T, Width> xs, grads;
-  };
-  const BatchNormBackwardArgs& args;
-  std::int64_t column;
+  using Base = StripOf<BatchNormBackwardArgs, 2, Width>;
+  using Base::args, Base::column, Base::sum;
+  using Row = TwoPacks<T, Width>;
   Acc mean[Width], per[Width];
-  double sum[sums][Width] = {};
 
-  WEFT_ANYWHERE BatchNormSumsStrip(const BatchNormBackwardArgs& of, std::int64_t first) : args(of), column(first) {
+  WEFT_ANYWHERE BatchNormSumsStrip(const BatchNormBackwardArgs& of, std::int64_t first) : Base(of, first) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
       mean[n] = static_cast<const Acc*>(args.mean)[column + n];
       per[n] = per_deviation(static_cast<const Acc*>(args.variance)[column + n]);
     }
   }
-  WEFT_ANYWHERE Row load(std::int64_t row) const {
-    const std::int64_t i = row * args.width + column;
-    return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.grad, i)};
-  }
+  WEFT_ANYWHERE Row load(std::int64_t row) const { return {args.x, args.grad, row * args.width + column}; }
   WEFT_ANYWHERE void take(std::int64_t, const Row& loaded) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
@@ -142,21 +129,13 @@ struct LayerNormRow {
   }
 };
 template <class T, int Width>
-struct LayerNormSumsStrip {
+struct LayerNormSumsStrip : StripOf<LayerNormBackwardArgs, 2, Width> {
   using Acc = AccumulatorOf<T>;
-  static constexpr int sums = 2, width = Width;
-  struct Row {
-    Pack<T, Width> xs, grads;
-  };
-  const LayerNormBackwardArgs& args;
-  std::int64_t column;
-  double sum[sums][Width] = {};
+  using Base = StripOf<LayerNormBackwardArgs, 2, Width>;
+  using Base::args, Base::column, Base::sum, Base::Base;
+  using Row = TwoPacks<T, Width>;
 
-  WEFT_ANYWHERE LayerNormSumsStrip(const LayerNormBackwardArgs& of, std::int64_t first) : args(of), column(first) {}
-  WEFT_ANYWHERE Row load(std::int64_t row) const {
-    const std::int64_t i = row * args.width + column;
-    return {pack_at<T, Width>(args.x, i), pack_at<T, Width>(args.grad, i)};
-  }
+  WEFT_ANYWHERE Row load(std::int64_t row) const { return {args.x, args.grad, row * args.width + column}; }
   WEFT_ANYWHERE void take(std::int64_t row, const Row& loaded) {
     const Acc* const moments = static_cast<const Acc*>(args.moments) + 2 * row;
     WEFT_UNROLLED
