@@ -1,6 +1,5 @@
 // A trained model over a graph, seen before or not.
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "core/check.hpp"
@@ -81,18 +80,13 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   std::vector<nn::Block> blocks(1);
   blocks.front().graph = build.graph = nn::graph_for(context, dataset.graph, model.spec);
   nn::make_orders(build, static_cast<bool>(dataset.sparse_features));
-  nn::Network network(build, std::make_shared<const nn::Features>(context, padded, dtype, dataset), std::move(blocks));
-  slots.allocate(context);
-  context.synchronise();
-  const auto begun = std::chrono::steady_clock::now();
-  const ConstTensorView logits = network.forward(false);
-  context.synchronise();
+  nn::Inferred inferred = nn::Network::infer(
+      build, std::make_shared<const nn::Features>(context, padded, dtype, dataset), std::move(blocks));
   Predictions p;
-  p.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-  Tensor scores = Tensor::empty(logits.shape, logits.dtype, "scores");
-  copy_bytes(Device{}, scores.view().mutable_data(), context.device(), logits.data, scores.bytes(), context.stream());
+  p.seconds = inferred.seconds;
+  Tensor scores = inferred.logits.to(Device{}, context.stream());
   p.scores =
-      without_padding(logits.dtype == Dtype::f32 ? std::move(scores) : scores.to(Dtype::f32), model.spec.classes);
+      without_padding(scores.dtype() == Dtype::f32 ? std::move(scores) : scores.to(Dtype::f32), model.spec.classes);
   const bool several = model.spec.several_labels;
   const bool comparable = dataset.labels && dataset.classes == model.spec.classes && dataset.multi_label() == several;
   p.classes = classes_of(p.scores, several);

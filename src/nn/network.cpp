@@ -1,5 +1,7 @@
 #include "nn/network.hpp"
 
+#include <chrono>
+
 namespace weft::nn {
 
 void make_orders(const Build& build, bool sparse) {
@@ -16,42 +18,52 @@ void make_orders(const Build& build, bool sparse) {
 }
 
 Network::Network(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks)
-    : build_(std::move(build)), blocks_(std::move(blocks)), input_(build_, std::move(features), build_of(0).nodes()) {
-  const ModelSpec& spec = build_.spec;
-  const auto mask = [&](std::int64_t place) {
-    return DropMask{spec.dropout, build_.seed, static_cast<std::uint32_t>(place), build_.step};
-  };
-  input_mask_ = mask(0);
-  for (std::int64_t l = 0; l < spec.layers; ++l) {
-    Stage stage;
-    stage.sizes = sizes_of_layer(spec, l);
-    const Build here = build_of(l);
-    const SparseInput* const sparse = l == 0 ? input_.sparse() : nullptr;
-    stage.conv = make_conv(here, l, sparse);
-    const std::string residual = layer_prefix(l) + "residual.weight";
-    stage.adds_input = spec.residual;
-    if (build_.parameters.has(residual))
-      stage.residual = std::make_unique<Linear>(here, residual, sparse != nullptr ? sparse->of_written() : nullptr);
-    if (spec.norm != LayerNorm::none && !stage.sizes.last) {
-      stage.norm = std::make_unique<NormStage>(here, l, stage.sizes.out);
-    } else {
-      stage.bias = build_.parameters.index(layer_prefix(l) + "bias");
-    }
-    stage.scales_last = !stage.adds_input && stage.norm == nullptr;
-    if (!stage.sizes.last) {
-      stage.mask = mask(l + 1);
-      stage.activation = spec.activation;
-    }
-    const Shape shape = stage.shape = Shape(here.nodes(), stage.sizes.out);
-    if (build_.trains) {
-      if (!stage.sizes.last || keeps_logits()) build_.slots.need(grad_slot(stages_.size()), shape.size(), build_.dtype);
-      build_.slots.need_bytes(Slot::fold, fold_bytes(shape.rows, stage.sizes.out, 1));
-      if (!stage.scales_last && stage.conv->row_scale().given)
-        build_.slots.need(Slot::third, shape.size(), build_.dtype);
-    }
-    stages_.push_back(std::move(stage));
-  }
+    : Network(std::move(build), std::move(features), std::move(blocks), WithoutStages{}) {
+  for (std::int64_t l = 0; l < build_.spec.layers; ++l) stages_.push_back(make_stage(l));
   place_outputs();
+}
+
+Network::Network(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks, WithoutStages)
+    : build_(std::move(build)), blocks_(std::move(blocks)), input_(build_, std::move(features), build_of(0).nodes()) {
+  input_mask_ = mask_at(0);
+}
+
+DropMask Network::mask_at(std::int64_t place) const {
+  return {build_.spec.dropout, build_.seed, static_cast<std::uint32_t>(place), build_.step};
+}
+
+Network::Stage Network::make_stage(std::int64_t l) {
+  const ModelSpec& spec = build_.spec;
+  Stage stage;
+  stage.sizes = sizes_of_layer(spec, l);
+  const Build here = build_of(l);
+  const SparseInput* const sparse = l == 0 ? input_.sparse() : nullptr;
+  stage.conv = make_conv(here, l, sparse);
+  const std::string residual = layer_prefix(l) + "residual.weight";
+  stage.adds_input = spec.residual;
+  if (build_.parameters.has(residual))
+    stage.residual = std::make_unique<Linear>(here, residual, sparse != nullptr ? sparse->of_written() : nullptr);
+  if (spec.norm != LayerNorm::none && !stage.sizes.last) {
+    stage.norm = std::make_unique<NormStage>(here, l, stage.sizes.out);
+  } else {
+    stage.bias = build_.parameters.index(layer_prefix(l) + "bias");
+  }
+  stage.scales_last = !stage.adds_input && stage.norm == nullptr;
+  if (!stage.sizes.last) {
+    stage.mask = mask_at(l + 1);
+    stage.activation = spec.activation;
+  }
+  stage.shape = Shape(here.nodes(), stage.sizes.out);
+  if (!build_.trains) return stage;
+  if (!stage.sizes.last || keeps_logits()) build_.slots.need(build_.grad_slot(l), stage.shape.size(), build_.dtype);
+  build_.slots.need_bytes(Slot::fold, fold_bytes(stage.shape.rows, stage.sizes.out, 1));
+  if (!stage.scales_last && stage.conv->row_scale().given)
+    build_.slots.need(Slot::third, stage.shape.size(), build_.dtype);
+  return stage;
+}
+
+Tensor Network::own_output(const Stage& stage) const {
+  return build_.empty(stage.shape, stage.sizes.last ? build_.acc() : build_.dtype, "a layer's output");
 }
 
 void Network::place_outputs() {
@@ -71,7 +83,7 @@ void Network::place_outputs() {
     if (remakes && again(stage)) {
       build_.slots.need(Slot::output, stage.shape.size(), build_.dtype);
     } else {
-      stage.out = build_.empty(stage.shape, stage.sizes.last ? build_.acc() : build_.dtype, "a layer's output");
+      stage.out = own_output(stage);
     }
   }
 }
@@ -119,22 +131,49 @@ ConstTensorView Network::forward(bool training) {
   read_ = input_.read(build_.context, input_mask_, training);
   Matrix x = read_;
   for (std::size_t l = 0; l < stages_.size(); ++l) {
-    Stage& stage = stages_[l];
-    const Tail tail = tail_of(stage, training);
-    const bool more_first = stage.adds_input || stage.norm != nullptr;  // before anything is activated
-    const TensorView out = stage.norm != nullptr ? stage.norm->input() : out_of(stage);
-    Applied applied = stage.conv->forward(x, out, more_first ? Tail{tail.bias, Activation::none, {}} : tail, training);
-    if (more_first) {
-      applied.activation = applied.dropout = false;
-      scale_and_bias(stage, out, tail, applied);
-    }
-    if (stage.adds_input) add_input(stage, x, out);
-    if (stage.norm != nullptr) stage.norm->forward(stage.out, training);
-    finish(stage, tail, applied);
-    x = {out_of(stage), nullptr, false};
-    if (!stage.out) standing_ = l;
+    x = pass(stages_[l], x, training);
+    if (!stages_[l].out) standing_ = l;
   }
   return stages_.back().out;
+}
+
+Matrix Network::pass(Stage& stage, const Matrix& x, bool training) {
+  const Tail tail = tail_of(stage, training);
+  const bool more_first = stage.adds_input || stage.norm != nullptr;  // before anything is activated
+  const TensorView out = stage.norm != nullptr ? stage.norm->input() : out_of(stage);
+  Applied applied = stage.conv->forward(x, out, more_first ? Tail{tail.bias, Activation::none, {}} : tail, training);
+  if (more_first) {
+    applied.activation = applied.dropout = false;
+    scale_and_bias(stage, out, tail, applied);
+  }
+  if (stage.adds_input) add_input(stage, x, out);
+  if (stage.norm != nullptr) stage.norm->forward(stage.out, training);
+  finish(stage, tail, applied);
+  return {out_of(stage), nullptr, false};
+}
+
+Inferred Network::infer(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks) {
+  using Clock = std::chrono::steady_clock;
+  Network network(std::move(build), std::move(features), std::move(blocks), WithoutStages{});
+  Context& context = network.build_.context;
+  Inferred result;
+  const auto timed = [&](const auto& work) {
+    context.synchronise();
+    const auto begun = Clock::now();
+    work();
+    context.synchronise();
+    result.seconds += std::chrono::duration<double>(Clock::now() - begun).count();
+  };
+  Matrix x;
+  timed([&] { x = network.input_.read(context, network.input_mask_, false); });
+  for (std::int64_t l = 0; l < network.build_.spec.layers; ++l) {
+    Stage stage = network.make_stage(l);
+    stage.out = network.own_output(stage);
+    network.build_.slots.allocate(context);
+    timed([&] { x = network.pass(stage, x, false); });
+    result.logits = std::move(stage.out);  // of the last layer, in the end; x is a view of it
+  }
+  return result;
 }
 
 /// What otherwise waits for the activation, before anything is added to it or normed.

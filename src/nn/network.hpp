@@ -18,10 +18,20 @@ namespace weft::nn {
 /// a while. `sparse`: the input is.
 void make_orders(const Build& build, bool sparse);
 
+/// What a model makes of a graph, and the time that took once all was planned.
+struct Inferred {
+  Tensor logits;  // [nodes, classes], in what the storage type is accumulated in
+  double seconds = 0;
+};
+
 class Network {
  public:
   /// Over a graph, or the blocks of a batch; `build` has none. Features are those of the nodes the first layer reads.
   Network(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks);
+
+  /// One forward over a whole graph, layer by layer: each one's memory goes, but for its output, before the next one's
+  /// is taken.
+  static Inferred infer(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks);
 
   /// Logits [nodes, classes], in what the storage type is accumulated in.
   ConstTensorView forward(bool training);
@@ -44,6 +54,13 @@ class Network {
     Shape shape;  // of the output
     Tensor out;   // none: it stands in Slot::output until the next layer's takes its place
   };
+  struct WithoutStages {};
+  Network(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks, WithoutStages);
+  Stage make_stage(std::int64_t layer);  // without memory for its output
+  Tensor own_output(const Stage& stage) const;
+  /// What a stage makes of x, which stands where out_of says.
+  Matrix pass(Stage& stage, const Matrix& x, bool training);
+  DropMask mask_at(std::int64_t place) const;
   TensorView out_of(Stage& stage);
   /// What takes a gradient through a stage's activation and dropout on the way out of a product; none: no product can.
   std::optional<Finish> gate_of(Stage& stage);

@@ -109,6 +109,28 @@ TEST_F(nn_models, run_on_a_graph_they_have_not_seen_and_refuse_other_widths) {
   }
 }
 
+TEST_F(nn_models, of_many_layers_infer_in_the_memory_of_few) {
+  const Dataset dataset = small_dataset(2000, 24, 4, false, false, 93);
+  for (const Architecture a :
+       {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat, Architecture::gatv2}) {
+    const auto peak = [&](std::int64_t layers) {
+      ModelSpec spec = spec_for(dataset, a);
+      spec.layers = layers;
+      spec.hidden = 32;
+      if (nn::attends(a)) spec.hidden = 8, spec.heads = 4;
+      const Model model = make_model(spec, 3);
+      Context context = Context::cpu();
+      reset_memory_peak();
+      const std::size_t before = memory_stats().live_bytes;
+      infer(context, dataset, model, Dtype::f32);
+      return memory_stats().peak_bytes - before;
+    };
+    const std::size_t few = peak(4), many = peak(12);
+    // Besides parameters of 8 layers more, in two arrays: room for less than one output.
+    EXPECT_LT(many, few + 2000 * 32 * sizeof(float)) << name(a);
+  }
+}
+
 TEST_F(nn_models, of_several_labels_learn_them) {
   Dataset dataset = small_dataset(400, 12, 5, false, true, 71);
   // What is to be learned: the sign of the first five features.
