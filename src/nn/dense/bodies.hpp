@@ -6,14 +6,6 @@
 
 namespace weft::nn {
 
-/// What T is to hold.
-template <class T, class Acc = AccumulatorOf<T>>
-WEFT_ANYWHERE inline Acc activated(Activation activation, Acc x) {
-  if (activation == Activation::relu) return x > 0 || x != x ? x : Acc(0);  // NaN stays
-  if (activation == Activation::elu) return x > 0 || x != x ? x : exponential_for<T>(x) - 1;
-  return x;
-}
-
 /// Elements a thread of a GPU takes: with fewer too few bytes are under way.
 template <class T>
 inline constexpr int stretch = 2 * pack_size<T>;
@@ -79,45 +71,88 @@ struct Walk {
   }
 };
 
+/// One step after the other over all elements of a stretch: what is asked for is asked once a stretch, and a CPU takes
+/// several elements at a time.
 template <class T>
 struct ActivateStretch {
   using Acc = AccumulatorOf<T>;
+  static constexpr int size = stretch<T>;
   ActivateArgs args;
+
   WEFT_ANYWHERE void operator()(std::int64_t k) const {
-    // Stretches that lie within a row find its scale once, and their part of the bias in packs.
-    args.width % stretch<T> == 0 ? apply<true>(k) : apply<false>(k);
+    const std::int64_t count = args.rows * args.width;
+    Stretch<T> stored{};
+    stored.load(args.x, count, k);
+    Acc values[size];
+    WEFT_UNROLLED
+    for (int i = 0; i < size; ++i) values[i] = widen(stored[i]);
+    if (args.row_scale != nullptr) scale(values, k);
+    if (args.added != nullptr) add(values, k);
+    if (args.bias != nullptr) add_bias(values, k);
+    activate(values);
+    if (args.mask.given()) drop(values, k);
+    WEFT_UNROLLED
+    for (int i = 0; i < size; ++i) stored[i] = narrow_within<T>(values[i]);
+    stored.store(args.out, count, k);
   }
 
  private:
-  template <bool Within>
-  WEFT_ANYWHERE void apply(std::int64_t k) const {
-    const Acc* const scale = static_cast<const Acc*>(args.row_scale);
-    const std::int64_t count = args.rows * args.width;
-    const bool placed = args.bias != nullptr || scale != nullptr;
-    Walk at(k * stretch<T>, args.width, placed);
-    FourWords words{};
-    Pack<Acc, 4> biases{};
-    Stretch<T> added{};
-    Acc factor = 1, of_row = Within && scale != nullptr ? scale[at.row] : Acc(1);
-    if (args.added != nullptr) {
-      added.load(args.added, count, k);
-      if (args.added_eps != nullptr) factor += *static_cast<const Acc*>(args.added_eps);
+  /// Whether stretches lie within a row: then they find its scale once, and their part of the bias in packs.
+  WEFT_ANYWHERE bool within() const { return args.width % size == 0; }
+  /// f(i, row, column) for every element of the stretch that there is.
+  template <class F>
+  WEFT_ANYWHERE void each_placed(std::int64_t k, const F& f) const {
+    Walk at(k * size, args.width, true);
+    WEFT_UNROLLED
+    for (int i = 0; i < size; ++i) {
+      if (k * size + i >= args.rows * args.width) return;
+      f(i, at.row, at.column);
+      at.next();
     }
-    map_stretch<T>(args.x, args.out, count, k, true, [&](Acc value, int i) {
-      if constexpr (Within) {
-        if (i % 4 == 0 && args.bias != nullptr) biases = pack_at<Acc, 4>(args.bias, at.column + i);
-      } else if (placed && k * stretch<T> + i < count) {
-        if (scale != nullptr) of_row = scale[at.row];
-        if (args.bias != nullptr) biases.at[i % 4] = static_cast<const Acc*>(args.bias)[at.column];
-        at.next();
-      }
-      value *= of_row;
-      if (args.added != nullptr) value += factor * widen(added[i]);
-      value = activated<T>(args.activation, value + biases.at[i % 4]);
-      if (!args.mask.given()) return value;
-      if (i % 4 == 0) words = args.mask.words(static_cast<std::uint64_t>(k * (stretch<T> / 4) + i / 4));
-      return args.mask.drops(words.at[i % 4]) ? Acc(0) : value * args.mask.scale();
-    });
+  }
+  WEFT_ANYWHERE void scale(Acc (&values)[size], std::int64_t k) const {
+    const Acc* const by = static_cast<const Acc*>(args.row_scale);
+    if (!within()) return each_placed(k, [&](int i, std::int64_t row, std::int64_t) { values[i] *= by[row]; });
+    const Acc of_row = by[quotient(k * size, args.width)];
+    WEFT_UNROLLED
+    for (int i = 0; i < size; ++i) values[i] *= of_row;
+  }
+  WEFT_ANYWHERE void add(Acc (&values)[size], std::int64_t k) const {
+    const Acc factor = 1 + (args.added_eps != nullptr ? *static_cast<const Acc*>(args.added_eps) : Acc(0));
+    Stretch<T> added{};
+    added.load(args.added, args.rows * args.width, k);
+    WEFT_UNROLLED
+    for (int i = 0; i < size; ++i) values[i] += factor * widen(added[i]);
+  }
+  WEFT_ANYWHERE void add_bias(Acc (&values)[size], std::int64_t k) const {
+    const Acc* const bias = static_cast<const Acc*>(args.bias);
+    if (!within()) return each_placed(k, [&](int i, std::int64_t, std::int64_t column) { values[i] += bias[column]; });
+    const std::int64_t column = k * size - quotient(k * size, args.width) * args.width;
+    WEFT_UNROLLED
+    for (int i = 0; i < size; i += 4) {
+      const auto four = pack_at<Acc, 4>(bias, column + i);
+      WEFT_UNROLLED
+      for (int n = 0; n < 4; ++n) values[i + n] += four.at[n];
+    }
+  }
+  WEFT_ANYWHERE void activate(Acc (&values)[size]) const {
+    if (args.activation == Activation::relu) {
+      WEFT_UNROLLED
+      for (int i = 0; i < size; ++i) values[i] = values[i] <= 0 ? Acc(0) : values[i];  // NaN stays
+    } else if (args.activation == Activation::elu) {
+      WEFT_UNROLLED
+      for (int i = 0; i < size; ++i)
+        if (values[i] <= 0) values[i] = exponential_for<T>(values[i]) - 1;
+    }
+  }
+  WEFT_ANYWHERE void drop(Acc (&values)[size], std::int64_t k) const {
+    const Acc kept = args.mask.scale();
+    WEFT_UNROLLED
+    for (int i = 0; i < size; i += 4) {
+      const FourWords words = args.mask.words(static_cast<std::uint64_t>(k * size + i) / 4);
+      WEFT_UNROLLED
+      for (int n = 0; n < 4; ++n) values[i + n] = args.mask.drops(words.at[n]) ? Acc(0) : values[i + n] * kept;
+    }
   }
 };
 

@@ -45,13 +45,11 @@ struct ActivateBackwardStrip : StripOf<ActivateBackwardArgs, 1, Width> {
   WEFT_ANYWHERE void take(std::int64_t row, Row& loaded) {
     const std::int64_t i = row * args.width + column;
     Acc grads[Width];
-    FourWords words{};
-    const Acc scale = args.mask.given() ? args.mask.scale() : 1.0f;
     WEFT_UNROLLED
-    for (int n = 0; n < Width; ++n) {
-      grads[n] = through(widen(loaded.grads.at[n]), widen(loaded.outs.at[n]), i, n, scale, words);
-      sum[0][n] += grads[n];
-    }
+    for (int n = 0; n < Width; ++n) grads[n] = widen(loaded.grads.at[n]);
+    go_back(grads, loaded.outs, i);
+    WEFT_UNROLLED
+    for (int n = 0; n < Width; ++n) sum[0][n] += grads[n];
     if (args.grad != nullptr) {
       const Acc of_row = args.row_scale != nullptr ? static_cast<const Acc*>(args.row_scale)[row] : Acc(1);
       WEFT_UNROLLED
@@ -66,11 +64,31 @@ struct ActivateBackwardStrip : StripOf<ActivateBackwardArgs, 1, Width> {
   }
 
  private:
-  /// What ReLU left or dropout took is 0 either way; ELU leaves other values that must be told from it.
-  WEFT_ANYWHERE Acc through(Acc grad, Acc out, std::int64_t i, int n, Acc scale, FourWords& words) const {
-    if (args.activation == Activation::relu) return out <= 0 ? Acc(0) : grad * scale;
-    if (args.mask.given() && dropped(i, n, words)) return 0;
-    return grad * (args.activation == Activation::elu && out < 0 ? scale + out : scale);  // scale * (exp(x) - 1 + 1)
+  /// Through dropout and activation. What ReLU left or dropout took is 0 either way; ELU leaves other values that must
+  /// be told from it.
+  WEFT_ANYWHERE void go_back(Acc (&grads)[Width], const Pack<T, Width>& outs, std::int64_t i) const {
+    const bool relu = args.activation == Activation::relu;
+    const Acc scale = args.mask.given() ? args.mask.scale() : 1.0f;
+    if (relu) {
+      WEFT_UNROLLED
+      for (int n = 0; n < Width; ++n) grads[n] = widen(outs.at[n]) <= 0 ? Acc(0) : grads[n] * scale;
+      return;
+    }
+    if (args.activation == Activation::elu) {
+      WEFT_UNROLLED
+      for (int n = 0; n < Width; ++n) {
+        const Acc out = widen(outs.at[n]);
+        grads[n] *= out < 0 ? scale + out : scale;  // scale * (exp(x) - 1 + 1)
+      }
+    } else if (args.mask.given()) {
+      WEFT_UNROLLED
+      for (int n = 0; n < Width; ++n) grads[n] *= scale;
+    }
+    if (!args.mask.given()) return;
+    FourWords words{};
+    WEFT_UNROLLED
+    for (int n = 0; n < Width; ++n)
+      if (dropped(i, n, words)) grads[n] = 0;
   }
   /// The n-th element of a strip's row, which begins at i; one after the other, as four have their words together.
   WEFT_ANYWHERE bool dropped(std::int64_t i, int n, FourWords& words) const {
