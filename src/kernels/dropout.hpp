@@ -1,5 +1,5 @@
-// Which edges attention drops: decided by seed, step, edge id and head alone, so that the backward finds the same ones, and
-// any schedule, device and number of threads.
+// Which edges attention drops: decided by seed, step, edge id and head alone, so that the backward finds the same ones,
+// and any schedule, device and number of threads.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,18 @@ struct Dropout {
   const std::int64_t* step = nullptr;  // where the kernel runs; null: 0
 
   WEFT_ANYWHERE constexpr bool given() const { return rate > 0; }
-  WEFT_ANYWHERE constexpr bool drops(EdgeId edge, std::int64_t head) const {
+  /// One for each of four heads, of which `head` is any.
+  WEFT_ANYWHERE constexpr FourWords words(EdgeId edge, std::int64_t head) const {
     const auto id = static_cast<std::uint64_t>(edge);
-    const FourWords words = philox({{static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32),
-                                     static_cast<std::uint32_t>(head / 4),
-                                     step != nullptr ? static_cast<std::uint32_t>(*step) : 0}},
-                                   seed);
-    return words.at[head % 4] < static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0);
+    return philox({{static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32),
+                    static_cast<std::uint32_t>(head / 4), step != nullptr ? static_cast<std::uint32_t>(*step) : 0}},
+                  seed);
+  }
+  WEFT_ANYWHERE constexpr bool drops(std::uint32_t word) const {
+    return word < static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0);
+  }
+  WEFT_ANYWHERE constexpr bool drops(EdgeId edge, std::int64_t head) const {
+    return drops(words(edge, head).at[head % 4]);
   }
   /// What weights that are kept are multiplied by, so that the mean stays the same.
   WEFT_ANYWHERE constexpr float scale() const { return 1 / (1 - rate); }

@@ -57,9 +57,9 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
           total[h] = exponentials(s + h * piece_edges, n, top[h]);
         }
         if (args.dropout.given())
-          for (std::int64_t h = 0; h < args.heads; ++h)
-            for (std::int64_t k = 0; k < n; ++k)
-              s[h * piece_edges + k] *= args.dropout.factor(args.graph.edge_id(run.begin + k), h);
+          scorer.each_drop(run, [&](std::int64_t h, std::int64_t k, bool dropped) {
+            s[h * piece_edges + k] *= dropped ? Acc{0} : static_cast<Acc>(args.dropout.scale());
+          });
         if (args.width > 0) {
           auto block = stager.start(rows.stage(thread));
           with_lanes<Acc>(args.width, [&](auto d) HWY_ATTR {

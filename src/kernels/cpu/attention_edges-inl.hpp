@@ -26,24 +26,32 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
     return static_cast<const Acc*>(r.data)[row * r.row_stride + h];
   };
 
-  const auto kept = [&](EdgeId k, std::int64_t h) -> Acc {
-    return forward.dropout.given() ? forward.dropout.factor(g.edge_id(k), h) : 1.0f;
-  };
+  const bool drops = gradients && forward.dropout.given();
+  const Acc scale = drops ? forward.dropout.scale() : 1.0f;
 
-  // alpha to the score buffer, grad . value[u] to the weight buffer, and the sum of their products to sum[h]:
-  // taken over the edges, not from the rounded output, which for half storage would be a bias in every edge.
+  // alpha to the score buffer, negative where its edge is dropped, grad . value[u] to the weight buffer, and the sum of
+  // their products to sum[h]: taken over the edges, not from the rounded output, which for half storage would be a bias
+  // in every edge.
   const auto products = [&](const Run& run, int thread, Acc* sum) HWY_ATTR {
     const std::int64_t n = run.end - run.begin;
     Acc *alpha = scratch.score(thread), *product = scratch.weight(thread);
     scorer(run, alpha);
-    for (std::int64_t h = 0; h < forward.heads; ++h, alpha += piece_edges, product += piece_edges) {
+    for (std::int64_t h = 0; h < forward.heads; ++h) {
+      Acc* const of_head = alpha + h * piece_edges;
       const Acc total = statistic(forward.row_sum, run.row, h);
-      exponentials(alpha, n, statistic(forward.row_max, run.row, h));
-      for (std::int64_t k = 0; k < n; ++k) alpha[k] = total == 0 ? Acc{0} : alpha[k] / total;
-      if (!gradients) continue;
+      exponentials(of_head, n, statistic(forward.row_max, run.row, h));
+      for (std::int64_t k = 0; k < n; ++k) of_head[k] = total == 0 ? Acc{0} : of_head[k] / total;
+    }
+    if (!gradients) return;
+    if (drops)
+      scorer.each_drop(run, [&](std::int64_t h, std::int64_t k, bool dropped) {
+        if (dropped) alpha[h * piece_edges + k] *= -1;
+      });
+    for (std::int64_t h = 0; h < forward.heads; ++h, alpha += piece_edges, product += piece_edges) {
       const Storage* grad = out_grad + run.row * args.out_grad.row_stride + h * args.out_grad.head_stride;
       for (std::int64_t k = 0; k < n; ++k)
-        product[k] = kept(run.begin + k, h) * dot<Acc>(grad, scorer.value(g.cols[run.begin + k], h), forward.width);
+        product[k] =
+            alpha[k] < 0 ? Acc{0} : scale * dot<Acc>(grad, scorer.value(g.cols[run.begin + k], h), forward.width);
       sum[h] = dot<Acc>(alpha, product, n);
     }
   };
@@ -54,9 +62,10 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
       const Acc* product = scratch.weight(thread) + h * piece_edges;
       for (EdgeId k = run.begin; k < run.end; ++k) {
         const EdgeId id = g.edge_id(k);
-        put(args.alpha, id, h, alpha[k - run.begin] * (gradients ? kept(k, h) : Acc{1}));
+        const Acc weight = std::fabs(alpha[k - run.begin]);
+        put(args.alpha, id, h, alpha[k - run.begin] < 0 ? Acc{0} : weight * scale);
         if (!gradients) continue;
-        Acc gradient = alpha[k - run.begin] * (product[k - run.begin] - sum[h]);
+        Acc gradient = weight * (product[k - run.begin] - sum[h]);
         if (args.bias_grad.data != nullptr) put(args.bias_grad, id, h, gradient);
         if (forward.score == Score::gat && !(scorer.sum(g.cols[k], run.row, h) > 0)) gradient *= scorer.slope();
         put(args.score_grad, id, h, gradient);

@@ -50,6 +50,17 @@ struct Scorer {
     });
   }
 
+  /// f(head, edge of the run, whether dropout takes it), four heads' at a time, as they are drawn.
+  template <class F>
+  HWY_INLINE void each_drop(const Run& run, const F& f) const {
+    for (std::int64_t h = 0; h < args.heads; h += 4)
+      for (EdgeId k = run.begin; k < run.end; ++k) {
+        const FourWords words = args.dropout.words(args.graph.edge_id(k), h);
+        for (std::int64_t i = 0; i < 4 && h + i < args.heads; ++i)
+          f(h + i, k - run.begin, args.dropout.drops(words.at[i]));
+      }
+  }
+
   HWY_INLINE void operator()(const Run& run, Acc* s) const {
     const GraphView& g = args.graph;
     const std::int64_t bytes =
