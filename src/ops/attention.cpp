@@ -65,6 +65,22 @@ AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const Att
   return args;
 }
 
+AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
+                        const AttentionResult& given) {
+  const auto readable = [](ConstTensorView tensor) {
+    return Result{const_cast<void*>(tensor.data), tensor.dtype, tensor.ld};
+  };
+  AttentionArgs args = arguments(graph, in, shape);
+  args.out = readable(given.out);
+  args.row_max = readable(given.row_max);
+  args.row_sum = readable(given.row_sum);
+  return args;
+}
+
+OpDesc score_sums(const AttentionShape& shape) {
+  return {OpKind::spmm, accumulator(shape.desc.dtype), shape.value.heads, 1, Reduce::sum, true};
+}
+
 void check_results(const Context& context, const Graph& graph, const AttentionShape& shape, ConstTensorView out,
                    ConstTensorView row_max, ConstTensorView row_sum) {
   check_tensor(context, out, "out", graph.num_rows(), "destination node", shape.value);
@@ -75,8 +91,6 @@ void check_results(const Context& context, const Graph& graph, const AttentionSh
   check_dtype(row_max, "row_max", accumulator(shape.desc.dtype), "the type scores are accumulated in");
   check_dtype(row_sum, "row_sum", accumulator(shape.desc.dtype), "the type scores are accumulated in");
 }
-
-Result readable(ConstTensorView tensor) { return {const_cast<void*>(tensor.data), tensor.dtype, tensor.ld}; }
 
 void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& in, TensorView out,
                TensorView row_max, TensorView row_sum) {
@@ -121,10 +135,7 @@ Tensor attention_weights(Context& context, const Graph& graph, const AttentionIn
   Tensor alpha = Tensor::empty(Shape(graph.num_edges(), shape.value.heads, 1), shape.desc.dtype, "attention weights",
                                context.device(), context.stream());
   AttentionEdgeArgs args;
-  args.forward = arguments(graph, inputs, shape);
-  args.forward.out = readable(given.out.view());
-  args.forward.row_max = readable(given.row_max.view());
-  args.forward.row_sum = readable(given.row_sum.view());
+  args.forward = arguments(graph, inputs, shape, given);
   args.alpha = result(alpha);
   if (context.device().kind == DeviceKind::cuda) {
     cuda::attention_weights(args, context.device(), context.stream());

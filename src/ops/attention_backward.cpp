@@ -23,11 +23,6 @@ AttentionShape checked(const Context& context, const Graph& graph, const Attenti
   return shape;
 }
 
-/// The gradient of dst: those of the scores, added up over each row in the type scores are accumulated in.
-OpDesc sum_desc(const AttentionShape& shape) {
-  return {OpKind::spmm, accumulator(shape.desc.dtype), shape.value.heads, 1, Reduce::sum, true};
-}
-
 /// A run's part of the workspace. Over an arena without memory this only counts.
 struct ReturnScratch {
   std::span<std::byte> destinations;  // [rows, heads, 4]
@@ -157,16 +152,13 @@ void run_composed(Context& context, const AttentionBackwardPlan& plan, const Gra
 }
 
 void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, AttentionReturnArgs args,
-                 const AttentionShape& shape, const AttentionResult& given, const AttentionGradientViews& into) {
+                 const AttentionShape& shape, const AttentionGradientViews& into) {
   const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
   const std::int64_t heads = shape.value.heads;
   const Shape by_row(graph.num_rows(), heads, 1), by_edge(graph.num_edges(), heads, 1);
   Arena arena = context.arena();
   const ReturnScratch scratch = ReturnScratch::take(arena, graph, shape, plan);
   const TensorView scores(scratch.scores.data(), acc, by_edge, context.device());
-  args.forward.out = readable(given.out.view());
-  args.forward.row_max = readable(given.row_max.view());
-  args.forward.row_sum = readable(given.row_sum.view());
   args.destinations = {scratch.destinations.data(), acc, 4 * heads};
   args.src_grad = result(into.src);
   args.score_grad = result(scores);
@@ -205,7 +197,7 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
         return_args(plan.gather, graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
   }
   if (!plan.at_once) return composed_plan(context, graph, in, shape);
-  plan.sum = make_plan(context, graph, sum_desc(shape));
+  plan.sum = make_plan(context, graph, score_sums(shape));
   plan.places = places_between(context, graph, plan.gather, plan.sum);
   Arena counting;
   ReturnScratch::take(counting, graph, shape, plan);
@@ -224,12 +216,13 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
   check_gradients(context, graph, in, shape, given, out_grad, into);
   if (!plan.at_once) return run_composed(context, plan, graph, in, shape, given, out_grad, into);
   check_plan(context, plan.gather, plan.gather.graph, shape.desc);
-  check_plan(context, plan.sum, graph.identity(), sum_desc(shape));
-  const AttentionReturnArgs args =
+  check_plan(context, plan.sum, graph.identity(), score_sums(shape));
+  AttentionReturnArgs args =
       return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), result(into.value));
   if (context.device().kind != DeviceKind::cuda || !cuda::attention_returns(args, plan.gather))
     refuse(in, shape, out_grad, into);
-  run_at_once(context, plan, graph, args, shape, given, into);
+  args.forward = arguments(graph, in, shape, given);
+  run_at_once(context, plan, graph, args, shape, into);
 }
 
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,

@@ -20,8 +20,7 @@ OpDesc sum_of(Dtype dtype, const Features& features) {
 
 /// Of the sums that give the gradients of src and dst.
 OpDesc scores_desc(const AttentionInputs& in, const AttentionShape& shape) {
-  return in.score == Score::gat ? sum_of(accumulator(shape.desc.dtype), {shape.value.heads, 1, 3})
-                                : sum_of(shape.desc.dtype, shape.score);
+  return in.score == Score::gat ? score_sums(shape) : sum_of(shape.desc.dtype, shape.score);
 }
 
 /// A run's part of the workspace. Over an arena without memory this only counts.
@@ -72,10 +71,7 @@ void edge_gradients(Context& context, const ComposedAttention& plan, const Graph
                     const AttentionShape& shape, const AttentionResult& given, ConstTensorView out_grad,
                     const Scratch& scratch, TensorView bias_grad) {
   AttentionEdgeArgs args;
-  args.forward = arguments(graph, in, shape);
-  args.forward.out = readable(given.out.view());
-  args.forward.row_max = readable(given.row_max.view());
-  args.forward.row_sum = readable(given.row_sum.view());
+  args.forward = arguments(graph, in, shape, given);
   args.out_grad = operand(out_grad, shape.value);
   args.alpha = result(scratch.alpha);
   args.score_grad = result(scratch.score_grad);
