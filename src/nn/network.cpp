@@ -200,7 +200,7 @@ void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
 TensorView Network::grad_of(std::size_t stage) {
   Stage& of = stages_[stage];
   if (of.sizes.last && !keeps_logits()) return of.out.view();
-  return build_.slots.view(grad_slot(stage), of.shape, build_.dtype);
+  return build_.slots.view(build_.grad_slot(static_cast<std::int64_t>(stage)), of.shape, build_.dtype);
 }
 
 TensorView Network::logits_grad() { return grad_of(stages_.size() - 1); }

@@ -72,7 +72,6 @@ class Network {
   /// Of what a stage gives. The last one's takes the place of the logits where it is of their type.
   TensorView grad_of(std::size_t stage);
   bool keeps_logits() const { return build_.dtype != build_.acc(); }
-  Slot grad_slot(std::size_t stage) const { return build_.grad_slot(static_cast<std::int64_t>(stage)); }
   Tail tail_of(const Stage& stage, bool training) const;
   void finish(Stage& stage, const Tail& tail, const Applied& applied);
   void scale_and_bias(Stage& stage, TensorView out, const Tail& tail, Applied& applied);

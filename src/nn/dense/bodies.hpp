@@ -58,12 +58,9 @@ WEFT_ANYWHERE inline void map_stretch(const void* x, void* out, std::int64_t cou
 
 /// Row and column of one element after the other.
 struct Walk {
-  std::int64_t row = 0, column = 0, width;
-  WEFT_ANYWHERE Walk(std::int64_t first, std::int64_t of_row, bool needed) : width(of_row) {
-    if (!needed) return;
-    row = quotient(first, width);
-    column = first - row * width;
-  }
+  std::int64_t row, column, width;
+  WEFT_ANYWHERE Walk(std::int64_t first, std::int64_t of_row)
+      : row(quotient(first, of_row)), column(first - row * of_row), width(of_row) {}
   WEFT_ANYWHERE void next() {
     if (++column < width) return;
     column = 0;
@@ -102,7 +99,7 @@ struct ActivateStretch {
   /// f(i, row, column) for every element of the stretch that there is.
   template <class F>
   WEFT_ANYWHERE void each_placed(std::int64_t k, const F& f) const {
-    Walk at(k * size, args.width, true);
+    Walk at(k * size, args.width);
     WEFT_UNROLLED
     for (int i = 0; i < size; ++i) {
       if (k * size + i >= args.rows * args.width) return;
@@ -162,7 +159,7 @@ struct ScaleRowsStretch {
   ScaleRowsArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t k) const {
     const std::int64_t count = args.rows * args.width;
-    Walk at(k * stretch<T>, args.width, true);
+    Walk at(k * stretch<T>, args.width);
     map_stretch<T>(args.x, args.out, count, k, args.saturates, [&](Acc value, int i) {
       if (k * stretch<T> + i >= count) return value;
       value *= static_cast<const Acc*>(args.scale)[at.row];

@@ -6,13 +6,20 @@
 
 namespace weft::nn {
 
+/// Over the rows of x.
 template <class T, int Width>
-struct ColumnMeanStrip : StripOf<BatchNormArgs, 1, Width> {
+struct MomentStrip : StripOf<BatchNormArgs, 1, Width> {
   using Base = StripOf<BatchNormArgs, 1, Width>;
-  using Base::args, Base::column, Base::sum, Base::Base;
+  using Base::args, Base::column, Base::Base;
   using Row = Pack<T, Width>;
-
   WEFT_ANYWHERE Row load(std::int64_t row) const { return pack_at<T, Width>(args.x, row * args.width + column); }
+};
+template <class T, int Width>
+struct ColumnMeanStrip : MomentStrip<T, Width> {
+  using Base = MomentStrip<T, Width>;
+  using Base::args, Base::sum, Base::Base;
+  using typename Base::Row;
+
   WEFT_ANYWHERE void take(std::int64_t, const Row& xs) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) sum[0][n] += static_cast<double>(widen(xs.at[n])) / static_cast<double>(args.rows);
@@ -20,13 +27,12 @@ struct ColumnMeanStrip : StripOf<BatchNormArgs, 1, Width> {
 };
 /// After the mean, so that nothing cancels.
 template <class T, int Width>
-struct ColumnVarianceStrip : StripOf<BatchNormArgs, 1, Width> {
+struct ColumnVarianceStrip : MomentStrip<T, Width> {
   using Acc = AccumulatorOf<T>;
-  using Base = StripOf<BatchNormArgs, 1, Width>;
+  using Base = MomentStrip<T, Width>;
   using Base::args, Base::column, Base::sum, Base::Base;
-  using Row = Pack<T, Width>;
+  using typename Base::Row;
 
-  WEFT_ANYWHERE Row load(std::int64_t row) const { return pack_at<T, Width>(args.x, row * args.width + column); }
   WEFT_ANYWHERE void take(std::int64_t, const Row& xs) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {

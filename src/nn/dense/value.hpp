@@ -106,17 +106,16 @@ WEFT_ANYWHERE inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
   return a / b;
 }
 
-/// exp(x) as exactly as T can tell.
+WEFT_ANYWHERE inline float exponential(float x) { return expf(x); }
+WEFT_ANYWHERE inline double exponential(double x) { return exp(x); }
+/// The same as exactly as T can tell.
 template <class T>
 WEFT_ANYWHERE inline AccumulatorOf<T> exponential_for(AccumulatorOf<T> x) {
 #ifdef __CUDA_ARCH__
   if constexpr (sizeof(T) == 2) return __expf(x);
 #endif
-  if constexpr (sizeof(T) == 8) return exp(x);
-  return expf(static_cast<float>(x));
+  return exponential(x);
 }
-WEFT_ANYWHERE inline float exponential(float x) { return expf(x); }
-WEFT_ANYWHERE inline double exponential(double x) { return exp(x); }
 WEFT_ANYWHERE inline float logarithm(float x) { return logf(x); }
 WEFT_ANYWHERE inline double logarithm(double x) { return log(x); }
 

@@ -82,8 +82,11 @@ class Gin : public Conv {
       eps_grad(kept_, inner);
       const TensorView products_grad = slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
       aggregate_.backward(products_grad, scaled(inner), products_grad);
-      if (came_through) activate_backward(inner, false, products_grad);
-      if (!came_through) add_grad(inner, products_grad);
+      if (came_through) {
+        activate_backward(inner, false, products_grad);
+      } else {
+        add_grad(inner, products_grad);
+      }
       first_.weight_grad(x, products_grad);
       if (x_grad.given) first_.input_grad(products_grad, x_grad, gate);
       return;
