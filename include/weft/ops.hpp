@@ -115,7 +115,7 @@ struct AttentionInputs {
 };
 
 struct AttentionResult {
-  Tensor out;      // [num_rows, H, F]
+  Tensor out;      // [num_rows, H, F]; by a plan, f16 and bf16 may give f32
   Tensor row_max;  // [num_rows, H, 1]: the largest score (on a GPU one not far from it), and
   Tensor row_sum;  //   the sum of exp(score - row_max); what the backward recomputes from
 };
@@ -132,7 +132,8 @@ struct AttentionGradients {
   Tensor bias;  // where a bias was given
 };
 /// On a GPU, where one visit of the edges gives all gradients (see AttentionBackwardPlan), those of scores take the
-/// mean over a row from `result.out`: of f16 and bf16 they are off by its rounding, 2^-11 or 2^-9 of |out . out_grad|.
+/// mean over a row from `result.out`: of f16 and bf16 they are off by its rounding, 2^-11 or 2^-9 of |out . out_grad|,
+/// unless that is f32.
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                       const AttentionResult& result, ConstTensorView out_grad);
 

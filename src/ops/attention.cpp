@@ -84,7 +84,7 @@ OpDesc score_sums(const AttentionShape& shape) {
 void check_results(const Context& context, const Graph& graph, const AttentionShape& shape, ConstTensorView out,
                    ConstTensorView row_max, ConstTensorView row_sum) {
   check_tensor(context, out, "out", graph.num_rows(), "destination node", shape.value);
-  check_dtype(out, "out", shape.desc.dtype, "as value has");
+  check_out_dtype(out, shape.desc.dtype);
   const Features heads{shape.value.heads, 1, 3};
   check_tensor(context, row_max, "row_max", graph.num_rows(), "destination node", heads);
   check_tensor(context, row_sum, "row_sum", graph.num_rows(), "destination node", heads);

@@ -109,6 +109,46 @@ TEST_P(cuda_attention_backward, agrees_with_the_cpu_in_float64_on_every_graph_in
   }
 }
 
+TEST_P(cuda_attention_backward, of_halves_takes_means_from_an_output_in_f32_without_their_rounding) {
+  if (size_of(GetParam()) != 2) GTEST_SKIP() << "of halves only";
+  Context context = Context::cuda(), cpu = Context::cpu();
+  const double tolerance = GetParam() == Dtype::f16 ? 2e-3 : 1.6e-2;  // of one rounding, and sums in f32
+  std::uint64_t seed = 820;
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph& graph = battery.graph;
+    const Graph there = graph.to(gpu);
+    for (const auto& [heads, width] : {std::pair<std::int64_t, std::int64_t>{1, 64}, {4, 16}, {1, 7}, {4, 64}}) {
+      const AttentionCase inputs(graph, Score::gat, GetParam(), heads, width, 1, std::nullopt, seed += 10);
+      const AttentionCase exact = inputs.to(Dtype::f64), moved = inputs.to(gpu);
+      const Tensor grad = random_tensor(Shape(graph.num_rows(), heads, width), GetParam(), seed + 6);
+      const AttentionResult wanted = attention(cpu, graph, exact.views());
+      const AttentionGradients by_cpu = attention_backward(cpu, graph, exact.views(), wanted, grad.to(Dtype::f64));
+      const Plan forward = make_plan(context, there, {OpKind::attention, GetParam(), heads, width, Reduce::sum, true});
+      const AttentionBackwardPlan plan = plan_attention_backward(context, there, moved.views());
+      ASSERT_TRUE(plan.at_once);
+      context.reserve(std::max(forward.workspace_bytes, plan.workspace_bytes));
+      const auto unwritten = [&](const Tensor& like, Dtype dtype) { return constant(like.shape(), dtype, 77).to(gpu); };
+      AttentionResult result{unwritten(wanted.out, Dtype::f32), unwritten(wanted.row_max, Dtype::f32),
+                             unwritten(wanted.row_sum, Dtype::f32)};
+      attention(context, forward, there, moved.views(), result.out, result.row_max, result.row_sum);
+      Tensor value = unwritten(inputs.value, GetParam()), src = unwritten(inputs.src, GetParam()),
+             dst = unwritten(inputs.dst, GetParam());
+      attention_backward(context, plan, there, moved.views(), result, grad.to(gpu), {value, src, dst, {}, {}});
+      const auto alike = [&](const Tensor& got_there, const Tensor& want, double near, const char* what) {
+        const std::vector<double> got = doubles(got_there.to(Device{})), expected = doubles(want);
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ASSERT_NEAR(got[i], expected[i], near * (1 + std::fabs(expected[i])))
+              << what << " " << battery.name << " heads " << heads << " width " << width << " element " << i << " seed "
+              << seed;
+      };
+      alike(result.out, wanted.out, 1e-4, "out");
+      alike(src, by_cpu.src, tolerance, "src");
+      alike(dst, by_cpu.dst, tolerance, "dst");
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_P(cuda_attention_backward, by_a_plan_gives_the_bits_of_the_call_without_one) {
   Context context = Context::cuda();
   struct Case {

@@ -16,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(layers, cuda_training, ::testing::ValuesIn(gradient_cas
 TEST_P(cuda_training, has_the_losses_and_gradients_of_the_cpu_in_float64) {
   const GradientCase& c = GetParam();
   const Dataset dataset = small_dataset(500, 16, 5, c.sparse, c.several_labels, 51);
-  expect_gradients_of_the_cpu(dataset, make_model(c.spec(dataset), 53), {}, c.cancels);
+  expect_gradients_of_the_cpu(dataset, make_model(c.spec(dataset), 53), {});
 }
 
 /// Of as many nodes, and widths as even, as products need to be weft's own, which do what surrounds them.
@@ -25,7 +25,7 @@ TEST_P(cuda_training, has_them_in_products_that_do_the_passes_around_them_too) {
   const Dataset dataset = small_dataset(5000, 16, 5, c.sparse, c.several_labels, 54);
   ModelSpec spec = c.spec(dataset);
   if (spec.hidden != spec.inputs) spec.hidden = spec.hidden > 6 ? 32 : 8;  // wider than the input, or not
-  expect_gradients_of_the_cpu(dataset, make_model(spec, 55), {}, c.cancels);
+  expect_gradients_of_the_cpu(dataset, make_model(spec, 55), {});
 }
 
 class cuda_training_runs : public GpuTest {};

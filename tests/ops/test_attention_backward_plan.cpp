@@ -108,6 +108,32 @@ TEST(planned_attention_backward, leaves_what_stands_beside_its_columns_as_it_was
   }
 }
 
+TEST(planned_attention_backward, takes_an_output_in_f32_beside_halves) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16})
+    for (const Score score : {Score::gat, Score::gatv2, Score::dot}) {
+      SCOPED_TRACE(fmt::format("{} {}", name(score), name(dtype)));
+      Context context = Context::cpu(2);
+      const Graph graph = skewed_graph(70, 9000, 612);
+      Layer layer(context, graph, score, dtype, false);
+      const Plan forward = make_plan(context, graph, {OpKind::attention, dtype, 2, 9, Reduce::sum, true});
+      const AttentionBackwardPlan plan = plan_attention_backward(context, graph, layer.inputs);
+      context.reserve(std::max(forward.workspace_bytes, plan.workspace_bytes));
+      AttentionResult wide{constant(layer.result.out.shape(), Dtype::f32, 77),
+                           constant(layer.result.row_max.shape(), Dtype::f32, 77),
+                           constant(layer.result.row_sum.shape(), Dtype::f32, 77)};
+      attention(context, forward, graph, layer.inputs, wide.out, wide.row_max, wide.row_sum);
+      EXPECT_TRUE(bitwise_equal(wide.out.to(dtype), layer.result.out)) << "rounded once, it is what the others get";
+      const AttentionCase exact = layer.given.to(Dtype::f64);
+      const std::vector<double> got = doubles(wide.out), wanted = doubles(attention(context, graph, exact.views()).out);
+      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 2e-5) << i;
+      attention_backward(context, plan, graph, layer.inputs, wide, layer.out_grad, layer.into());
+      const AttentionGradients g = attention_backward(context, graph, layer.inputs, layer.result, layer.out_grad);
+      EXPECT_TRUE(bitwise_equal(layer.value_grad, g.value));
+      EXPECT_TRUE(bitwise_equal(layer.src_grad, g.src));
+      EXPECT_TRUE(bitwise_equal(layer.dst_grad, g.dst));
+    }
+}
+
 TEST(planned_attention_backward, refuses_the_plan_of_something_else) {
   Context context = Context::cpu(2), more_threads = Context::cpu(3);
   const Graph graph = skewed_graph(70, 900, 608), other = skewed_graph(70, 900, 608);

@@ -14,30 +14,32 @@ constexpr std::int64_t stretches(std::int64_t count) {
   return (count + stretch<T> - 1) / stretch<T>;
 }
 
-/// The k-th stretch of an array that begins at a multiple of 16, in registers; what is past its end is left out.
-template <class T>
+/// The k-th stretch of `Count` elements of an array that begins at a multiple of 16, in registers; what is past its end
+/// is left out.
+template <class T, int Count = stretch<T>>
 struct Stretch {
-  Pack<T> packs[2];
+  static constexpr int pack = pack_size<T>, count_packs = Count / pack;
+  Pack<T> packs[count_packs];
 
-  WEFT_ANYWHERE T& operator[](int i) { return packs[i / pack_size<T>].at[i % pack_size<T>]; }
+  WEFT_ANYWHERE T& operator[](int i) { return packs[i / pack].at[i % pack]; }
   WEFT_ANYWHERE void load(const void* from, std::int64_t count, std::int64_t k) {
-    if ((k + 1) * stretch<T> <= count) {
-      packs[0] = static_cast<const Pack<T>*>(from)[2 * k];
-      packs[1] = static_cast<const Pack<T>*>(from)[2 * k + 1];
+    if ((k + 1) * Count <= count) {
+      WEFT_UNROLLED
+      for (int p = 0; p < count_packs; ++p) packs[p] = static_cast<const Pack<T>*>(from)[count_packs * k + p];
     } else {
       WEFT_UNROLLED
-      for (int i = 0; i < stretch<T>; ++i)
-        if (k * stretch<T> + i < count) (*this)[i] = static_cast<const T*>(from)[k * stretch<T> + i];
+      for (int i = 0; i < Count; ++i)
+        if (k * Count + i < count) (*this)[i] = static_cast<const T*>(from)[k * Count + i];
     }
   }
   WEFT_ANYWHERE void store(void* to, std::int64_t count, std::int64_t k) {
-    if ((k + 1) * stretch<T> <= count) {
-      static_cast<Pack<T>*>(to)[2 * k] = packs[0];
-      static_cast<Pack<T>*>(to)[2 * k + 1] = packs[1];
+    if ((k + 1) * Count <= count) {
+      WEFT_UNROLLED
+      for (int p = 0; p < count_packs; ++p) static_cast<Pack<T>*>(to)[count_packs * k + p] = packs[p];
     } else {
       WEFT_UNROLLED
-      for (int i = 0; i < stretch<T>; ++i)
-        if (k * stretch<T> + i < count) static_cast<T*>(to)[k * stretch<T> + i] = (*this)[i];
+      for (int i = 0; i < Count; ++i)
+        if (k * Count + i < count) static_cast<T*>(to)[k * Count + i] = (*this)[i];
     }
   }
 };
@@ -70,7 +72,7 @@ struct Walk {
 
 /// One step after the other over all elements of a stretch: what is asked for is asked once a stretch, and a CPU takes
 /// several elements at a time.
-template <class T>
+template <class T, class From = T>
 struct ActivateStretch {
   using Acc = AccumulatorOf<T>;
   static constexpr int size = stretch<T>;
@@ -78,16 +80,17 @@ struct ActivateStretch {
 
   WEFT_ANYWHERE void operator()(std::int64_t k) const {
     const std::int64_t count = args.rows * args.width;
-    Stretch<T> stored{};
-    stored.load(args.x, count, k);
+    Stretch<From, size> given{};
+    given.load(args.x, count, k);
     Acc values[size];
     WEFT_UNROLLED
-    for (int i = 0; i < size; ++i) values[i] = widen(stored[i]);
+    for (int i = 0; i < size; ++i) values[i] = widen(given[i]);
     if (args.row_scale != nullptr) scale(values, k);
     if (args.added != nullptr) add(values, k);
     if (args.bias != nullptr) add_bias(values, k);
     activate(values);
     if (args.mask.given()) drop(values, k);
+    Stretch<T> stored;
     WEFT_UNROLLED
     for (int i = 0; i < size; ++i) stored[i] = narrow_within<T>(values[i]);
     stored.store(args.out, count, k);
@@ -221,13 +224,13 @@ struct HeadDots {
   }
 };
 
-template <class T>
+template <class T, class From = T>
 struct MeanHeads {
   using Acc = AccumulatorOf<T>;
   MeanHeadsArgs args;
   WEFT_ANYWHERE void operator()(std::int64_t i) const {
     const std::int64_t row = quotient(i, args.width), column = i - row * args.width;
-    const T* const x = static_cast<const T*>(args.x) + row * args.heads * args.width + column;
+    const From* const x = static_cast<const From*>(args.x) + row * args.heads * args.width + column;
     Acc sum = 0;
     for (std::int64_t h = 0; h < args.heads; ++h) sum += widen(x[h * args.width]);
     sum /= static_cast<Acc>(args.heads);

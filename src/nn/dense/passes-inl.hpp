@@ -29,7 +29,9 @@ template <class Backend>
 void run_on(const Backend& on, const ActivateArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    on.each(stretches<T>(args.rows * args.width), "activating", ActivateStretch<T>{args});
+    const std::int64_t count = stretches<T>(args.rows * args.width);
+    args.wide ? on.each(count, "activating", ActivateStretch<T, AccumulatorOf<T>>{args})
+              : on.each(count, "activating", ActivateStretch<T>{args});
   });
 }
 template <class Backend>
@@ -74,7 +76,9 @@ void run_on(const Backend& on, const HeadDotsBackwardArgs& args) {
 template <class Backend>
 void run_on(const Backend& on, const MeanHeadsArgs& args) {
   with_storage(on, args.dtype, [&](auto tag) {
-    on.each(args.rows * args.width, "the mean over heads", MeanHeads<typename decltype(tag)::type>{args});
+    using T = typename decltype(tag)::type;
+    args.wide ? on.each(args.rows * args.width, "the mean over heads", MeanHeads<T, AccumulatorOf<T>>{args})
+              : on.each(args.rows * args.width, "the mean over heads", MeanHeads<T>{args});
   });
 }
 template <class Backend>

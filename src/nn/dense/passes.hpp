@@ -37,6 +37,7 @@ struct ActivateArgs {
   const void* row_scale = nullptr;  // Acc [rows] or null
   const void* added = nullptr;      // T, as x, or null
   const void* added_eps = nullptr;  // Acc; null: 0
+  bool wide = false;                // x is Acc
 };
 
 /// grad = row_scale * out_grad through dropout and activation; bias_grad that without row_scale, summed over the rows.
@@ -112,6 +113,7 @@ struct MeanHeadsArgs {
   const void* x = nullptr;     // T [rows, heads, width]
   const void* bias = nullptr;  // Acc [width] or null
   void* out = nullptr;         // Acc [rows, width]
+  bool wide = false;           // x is Acc
 };
 /// grad[n, h] = out_grad[n] / heads.
 struct MeanHeadsBackwardArgs {

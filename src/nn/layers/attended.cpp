@@ -18,7 +18,9 @@ Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int
   if (build.step != nullptr) inputs_.step = ConstTensorView(build.step, Dtype::i64, Shape(1), context_.device());
   forward_ = make_plan(context_, graph_, {OpKind::attention, dtype_, heads, width, Reduce::sum, true});
   context_.reserve(forward_.workspace_bytes);
-  result_.out = build.empty(Shape(build.nodes(), heads, width), dtype_, "attention's output");
+  // The one visit of the edges that a GPU's backward makes takes a row's mean from the output: of halves, not rounded.
+  const bool returns = build.trains && score == Score::gat && context_.device().kind == DeviceKind::cuda;
+  result_.out = build.empty(Shape(build.nodes(), heads, width), returns ? build.acc() : dtype_, "attention's output");
   result_.row_max = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
   result_.row_sum = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
   if (!build.trains) return;
@@ -59,13 +61,14 @@ void Attended::backward(ConstTensorView out_grad, const AttentionGradientViews& 
 }
 
 Applied Attended::write(TensorView out, const Tail& tail, bool last) {
+  const bool wide = result_.out.dtype() != dtype_;
   if (!last) {
     run(context_, ActivateArgs{dtype_, out.shape.rows, heads_ * width_, result_.out.view().data, tail.bias.data,
-                               tail.activation, tail.mask, out.mutable_data()});
+                               tail.activation, tail.mask, out.mutable_data(), nullptr, nullptr, nullptr, wide});
     return {true, true, true};
   }
   run(context_, MeanHeadsArgs{dtype_, out.shape.rows, heads_, width_, result_.out.view().data, tail.bias.data,
-                              out.mutable_data()});
+                              out.mutable_data(), wide});
   return {true, false, false};
 }
 

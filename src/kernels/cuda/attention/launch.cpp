@@ -58,7 +58,9 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
   args.x_pitch_bytes = pitch_bytes<Storage>("value", given.value.row_stride);
   args.x_head = given.value.head_stride;
   args.finish.out = static_cast<Storage*>(given.out.data);
-  args.finish.pitch_bytes = pitch_bytes<Storage>("out", given.out.row_stride);
+  args.finish.wide = is_wide<Storage>(given.out.dtype);
+  args.finish.pitch_bytes = args.finish.wide ? pitch_bytes<Acc>("out", given.out.row_stride)
+                                             : pitch_bytes<Storage>("out", given.out.row_stride);
   args.finish.as_it_is = args.finish.light = true;
   AttendedArgs<Storage>& attended = args.attended;
   attended.heads = static_cast<int>(given.heads);
@@ -90,7 +92,7 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
   attended.sum_pitch = given.row_sum.row_stride;
 
   // Packs do not reach across heads, and every array they move must allow them.
-  int most = std::min(aligned_elements(args.finish.out, given.out.row_stride),
+  int most = std::min(aligned_elements(args.finish.out, args.finish.wide, given.out.row_stride),
                       aligned_elements(args.x, given.value.row_stride));
   if (given.heads > 1) most = std::min(most, aligned_elements(args.x, args.x_head));
   if (given.score != Score::gat) return launch_by_vectors(given, args, plan, most, stream);

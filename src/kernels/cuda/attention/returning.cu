@@ -7,8 +7,9 @@
 namespace weft::cuda {
 namespace {
 
-/// A group of `Lanes` for every row and head, each of which takes `Each` features at a time.
-template <class Storage, int Lanes, int Each>
+/// A group of `Lanes` for every row and head, each of which takes `Each` features at a time. `Out`: what the forward
+/// wrote.
+template <class Storage, class Out, int Lanes, int Each>
 __global__ void __launch_bounds__(each_threads)
     returning_of_rows(const AttentionArgs forward, const Operand out_grad, Returning<AccumulatorOf<Storage>>* to) {
   using Acc = AccumulatorOf<Storage>;
@@ -26,8 +27,8 @@ __global__ void __launch_bounds__(each_threads)
     const std::int64_t head = there ? item - row * forward.heads : 0;
     const Storage* const grad =
         static_cast<const Storage*>(out_grad.data) + row * out_grad.row_stride + head * out_grad.head_stride;
-    const Storage* const out =
-        static_cast<const Storage*>(forward.out.data) + row * forward.out.row_stride + head * forward.width;
+    const Out* const out =
+        static_cast<const Out*>(forward.out.data) + row * forward.out.row_stride + head * forward.width;
     // Before the product, so that all is under way at once.
     Acc total = 0, reference = 0, mine = 0;
     if (there && lane == 0) {
@@ -39,7 +40,8 @@ __global__ void __launch_bounds__(each_threads)
     Acc sum[1] = {};
     if (there)
       for (std::int64_t f = lane * Each; f < forward.width; f += Lanes * Each) {
-        const auto grads = Pack<Storage, Each>::load(grad + f), outs = Pack<Storage, Each>::load(out + f);
+        const auto grads = Pack<Storage, Each>::load(grad + f);
+        const auto outs = Pack<Out, Each>::load(out + f);
 #pragma unroll
         for (int i = 0; i < Each; ++i) sum[0] += widened(grads.values[i]) * widened(outs.values[i]);
       }
@@ -49,15 +51,12 @@ __global__ void __launch_bounds__(each_threads)
   }
 }
 
-}  // namespace
-
-template <class Storage>
-void find_returning(const AttentionArgs& forward, const Operand& out_grad, Returning<AccumulatorOf<Storage>>* to,
-                    CUstream_st* stream) {
+template <class Storage, class Out>
+void launch(const AttentionArgs& forward, const Operand& out_grad, Returning<AccumulatorOf<Storage>>* to,
+            CUstream_st* stream) {
   const std::int64_t items = forward.graph.num_rows * forward.heads;
-  if (items == 0) return;
-  const auto launch = [&]<int Lanes, int Each>() {
-    returning_of_rows<Storage, Lanes, Each>
+  const auto launch_with = [&]<int Lanes, int Each>() {
+    returning_of_rows<Storage, Out, Lanes, Each>
         <<<blocks_for(items * Lanes), each_threads, 0, stream>>>(forward, out_grad, to);
     check_launch("the rows of attention's gradients", forward.graph.num_rows, forward.graph.num_edges, forward.heads);
   };
@@ -69,9 +68,20 @@ void find_returning(const AttentionArgs& forward, const Operand& out_grad, Retur
                       in_packs(out_grad.data, out_grad.row_stride) &&
                       in_packs(forward.out.data, forward.out.row_stride);
   // What lanes do beside their part of the product is the same for few features and for many.
-  if (!packed) return forward.width <= 16 ? launch.template operator()<4, 1>() : launch.template operator()<16, 1>();
-  if (forward.width <= 4 * each) return launch.template operator()<4, each>();
-  forward.width <= 8 * each ? launch.template operator()<8, each>() : launch.template operator()<16, each>();
+  if (!packed)
+    return forward.width <= 16 ? launch_with.template operator()<4, 1>() : launch_with.template operator()<16, 1>();
+  if (forward.width <= 4 * each) return launch_with.template operator()<4, each>();
+  forward.width <= 8 * each ? launch_with.template operator()<8, each>() : launch_with.template operator()<16, each>();
+}
+
+}  // namespace
+
+template <class Storage>
+void find_returning(const AttentionArgs& forward, const Operand& out_grad, Returning<AccumulatorOf<Storage>>* to,
+                    CUstream_st* stream) {
+  if (forward.graph.num_rows * forward.heads == 0) return;
+  is_wide<Storage>(forward.out.dtype) ? launch<Storage, AccumulatorOf<Storage>>(forward, out_grad, to, stream)
+                                      : launch<Storage, Storage>(forward, out_grad, to, stream);
 }
 
 template void find_returning<float>(const AttentionArgs&, const Operand&, Returning<float>*, CUstream_st*);
