@@ -38,13 +38,15 @@ __global__ void __launch_bounds__(each_threads)
           static_cast<const Storage*>(forward.dst.data)[row * forward.dst.row_stride + head * forward.dst.head_stride]);
     }
     Acc sum[1] = {};
-    if (there)
+    if (there) {
+#pragma unroll 2
       for (std::int64_t f = lane * Each; f < forward.width; f += Lanes * Each) {
         const auto grads = Pack<Storage, Each>::load(grad + f);
         const auto outs = Pack<Out, Each>::load(out + f);
 #pragma unroll
         for (int i = 0; i < Each; ++i) sum[0] += widened(grads.values[i]) * widened(outs.values[i]);
       }
+    }
     sum_over_lanes<Lanes>(sum, lane);
     // Of a row that is masked as a whole every weight is 0.
     if (there && lane == 0) to[item] = {mine, total == 0 ? Acc(0) : reference, total == 0 ? Acc(0) : 1 / total, sum[0]};
@@ -71,7 +73,7 @@ void launch(const AttentionArgs& forward, const Operand& out_grad, Returning<Acc
   if (!packed)
     return forward.width <= 16 ? launch_with.template operator()<4, 1>() : launch_with.template operator()<16, 1>();
   if (forward.width <= 4 * each) return launch_with.template operator()<4, each>();
-  forward.width <= 8 * each ? launch_with.template operator()<8, each>() : launch_with.template operator()<16, each>();
+  forward.width <= 16 * each ? launch_with.template operator()<8, each>() : launch_with.template operator()<16, each>();
 }
 
 }  // namespace
