@@ -66,4 +66,16 @@ struct alignas(typename WordOf<sizeof(Storage) * Count>::type) Pack {
   }
 };
 
+/// `Count` neighbours that this block has put into shared memory, four at a time.
+template <int Count, class T>
+__device__ __forceinline__ void read_posted(const T* from, T (&to)[Count]) {
+  static_assert(Count % 4 == 0, "whole fours only");
+#pragma unroll
+  for (int i = 0; i < Count; i += 4) {
+    const auto four = *reinterpret_cast<const Pack<T, 4>*>(from + i);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) to[i + k] = four.values[k];
+  }
+}
+
 }  // namespace weft::cuda

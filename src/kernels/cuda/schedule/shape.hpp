@@ -16,6 +16,7 @@ struct Shape {
   static constexpr int each = lanes >= loads ? 1 : loads / lanes;
   static constexpr bool in_pairs = false;  // batches of halves are added up as such
   static constexpr int held = 1;           // attention: edges whose weights a lane of several heads finds; 1: one head
+  static constexpr int head_steps = 1;     // attention: steps of a lane that may stand in different heads
   static constexpr GatherShape value{vector, lanes, steps, loads};
   static constexpr bool widest = lanes == 32 && steps == (vector == 8 ? 2 : 4);  // rows may have more features yet
 };
@@ -25,9 +26,9 @@ struct InPairs : S {
   static constexpr bool in_pairs = true;
 };
 
-template <class S, int Held>
+template <class S, int Held, int HeadSteps = (Held == 1 ? 1 : S::steps)>
 struct WithHeads : S {
-  static constexpr int held = Held;
+  static constexpr int held = Held, head_steps = HeadSteps;
 };
 
 /// Calls f(vector, lanes, steps) with constants that cover `shape`. With `coarse`, for where speed is no goal, every

@@ -79,7 +79,9 @@ struct CutRows {
 
  private:
   /// Where this lane's features stand in a group's slot.
-  __device__ __forceinline__ int slot_of(int g) const { return g * S::tile + (S::lanes > 1 ? lane * S::vector : 0); }
+  __device__ __forceinline__ int slot_of(int g) const {
+    return g * S::tile + (S::lanes > 1 ? Of::first_of(here.args, lane) : 0);
+  }
   __device__ __forceinline__ int total_of(int g, int step) const { return (g * S::lanes + lane) * totals + step; }
   __device__ __forceinline__ std::int32_t* places(int slot) const {
     return Kind == Reduction::winner ? heads.places + slot : nullptr;

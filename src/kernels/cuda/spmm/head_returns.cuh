@@ -10,26 +10,38 @@ namespace weft::cuda {
 
 /// For a chunk of edges and the heads of a lane's steps: lanes that cover a head share the chunk out. The gradient of a
 /// score is `steep * dot - base`, dot being that of out_grad and value. Lanes that cover a head are a power of two.
+///
+/// With several heads lanes of a whole warp post what they find in shared memory, before the first batch: registers
+/// would hold it for as long as the chunk lasts, and shuffles hand round one value of one edge at a time (on arxiv 4
+/// heads of 64 in f16 took 729 us so, and take 667; 8 of 32 in f32 1383 and 1006). Smaller groups share their shuffles
+/// with others (4 heads of 16 in f32 take 8446 us on reddit, and took 8727 through shared memory).
 template <class Storage, class S, class Chunk>
 struct HeadReturns {
-  static_assert(S::loads % (S::held > 1 ? S::held : 1) == 0, "which register holds an edge must be known");
   using Acc = AccumulatorOf<Storage>;
   using Message = HeadMessage<Acc, S::steps>;
   using X = Pack<Storage, S::vector>;
-  static constexpr int steps = S::held == 1 ? 1 : S::steps, each = S::held > 1 ? S::held : S::each;
+  static constexpr bool posted = S::held > 1 && S::lanes == 32, weighs_ahead = posted;
   static constexpr bool owned = owns_gradients<S>, in_parts = shares_totals<S>;
+  static constexpr int steps = S::head_steps, each = S::held > 1 ? S::held : S::each;
+  static_assert(S::loads % (S::held > 1 ? S::held : 1) == 0, "which register holds an edge must be known");
   struct Edge {
     Acc alpha = 0, steep = 0, base = 0;
+  };
+  struct Box {
+    using OfHead = Acc[Chunk::size];
+    alignas(16) OfHead alpha[steps * S::held], steep[steps * S::held], base[steps * S::held];
   };
   const AttendedArgs<Storage>& scores;
   const ReturnedArgs<Storage>& args;
   const EdgeSplit& split;
-  int lane;  // of the group
+  Box* box = nullptr;  // where several heads of a whole warp have one
+  int lane;            // of the group
   int heads[steps];
   const Storage* value_lane[S::steps];
   Storage src[steps][each];
   Returning<Acc> to[steps][each];
-  Edge held[steps][each];
+  Edge held[steps][each];                     // unless posted
+  Acc weights[posted ? steps : 1][S::loads];  // of the batch, if posted
   Edge by_lane[S::held == 0 ? S::loads : 1][steps];
   std::int32_t places[S::each];           // of this lane's edges in score_grad, unless they are by id
   Acc dot[steps][S::loads];               // out_grad . value of the batch
@@ -45,11 +57,15 @@ struct HeadReturns {
       const int f = here.has(s) ? here.at(s) : 0, head = f / all.width;
       value_lane[s] = args.value + head * args.value_head + (f - head * all.width);
     }
+    if constexpr (posted) box = &box_of_group();
     has_features = 0;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) has_features |= static_cast<unsigned>(here.has(s)) << s;
   }
   unsigned has_features;  // bit s: this lane has some in step s
+
+  /// Where this lane's head of a step stands in the box.
+  __device__ __forceinline__ int boxed(int s) const { return s * S::held + lane / scores.head_lanes; }
 
   /// Of the k-th edge in the order of the work.
   __device__ __forceinline__ Edge edge_of(Storage from, const Returning<Acc>& destination, EdgeId k, int s) const {
@@ -70,7 +86,9 @@ struct HeadReturns {
     return {pack.values[0], pack.values[1], pack.values[2], pack.values[3]};
   }
   __device__ __forceinline__ int edge(int i) const {
-    return S::held > 1 ? lane % scores.head_lanes * S::held + i : i * S::lanes + lane;
+    if constexpr (S::held <= 1) return i * S::lanes + lane;
+    const int of_head = lane % scores.head_lanes;
+    return posted ? i * scores.head_lanes + of_head : of_head * S::held + i;
   }
   __device__ __forceinline__ void load(const NodeId (&cols)[S::each], const NodeId (&rows)[S::each]) {
     if constexpr (S::held > 0) {
@@ -96,18 +114,36 @@ struct HeadReturns {
 #pragma unroll
     for (int i = 0; i < S::each; ++i) places[i] = loaded[i].place;
   }
+  /// What this lane finds of the chunk at `at` of the share; by the whole warp.
+  __device__ __forceinline__ void weigh(const EdgeShare& share, int at) {
+    if constexpr (posted) __syncwarp();  // the last chunk is done with
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      const int q = edge(i);
+      const bool there = q < Chunk::size && at + q < share.length;
+#pragma unroll
+      for (int s = 0; s < steps; ++s) {
+        const Edge found = there ? edge_of(src[s][i], to[s][i], share.begin + at + q, s) : Edge{};
+        if constexpr (!posted) {
+          held[s][i] = found;
+        } else if (q < Chunk::size) {
+          box->alpha[boxed(s)][q] = found.alpha;
+          box->steep[boxed(s)][q] = found.steep;
+          box->base[boxed(s)][q] = found.base;
+        }
+      }
+    }
+    if constexpr (posted) __syncwarp();
+  }
   /// Before batch j of the chunk at `at` of the share is added up, while its rows of out_grad are on their way.
   template <class ColOf, class RowOf>
   __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool, const ColOf& col,
                                               const RowOf& row) {
     if constexpr (S::held > 0) {
-      if (j != 0) return;
+      if (!weighs_ahead && j == 0) weigh(share, at);
+      if constexpr (posted) {
 #pragma unroll
-      for (int i = 0; i < each; ++i) {
-        const bool there = edge(i) < Chunk::size && at + edge(i) < share.length;
-#pragma unroll
-        for (int s = 0; s < steps; ++s)
-          held[s][i] = there ? edge_of(src[s][i], to[s][i], share.begin + at + edge(i), s) : Edge{};
+        for (int s = 0; s < steps; ++s) read_posted(box->alpha[boxed(s)] + j, weights[s]);
       }
     } else {
 #pragma unroll
@@ -154,9 +190,19 @@ struct HeadReturns {
       for (int s = 0; s < steps; ++s) sum_over_head_lanes(dot[s], head_lanes);
       if constexpr (steps > 1) sum_over_head_steps(dot, heads, has_features);
 #pragma unroll
-      for (int u = 0; u < S::loads; ++u)
+      for (int s = 0; s < steps; ++s) {
+        if constexpr (posted) {
+          Acc steep[S::loads], base[S::loads];
+          read_posted(box->steep[boxed(s)] + j, steep);
+          read_posted(box->base[boxed(s)] + j, base);
 #pragma unroll
-        for (int s = 0; s < steps; ++s) grad[u][s] = of(&Edge::steep, j, u, s) * dot[s][u] - of(&Edge::base, j, u, s);
+          for (int u = 0; u < S::loads; ++u) grad[u][s] = steep[u] * dot[s][u] - base[u];
+        } else {
+#pragma unroll
+          for (int u = 0; u < S::loads; ++u)
+            grad[u][s] = of(&Edge::steep, j, u, s) * dot[s][u] - of(&Edge::base, j, u, s);
+        }
+      }
       // Every lane of a head knows all of them, and keeps its part. With one head lanes past the last feature do, too.
       const auto keep_one = [&](int u, std::int32_t place, int s, Acc gradient) __attribute__((always_inline)) {
         const bool first_step = s == 0 || heads[s] != heads[s - 1];
@@ -206,8 +252,8 @@ struct HeadReturns {
     Message m;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
-      const bool again = s > 0 && S::held == 1;
-      m.weight[s] = again ? m.weight[0] : of(&Edge::alpha, j, u, S::held == 1 ? 0 : s);
+      const bool again = s >= steps;
+      m.weight[s] = again ? m.weight[0] : weight(j, u, again ? 0 : s);
       if constexpr (!Total) {
         m.total[s] = 0;
       } else if constexpr (in_parts) {
@@ -215,18 +261,22 @@ struct HeadReturns {
       } else if constexpr (owned) {
         m.total[s] = again ? m.total[0] : __shfl_sync(~0u, grad[0][0], u * (S::lanes / S::loads), S::lanes);
       } else {
-        m.total[s] = again ? m.total[0] : grad[u][s];
+        m.total[s] = again ? m.total[0] : grad[u][again ? 0 : s];
       }
     }
     return m;
   }
 
  private:
+  static __device__ __forceinline__ Box& box_of_group() {
+    __shared__ Box boxes[S::groups];
+    return boxes[threadIdx.x / S::lanes];
+  }
   __device__ __forceinline__ void load_value(std::uint32_t row, X (&value)[S::steps]) const {
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) value[s] = X::load(row_at(value_lane[s], row, args.value_pitch_bytes));
   }
-  /// For each step or, with one head, for all of them.
+  /// For each step or, where they are of one head, for all of them.
   __device__ __forceinline__ void multiply(int u, const X (&x)[S::steps], const X (&value)[S::steps]) {
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
@@ -238,14 +288,22 @@ struct HeadReturns {
       product = s < steps ? sum : product + sum;
     }
   }
-  /// A member of edge j + u of the chunk, u being known when this is compiled; by the whole warp.
+  /// A member of edge j + u of the chunk, u being known when this is compiled, unless posted; by the whole warp.
   __device__ __forceinline__ Acc of(Acc Edge::*member, int j, int u, int s) const {
+    static_assert(!posted, "a member that is in shared memory");
     if constexpr (S::held == 0) {
       return by_lane[u][s].*member;
     } else if constexpr (S::held == 1) {
       return __shfl_sync(~0u, held[0][Chunk::place_of(j + u)].*member, Chunk::lane_of(j + u), S::lanes);
     } else {
       return __shfl_sync(~0u, held[s][u % each].*member, (j + u) / each, scores.head_lanes);
+    }
+  }
+  __device__ __forceinline__ Acc weight(int j, int u, int s) const {
+    if constexpr (posted) {
+      return weights[s][u];
+    } else {
+      return of(&Edge::alpha, j, u, s);
     }
   }
   __device__ __forceinline__ void keep(EdgeId k, std::int32_t place, int s, Acc gradient) const {

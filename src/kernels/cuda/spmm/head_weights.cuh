@@ -83,19 +83,19 @@ struct HeadMessage {
   }
 };
 
-/// Weights for the heads of a lane's steps. `Steps` are those that may differ in their head: with one head, 1.
-template <class Storage, class S, int Steps>
+/// Weights for the heads of a lane's steps that may differ in their head.
+template <class Storage, class S>
 struct LaneWeights {
   using Acc = AccumulatorOf<Storage>;
   GatScores<Storage> scores;
-  int heads[Steps];
-  Acc typical[Steps];  // what a typical source has for them
+  int heads[S::head_steps];
+  Acc typical[S::head_steps];  // what a typical source has for them
 
   template <class Lane>
   __device__ __forceinline__ LaneWeights(const SpmmKernelArgs<Storage>& args, const Lane& here)
       : scores{args.attended, args.split} {
 #pragma unroll
-    for (int s = 0; s < Steps; ++s) {
+    for (int s = 0; s < S::head_steps; ++s) {
       heads[s] = S::held != 1 && here.has(s) ? here.head(s) : 0;
       typical[s] = scores.typical(heads[s]);
     }
@@ -121,8 +121,8 @@ template <class Storage, class S, class Chunk>
 struct HeadWeights {
   using Acc = AccumulatorOf<Storage>;
   using Message = HeadMessage<Acc, S::steps>;
-  static constexpr int steps = S::held == 1 ? 1 : S::steps;
-  LaneWeights<Storage, S, steps> of;
+  static constexpr int steps = S::head_steps;
+  LaneWeights<Storage, S> of;
   int lane;  // of the group
   Storage src[S::each], dst[S::each];
   Acc held[S::each];

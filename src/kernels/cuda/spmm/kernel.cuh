@@ -53,6 +53,12 @@ inline constexpr bool posts = requires {
   requires Heads::posts;
 };
 
+/// Whether the weights of a chunk are found before its first batch: what they are computed from makes room for it.
+template <class Heads>
+inline constexpr bool weighs_ahead = requires {
+  requires Heads::weighs_ahead;
+};
+
 template <class Acc>
 struct Operands {
   Acc x, e;
@@ -112,7 +118,8 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>())
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes,
             shift = threadIdx.x % 32 / S::lanes * S::lanes;
   const EdgeShare share = EdgeShare::of<S::groups>(split, group);
-  Lane<Storage, S, Sent, Kind> here{args, share.nominal, static_cast<int>(blockIdx.y) * S::tile + lane * S::vector};
+  using Here = Lane<Storage, S, Sent, Kind>;
+  Here here{args, share.nominal, static_cast<int>(blockIdx.y) * S::tile + Here::first_of(args, lane)};
   here.find_heads();
   // Lanes past the last feature load the first ones again, and write nothing.
   const Storage* x_lane[S::steps];
@@ -380,6 +387,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>())
         }
       }
     };
+    if constexpr (weighs_ahead<Heads>) of_heads.weigh(share, first);
     constexpr int settle_every = 8 * loads;
     if constexpr (S::each == 1) {
 #pragma unroll 1

@@ -14,14 +14,22 @@ struct Lane {
   using Acc = AccumulatorOf<Storage>;
   static constexpr bool attended = attends<Sent>, returned = Sent == Message::returned;
   // After the features': sums of weights, or gradients of the row's part of its edges' scores.
-  static constexpr int totals = attended || returned ? S::steps : 0;
+  static constexpr int totals = attended || returned ? S::head_steps : 0;
+  static constexpr bool folded = S::held > 1 && S::head_steps < S::steps;  // a lane's steps stand in one of the heads
   using State = RowState<Kind, Acc, S::count + totals>;
   const SpmmKernelArgs<Storage>& args;
   EdgeId nominal;  // where the share's task would begin if no border stepped back: places of winners count from there
-  int feature;     // the first one; those of the next step stand S::lanes * S::vector further on
+  int feature;     // the first one; those of the next step stand `stride` further on
   int leads[totals > 0 ? totals : 1] = {};  // attention: the head whose first feature is this lane's in a step, or -1
 
-  __device__ __forceinline__ int at(int step) const { return feature + step * S::lanes * S::vector; }
+  /// From a group's first feature to those of one of its lanes.
+  static __device__ __forceinline__ int first_of(const SpmmKernelArgs<Storage>& args, int lane) {
+    if constexpr (!folded) return lane * S::vector;
+    const int head_lanes = args.attended.head_lanes;
+    return lane / head_lanes * args.width + lane % head_lanes * S::vector;
+  }
+  __device__ __forceinline__ int stride() const { return (folded ? args.attended.head_lanes : S::lanes) * S::vector; }
+  __device__ __forceinline__ int at(int step) const { return feature + step * stride(); }
   __device__ __forceinline__ bool has(int step) const { return at(step) < args.features; }
 
   __device__ __forceinline__ int head(int step) const { return at(step) / args.width; }
@@ -60,8 +68,8 @@ struct Lane {
         pack.values[i] = state.value(s * S::vector + i);
         place.values[i] = state.place(s * S::vector + i);
       }
-      pack.store(to + s * S::lanes * S::vector);
-      if constexpr (Kind == Reduction::winner) place.store(places + s * S::lanes * S::vector);
+      pack.store(to + s * stride());
+      if constexpr (Kind == Reduction::winner) place.store(places + s * stride());
     }
   }
   __device__ __forceinline__ void absorb(State& state, const Acc* from, const std::int32_t* places) const {
@@ -69,7 +77,7 @@ struct Lane {
     for (int s = 0; s < S::steps; ++s) {
 #pragma unroll
       for (int i = 0; i < S::vector; ++i) {
-        const int f = s * S::lanes * S::vector + i;
+        const int f = s * stride() + i;
         state.absorb(s * S::vector + i, from[f], Kind == Reduction::winner ? places[f] : 0);
       }
     }
@@ -87,10 +95,11 @@ struct Lane {
   /// A row of `degree` edges.
   __device__ __forceinline__ void write(const State& state, NodeId row, EdgeId degree) const {
     const RowFinish<Storage>& finish = args.finish;
+    Acc total = 0;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
-      Acc total = 0;
-      if constexpr (totals > 0) total = whole_total(state.value(S::count + s), group_mask());
+      if constexpr (totals > 0)
+        if (s < totals) total = whole_total(state.value(S::count + s), group_mask());
       if (!has(s)) continue;
       Acc value[S::vector];
 #pragma unroll
@@ -123,6 +132,7 @@ struct Lane {
   /// then `edges` are its edges, and 0 otherwise.
   __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over, int edges) const {
     const Acc share = edges > 0 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
+    Acc total = 0;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
       Acc value[S::vector];
@@ -136,8 +146,10 @@ struct Lane {
         for (int i = 0; i < S::vector; ++i) value[i] *= share;
       }
       if constexpr (totals > 0) {
-        Acc total = state.gathered(S::count + s);
-        if (in_parts && __any_sync(~0u, over)) total = whole_total(total, ~0u);
+        if (s < totals) {
+          total = state.gathered(S::count + s);
+          if (in_parts && __any_sync(~0u, over)) total = whole_total(total, ~0u);
+        }
         if (over && has(s)) write_with_total(s, row, value, total);
         continue;
       }
@@ -152,7 +164,7 @@ struct Lane {
       for (int i = 0; i < S::vector; ++i) value[i] *= share;
     }
     write_plain<S::vector>(args.finish, row, at(s), value);
-    if (leading(s) < 0) return;
+    if (s >= totals || leading(s) < 0) return;
     if constexpr (attended) {
       args.attended.row_sum[row * args.attended.sum_pitch + leading(s)] = total * args.attended.per_margin;
     } else {

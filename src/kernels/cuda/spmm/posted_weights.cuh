@@ -16,20 +16,21 @@ template <class Storage, class S, class Chunk>
 struct PostedWeights {
   static_assert(S::held > 1 && S::each == 1 && S::loads % 4 == 0, "reads are of four weights");
   static constexpr bool posts = true;
+  static constexpr int steps = S::head_steps;
   using Acc = AccumulatorOf<Storage>;
   using Message = HeadMessage<Acc, S::steps>;
   struct Box {
-    alignas(16) Acc weight[S::steps * S::held][Chunk::size];
+    alignas(16) Acc weight[steps * S::held][Chunk::size];
     alignas(16) std::uint32_t col[Chunk::size];
     alignas(16) std::uint32_t row[Chunk::size];
   };
-  LaneWeights<Storage, S, S::steps> of;
+  LaneWeights<Storage, S> of;
   Box& box;
   int lane;          // of the group
   int first;         // of the chunk's edges that this lane weighs
   int head_of_step;  // counted from the group's first
-  Storage src[S::steps][S::held], dst[S::steps][S::held];
-  Acc weight[S::steps][S::loads];  // of a batch
+  Storage src[steps][S::held], dst[steps][S::held];
+  Acc weight[steps][S::loads];  // of a batch
 
   template <class Lane>
   __device__ __forceinline__ PostedWeights(const SpmmKernelArgs<Storage>& args, const Lane& here, int of_group)
@@ -51,14 +52,16 @@ struct PostedWeights {
       const bool held = first + i < Chunk::size;
       const std::uint32_t col = held ? box.col[first + i] : 0, row = held ? box.row[first + i] : 0;
 #pragma unroll
-      for (int s = 0; s < S::steps; ++s) {
+      for (int s = 0; s < steps; ++s) {
         src[s][i] = of.source(col, s);
         dst[s][i] = of.destination(row, s);
       }
     }
   }
   /// The columns of batch j.
-  __device__ __forceinline__ void read_cols(int j, std::uint32_t (&to)[S::loads]) const { read(box.col + j, to); }
+  __device__ __forceinline__ void read_cols(int j, std::uint32_t (&to)[S::loads]) const {
+    read_posted(box.col + j, to);
+  }
   /// See HeadWeights.
   template <class ColOf, class RowOf>
   __device__ __forceinline__ void begin_batch(const EdgeShare& share, int at, int j, bool, const ColOf&, const RowOf&) {
@@ -68,20 +71,20 @@ struct PostedWeights {
         const int q = first + i;
         if (q >= Chunk::size) continue;
 #pragma unroll
-        for (int s = 0; s < S::steps; ++s)
+        for (int s = 0; s < steps; ++s)
           box.weight[s * S::held + head_of_step][q] =
               at + q < share.length ? of.weight(src[s][i], dst[s][i], share.begin + at + q, s) : Acc(0);
       }
       __syncwarp();
     }
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s) read(box.weight[s * S::held + head_of_step] + j, weight[s]);
+    for (int s = 0; s < steps; ++s) read_posted(box.weight[s * S::held + head_of_step] + j, weight[s]);
   }
   template <bool Dropping = true>
   __device__ __forceinline__ Message message(int, int u) const {
     Message m;
 #pragma unroll
-    for (int s = 0; s < S::steps; ++s) m.template set<Dropping>(s, weight[s][u]);
+    for (int s = 0; s < S::steps; ++s) m.template set<Dropping>(s, weight[s < steps ? s : 0][u]);
     return m;
   }
 
@@ -89,16 +92,6 @@ struct PostedWeights {
   static __device__ __forceinline__ Box& box_of_group() {
     __shared__ Box boxes[S::groups];
     return boxes[threadIdx.x / S::lanes];
-  }
-  template <class T>
-  static __device__ __forceinline__ void read(const T* from, T (&to)[S::loads]) {
-    using Four = Pack<T, 4>;
-#pragma unroll
-    for (int u = 0; u < S::loads; u += 4) {
-      const Four four = *reinterpret_cast<const Four*>(from + u);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) to[u + i] = four.values[i];
-    }
   }
 };
 
