@@ -60,7 +60,7 @@ constexpr bool shares_weights(std::int64_t heads, std::int64_t width, int elemen
          shape.loads % shared_weights == 0 && (of_head & (of_head - 1)) == 0 &&
          head_lanes * shared_weights >= shape.lanes;
 }
-/// Whether all steps of a lane then lie within one head, on fewer lanes: a lane weighs half as many edges' heads, and
+/// Whether all steps of a lane then lie within one head, on fewer lanes: a lane weighs an edge for that one alone, and
 /// sums over a head take fewer exchanges.
 constexpr bool folds_heads(std::int64_t heads, std::int64_t width, int element_bytes, const GatherShape& shape) {
   return shape.steps > 1 && shares_weights(heads, width, element_bytes, shape) &&

@@ -78,7 +78,7 @@ TEST_P(cuda_attention_backward, agrees_with_the_cpu_in_float64_on_every_graph_in
     const Graph& graph = battery.graph;
     const Graph there = graph.to(gpu);
     for (const auto& [heads, width] :
-         {std::pair<std::int64_t, std::int64_t>{1, 64}, {4, 16}, {1, 7}, {3, 64}, {2, 256}}) {
+         {std::pair<std::int64_t, std::int64_t>{1, 64}, {4, 16}, {1, 7}, {3, 64}, {8, 32}, {5, 128}, {2, 256}}) {
       const AttentionCase inputs(graph, Score::gat, GetParam(), heads, width, 1, std::nullopt, seed += 10);
       const AttentionCase exact = inputs.to(Dtype::f64), moved = inputs.to(gpu);
       const Tensor grad = random_tensor(Shape(graph.num_rows(), heads, width), GetParam(), seed + 6);

@@ -53,7 +53,7 @@ struct Pass {
 
 /// The loss and every gradient, in all storage types, against those of the CPU in float64. Attention's on batches in
 /// f32 alone: weights of losses make some rows count for much, and in half precision scores' gradients, differences of
-/// a row's values to their rounded mean, are then all rounding where the values of a row are close.
+/// a row's values to their mean, are then all rounding where the values of a row are close.
 inline void expect_gradients_of_the_cpu(const Dataset& dataset, const Model& model, const SampleOptions& sample) {
   OwnContext own;
   Context cpu = Context::cpu();
@@ -67,8 +67,7 @@ inline void expect_gradients_of_the_cpu(const Dataset& dataset, const Model& mod
       for (const double g : there.gradients[p]) ASSERT_TRUE(std::isfinite(g)) << model.parameters[p].name;
       if (ill) continue;
       // A rounding that turns a hub's ReLU changes gradients by percents, wherever it happens: the CPU's own distance
-      // in the same type counts. Scores' gradients cancel, and on a GPU carry the rounding of attention's output as
-      // well.
+      // in the same type counts. Scores' gradients cancel: of halves they carry more of it.
       const std::string& what = model.parameters[p].name;
       const bool of_scores = what.ends_with("source") || what.ends_with("destination");
       double least = dtype == Dtype::f32 ? 1e-4 : dtype == Dtype::f16 ? 0.01 : 0.08;

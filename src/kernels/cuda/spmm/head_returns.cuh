@@ -29,7 +29,8 @@ struct HeadReturns {
   };
   struct Box {
     using OfHead = Acc[Chunk::size];
-    alignas(16) OfHead alpha[steps * S::held], steep[steps * S::held], base[steps * S::held];
+    static constexpr int heads = posted ? steps * S::held : 1;
+    alignas(16) OfHead alpha[heads], steep[heads], base[heads];
   };
   const AttendedArgs<Storage>& scores;
   const ReturnedArgs<Storage>& args;
@@ -235,14 +236,13 @@ struct HeadReturns {
   /// The sum of a batch's gradients, or this lane's part of it; by the whole warp.
   __device__ __forceinline__ Acc total_of_batch(int s) const {
     if constexpr (owned) {
-      Acc sum[1] = {s == 0 ? grad[0][0] : Acc(0)};
-      if constexpr (!in_parts)
-        if (s == 0) sum_over_lanes<S::lanes>(sum, lane);
+      Acc sum[1] = {grad[0][s]};
+      if constexpr (!in_parts) sum_over_lanes<S::lanes>(sum, lane);
       return sum[0];
     } else {
-      Acc sum = grad[0][s < steps ? s : 0];
+      Acc sum = grad[0][s];
 #pragma unroll
-      for (int u = 1; u < S::loads; ++u) sum += grad[u][s < steps ? s : 0];
+      for (int u = 1; u < S::loads; ++u) sum += grad[u][s];
       return sum;
     }
   }
@@ -288,7 +288,8 @@ struct HeadReturns {
       product = s < steps ? sum : product + sum;
     }
   }
-  /// A member of edge j + u of the chunk, u being known when this is compiled, unless posted; by the whole warp.
+  /// Where nothing is posted, a member of edge j + u of the chunk, u being known when this is compiled; by the whole
+  /// warp.
   __device__ __forceinline__ Acc of(Acc Edge::*member, int j, int u, int s) const {
     static_assert(!posted, "a member that is in shared memory");
     if constexpr (S::held == 0) {

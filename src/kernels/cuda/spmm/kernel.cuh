@@ -53,7 +53,8 @@ inline constexpr bool posts = requires {
   requires Heads::posts;
 };
 
-/// Whether the weights of a chunk are found before its first batch: what they are computed from makes room for it.
+/// Whether the weights of a chunk are found before its first batch, which may then have the registers of all that they
+/// are computed from.
 template <class Heads>
 inline constexpr bool weighs_ahead = requires {
   requires Heads::weighs_ahead;

@@ -93,7 +93,9 @@ struct AttendedArgs {
   Dropout dropout;
   Acc kept = 1;  // what weights that are not dropped are multiplied by
   int heads = 1;
-  int head_lanes = 1;  // that cover a head in one step, where lanes share weights (PostedWeights, HeadReturns)
+  /// Of one head in a step, where lanes share weights (PostedWeights, HeadReturns): all of it, or its share of the
+  /// steps where those of a lane stand in one head.
+  int head_lanes = 1;
 };
 
 /// What an edge's gradient needs of its destination and one head.
