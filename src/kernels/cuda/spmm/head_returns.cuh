@@ -12,9 +12,9 @@ namespace weft::cuda {
 /// score is `steep * dot - base`, dot being that of out_grad and value. Lanes that cover a head are a power of two.
 ///
 /// With several heads lanes of a whole warp post what they find in shared memory, before the first batch: registers
-/// would hold it for as long as the chunk lasts, and shuffles hand round one value of one edge at a time (on arxiv 4
-/// heads of 64 in f16 took 729 us so, and take 667; 8 of 32 in f32 1383 and 1006). Smaller groups share their shuffles
-/// with others (4 heads of 16 in f32 take 8446 us on reddit, and took 8727 through shared memory).
+/// would hold it for as long as the chunk lasts, and shuffles hand round one value of one edge at a time (on arxiv 8
+/// heads of 32 in f16 took 1170 us so, and take 1003). Smaller groups share their shuffles with others (4 heads of 16 in
+/// f32 take 8451 us on reddit, and took 8727 through shared memory).
 template <class Storage, class S, class Chunk>
 struct HeadReturns {
   using Acc = AccumulatorOf<Storage>;
