@@ -106,7 +106,8 @@ TEST(shape_choice, loads_eight_halves_of_wide_attention_where_lanes_share_weight
   EXPECT_EQ(load_of(attention(1, 256), "", false, short_rows), 8);
   EXPECT_EQ(load_of(attention(2, 64), "", false, short_rows), 4) << "one pack of four a lane";
   EXPECT_EQ(load_of(attention(8, 32), "", false, long_rows), 4) << "four lanes a head of eight heads";
-  EXPECT_EQ(load_of(attention(8, 32, true), "", false, long_rows), 8);
+  EXPECT_EQ(load_of(attention(8, 32, true), "", false, long_rows), 4);
+  EXPECT_EQ(load_of(attention(8, 8, true), "", false, long_rows), 8) << "too many heads to share by fours as well";
   EXPECT_EQ(load_of(attention(8, 32, true), "", false, short_rows), 4);
 }
 

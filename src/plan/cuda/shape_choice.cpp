@@ -28,9 +28,12 @@ int widest_load(const OpDesc& desc, const Policy& policy, const GraphView& graph
   // Groups of SDDMM cover a head, those of SpMM all of them.
   const std::int64_t covered = desc.kind == OpKind::sddmm ? desc.width : desc.heads * desc.width;
   const int widest = tuning::halves_a_load(covered, mean_degree(graph), graph.num_edges, rates.blocks);
-  const bool shares =
-      desc.width % 8 == 0 && shares_weights(desc.heads, desc.width, 2, gather_shape(desc.heads * desc.width, 2, 8));
-  if ((attends && tuning::attends_by_fours(desc.heads, desc.width, shares, desc.backward, mean_degree(graph))) ||
+  const auto shares = [&](int halves) {
+    return desc.width % halves == 0 &&
+           shares_weights(desc.heads, desc.width, 2, gather_shape(desc.heads * desc.width, 2, halves));
+  };
+  if ((attends &&
+       tuning::attends_by_fours(desc.heads, desc.width, shares(8), shares(4), desc.backward, mean_degree(graph))) ||
       (desc.kind != OpKind::sddmm && tuning::sums_by_fours(covered, mean_degree(graph))))
     return std::min(widest, tuning::most_halves_a_load_otherwise);
   return std::min(most, widest);
