@@ -177,9 +177,11 @@ struct TrainResult {
   std::int64_t best_epoch = 0;                                     // from 1; 0 where none was looked at
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0;  // of that model
   double seconds = 0;                                              // of training alone
-  double epoch_seconds = 0;    // of one epoch, once all is warm: the mean over all but the first three
-  std::size_t peak_bytes = 0;  // on the device that was trained on
-  std::int64_t batches = 1;    // an epoch
+  double epoch_seconds = 0;        // of one epoch, once all is warm: the mean over all but the first three
+  std::size_t peak_bytes = 0;      // on the device that was trained on
+  std::int64_t batches = 1;        // an epoch
+  std::int64_t steps = 0;          // of the optimiser, one a batch; with `resume` since the first epoch
+  std::int64_t skipped_steps = 0;  // of them: a gradient was not finite, and no parameter changed
   bool stopped_early = false, interrupted = false;
 };
 

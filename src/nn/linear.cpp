@@ -29,10 +29,20 @@ Linear::Linear(const Build& build, const std::string& name, const SparseInput* s
 void Linear::forward(const Matrix& x, TensorView out, const Finish& finish) {
   const ConstTensorView weight = parameters_.stored(index_);
   if (own(finish)) return gemm_.multiply(x.dense, weight, Transposed::no, out, finish);
-  if (x.sparse == nullptr) return gemm_(x.dense, Transposed::no, weight, Transposed::no, out, finish.adds);
-  const TensorView to = finish.adds ? slots_.view(Slot::second, out.shape, out.dtype) : out;
-  spmm(context_, sparse_forward_, x.sparse->graph, weight, x.values(), to, {});
-  if (finish.adds) run(context_, AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
+  if (x.sparse == nullptr) {
+    gemm_(x.dense, Transposed::no, weight, Transposed::no, out, finish.adds);
+  } else {
+    const TensorView to = finish.adds ? slots_.view(Slot::second, out.shape, out.dtype) : out;
+    spmm(context_, sparse_forward_, x.sparse->graph, weight, x.values(), to, {});
+    if (finish.adds)
+      run(context_, AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
+  }
+  // (Whoever asked for an activation has a pass for it, which saturates.)
+  if (finish.saturates && !finish.relu && out.dtype == Dtype::f16) {
+    ActivateArgs within{out.dtype, out.shape.rows, out.shape.row_size(), out.data};
+    within.out = out.mutable_data();
+    run(context_, within);
+  }
 }
 
 void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad) {

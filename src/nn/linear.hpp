@@ -40,7 +40,7 @@ class Linear {
   std::int64_t out() const { return weight_.width; }
   /// Whether what is more than a product, and a sum with what is there, can ride in it.
   bool fuses() const { return fuses_; }
-  /// out = finish(x W).
+  /// out = finish(x W). What else rides along takes a product that fuses(), but sums and saturation, which all have.
   void forward(const Matrix& x, TensorView out, const Finish& finish = {});
   /// bias_grad, where it is given: the sum of out_grad's rows.
   void weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad = {});
@@ -51,7 +51,7 @@ class Linear {
   /// Of halves cuBLAS multiplies as fast (f16, 169,343 x 64 x 64: 13 us both on an H200; 256 x 256: 51 and 91): only
   /// what rides along makes the difference.
   bool own(const Finish& finish) const {
-    return fuses_ && (wide_ || finish.bias.given || finish.relu || finish.gate.given);
+    return fuses_ && (wide_ || finish.bias.given || finish.relu || finish.gate.given || finish.saturates);
   }
 
   Context& context_;

@@ -67,8 +67,9 @@ struct Rate {
   }
 };
 
-/// How the scale of losses follows overflows: halved at one, doubled after so many steps without.
-inline constexpr float first_loss_scale = 65536.0f, largest_loss_scale = 16777216.0f;
+/// How the scale of losses follows overflows: halved at one, doubled after so many steps without. Below 1 it makes room
+/// for gradients that are larger than f16 by themselves, as those of sums over hubs are.
+inline constexpr float first_loss_scale = 65536.0f, largest_loss_scale = 0x1p24f, smallest_loss_scale = 0x1p-24f;
 inline constexpr std::int32_t steps_between_doublings = 500;
 
 }  // namespace weft::nn

@@ -139,6 +139,9 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
   Run run(trainer, options, watch);
   run.go(first, result, save);
   if (!options.checkpoint.empty() && (result.interrupted || options.checkpoint_every > 0)) save();
+  const nn::StepState state = trainer.state();
+  result.steps = state.step;
+  result.skipped_steps = state.step - state.applied;
   nn::Parameters& parameters = trainer.parameters();
   parameters.copy_to(model, result.best_epoch > 0 ? parameters.best() : parameters.values(), context.stream());
   result.model = std::move(model);

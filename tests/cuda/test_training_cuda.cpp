@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cuda/training_pass.hpp"
+#include "nn/large_gradients.hpp"
 #include "nn/recomputing.hpp"
 #include "support/errors.hpp"
 
@@ -32,6 +33,11 @@ class cuda_training_runs : public GpuTest {};
 
 constexpr Architecture architectures[] = {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat,
                                           Architecture::gatv2};
+
+TEST_F(cuda_training_runs, in_f16_learn_where_gradients_are_too_large_even_without_a_scale) {
+  Context context = Context::cuda();
+  for (const std::int64_t nodes : {300, 5000}) expect_learning_from_gradients_beyond_f16(context, nodes);
+}
 
 TEST_F(cuda_training_runs, of_recorded_epochs_give_the_losses_of_direct_ones_to_the_bit) {
   const Dataset dataset = small_dataset(700, 24, 4, true, false, 61);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "nn/dense/step_bodies.hpp"
+#include "nn/large_gradients.hpp"
 #include "nn/network_case.hpp"
 #include "nn/recomputing.hpp"
 #include "support/errors.hpp"
@@ -309,6 +311,34 @@ TEST(nn_training, finds_gradients_in_f16_that_overflowed_whatever_pass_they_came
     for (std::size_t p = 0; p < model.parameters.size(); ++p)
       EXPECT_TRUE(bitwise_equal(after.parameters[p].value, model.parameters[p].value)) << name(a);
   }
+}
+
+TEST(nn_training, in_f16_learns_where_gradients_are_too_large_even_without_a_scale) {
+  Context context = Context::cpu();
+  expect_learning_from_gradients_beyond_f16(context, 300);
+}
+
+TEST(nn_training, halves_the_loss_scale_no_further_than_gradients_could_need) {
+  nn::StepState state;
+  nn::SplitSums sums, total;
+  nn::EndStepArgs args;
+  args.state = &state;
+  args.sums = &sums;
+  args.total = &total;
+  args.ends_epoch = false;
+  args.scales = true;
+  state.loss_scale = 2;
+  const auto after = [&](int overflows) {
+    for (int step = 0; step < overflows; ++step) {
+      state.overflow = 1;
+      nn::EndStep{args}([](auto&&...) {});
+    }
+    return state.loss_scale;
+  };
+  EXPECT_EQ(after(2), 0.5f);
+  EXPECT_EQ(after(100), nn::smallest_loss_scale);
+  EXPECT_EQ(state.applied, 0);
+  EXPECT_EQ(state.step, 102);
 }
 
 TEST(nn_training, refuses_a_model_whose_tensors_are_not_its_specs) {

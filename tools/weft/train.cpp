@@ -135,8 +135,21 @@ struct Trained {
     if (request.options.sample.method != Sampling::none)
       lines.emplace_back(
           "batches", fmt::format("{} an epoch, by {}", grouped(result.batches), name(request.options.sample.method)));
+    if (result.skipped_steps > 0) lines.emplace_back("skipped", skipped());
     if (const std::string text = ending(); !text.empty()) lines.emplace_back("ended", text);
     return lines;
+  }
+  /// Steps without an effect. In f16 a few are the way to a loss scale that fits; more say what to change.
+  std::string skipped() const {
+    const bool halves = request.options.dtype == Dtype::f16;
+    std::string text = fmt::format("{} of {} steps, whose gradients were not finite", grouped(result.skipped_steps),
+                                   grouped(result.steps));
+    if (halves && !result.epochs.empty())
+      text += fmt::format(" (loss scale {})", short_number(result.epochs.back().loss_scale));
+    if (2 * result.skipped_steps < result.steps) return text;
+    if (!halves) return text + "; a smaller --lr or --norm layer may help";
+    const bool gin = request.spec.architecture == Architecture::gin && request.spec.lambda == 0;
+    return text + fmt::format("; --dtype bf16, --norm layer{} may help", gin ? " or --gin-lambda 1" : "");
   }
 };
 
@@ -156,6 +169,8 @@ nlohmann::json run_json(const Trained& run) {
           {"result",
            {{"best_epoch", result.best_epoch},
             {"batches_an_epoch", result.batches},
+            {"steps", result.steps},
+            {"skipped_steps", result.skipped_steps},
             {"measure", measure_of(run.dataset)},
             {"train_accuracy", result.train_accuracy},
             {"val_accuracy", result.val_accuracy},

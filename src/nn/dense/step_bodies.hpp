@@ -86,7 +86,7 @@ struct EndStep {
     if (state.overflow == 0) ++state.applied;
     if (args.scales) {
       if (state.overflow != 0) {
-        state.loss_scale = state.loss_scale > 1 ? state.loss_scale / 2 : 1;
+        state.loss_scale = state.loss_scale > smallest_loss_scale ? state.loss_scale / 2 : smallest_loss_scale;
         state.good_steps = 0;
       } else if (++state.good_steps >= steps_between_doublings) {
         state.loss_scale = state.loss_scale < largest_loss_scale ? state.loss_scale * 2 : state.loss_scale;
