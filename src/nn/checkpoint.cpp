@@ -13,7 +13,7 @@
 namespace weft::nn {
 namespace {
 
-constexpr const char* options_key = "weft.training";
+constexpr const char *options_key = "weft.training", *data_key = "weft.data";
 constexpr std::int64_t state_words = sizeof(StepState) / 8, figure_words = sizeof(Published) / 8;
 
 std::string sampling(const SampleOptions& s) {
@@ -32,6 +32,12 @@ std::string what_counts(const TrainOptions& o, Device device) {
              name(o.best_by), name(o.dtype), o.tf32 ? " tf32" : "", o.seed,
              o.schedule == Schedule::cosine ? fmt::format(" epochs={}", o.epochs) : "") +
          sampling(o.sample) + (device.kind == DeviceKind::cpu ? " on cpu" : " on cuda");
+}
+
+/// What tells one dataset from another, as far as sizes do.
+std::string data_of(const Trainer& trainer) {
+  return fmt::format("{} nodes, {} edges, labels of {}, {} and {}", trainer.graph().num_rows(),
+                     trainer.graph().num_edges(), trainer.nodes_in(0), trainer.nodes_in(1), trainer.nodes_in(2));
 }
 
 Tensor words_of(const void* data, std::int64_t words) {
@@ -61,6 +67,7 @@ void save_checkpoint(const std::string& path, Trainer& trainer, const Model& mod
   TensorFile file;
   put_model(file, now, "checkpoint");
   file.metadata[options_key] = what_counts(options, trainer.context().device());
+  file.metadata[data_key] = data_of(trainer);
   const auto keep = [&](const char* name, const Tensor& tensor) {
     file.tensors.push_back({name, tensor.to(Device{}, stream)});
   };
@@ -87,6 +94,10 @@ std::int64_t restore(const std::string& path, Trainer& trainer, const Model& mod
              "{} was trained with other options ({}): expected {}; leave resume out or name another file", path,
              training != file.metadata.end() ? training->second : "none",
              what_counts(options, trainer.context().device()));
+  const auto data = file.metadata.find(data_key);
+  WEFT_CHECK(data != file.metadata.end() && data->second == data_of(trainer), invalid_argument,
+             "{} was trained on other data ({}): expected {}; leave resume out or name another file", path,
+             data != file.metadata.end() ? data->second : "unknown", data_of(trainer));
   const Tensor& words = tensor_named(file, "training.state", path);
   WEFT_CHECK(words.dtype() == Dtype::i64 && words.shape().size() == state_words, invalid_file,
              "{}: training.state is {} {}: expected i64 [{}]", path, name(words.dtype()), to_string(words.shape()),

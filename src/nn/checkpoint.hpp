@@ -10,8 +10,8 @@ namespace weft::nn {
 
 /// Waits for the device. Written whole or not at all.
 void save_checkpoint(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options);
-/// The number of epochs that are over: 0 where the file does not exist. An Error where it is of another model or of
-/// other options that count.
+/// The number of epochs that are over: 0 where the file does not exist. An Error where it is of another model, of
+/// other options that count, or of data of another size.
 std::int64_t restore(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options);
 
 }  // namespace weft::nn

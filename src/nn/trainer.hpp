@@ -51,6 +51,7 @@ class Trainer {
   /// Of the last forward pass in training; waits for the device.
   SplitSums training_sums() const;
   std::int64_t nodes_in(int split) const { return targets_.nodes_in(split); }  // labelled ones
+  const Graph& graph() const { return graph_; }
   /// What the last forward pass multiplied its sum of losses by.
   double loss_weight() const { return loss_weight_; }
   std::int64_t batches() const { return sampler_ != nullptr ? sampler_->batches() : 1; }  // an epoch's

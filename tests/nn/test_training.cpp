@@ -200,7 +200,9 @@ TEST(nn_training, from_a_checkpoint_goes_on_to_the_same_losses_to_the_bit) {
     EXPECT_EQ(rest.best_epoch, whole.best_epoch);
     for (std::size_t p = 0; p < whole.model.parameters.size(); ++p)
       EXPECT_TRUE(bitwise_equal(rest.model.parameters[p].value, whole.model.parameters[p].value));
-    // Other options, another model, a file that is none.
+    // Other data, other options, another model.
+    const Dataset larger = small_dataset(301, 20, 4, true, false, 43);
+    expect_refused([&] { train(context, larger, make_model(spec, 1), options); }, "other data (300 nodes");
     TrainOptions other = options;
     other.lr = 0.5;
     expect_refused([&] { train(context, dataset, make_model(spec, 1), other); }, "options");
