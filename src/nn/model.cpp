@@ -122,8 +122,11 @@ std::int64_t Model::num_parameters() const {
 
 std::string to_string(const ModelSpec& spec) {
   const bool attention = nn::attends(spec.architecture);
-  std::string text = fmt::format("{}, {} layers, {} -> {}{} -> {}", name(spec.architecture), spec.layers, spec.inputs,
-                                 attention ? fmt::format("{} x ", spec.heads) : "", spec.hidden, spec.classes);
+  std::string text =
+      fmt::format("{}, {} layer{}, {}", name(spec.architecture), spec.layers, spec.layers == 1 ? "" : "s", spec.inputs);
+  if (spec.layers > 1 || spec.architecture == Architecture::gin)  // gin's only layer has a hidden one
+    text += fmt::format(" -> {}{}", attention ? fmt::format("{} x ", spec.heads) : "", spec.hidden);
+  text += fmt::format(" -> {}", spec.classes);
   if (attention && spec.output_heads > 1) text += fmt::format(" (mean of {} heads)", spec.output_heads);
   if (spec.architecture == Architecture::gcn) text += fmt::format(", degree norm {}", name(spec.degree_norm));
   if (spec.architecture == Architecture::sage) text += fmt::format(", {} of neighbours", name(spec.aggregate));

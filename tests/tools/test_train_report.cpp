@@ -205,7 +205,8 @@ TEST(train_progress, line_leaves_out_what_is_not_known) {
   figures.loss = 1.25;
   figures.train_accuracy = 0.5;
   figures.val_accuracy = none;
-  EXPECT_EQ(epoch_line(figures, 200, 41.25, 2048), "epoch 20/200  loss 1.2500  train 0.5000  41.2 epochs/s  2.0 KiB");
+  EXPECT_EQ(epoch_line(figures, 200, 41.25, 2048),
+            "epoch 20/200  loss 1.2500  train 0.5000  41.2 epochs/s  4.4 s left  2.0 KiB");
   figures.val_accuracy = 0.25;
   EXPECT_EQ(epoch_line(figures, 200, 0, 0), "epoch 20/200  loss 1.2500  train 0.5000  val 0.2500  0 B");
 }

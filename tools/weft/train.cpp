@@ -185,6 +185,19 @@ nlohmann::json run_json(const Trained& run) {
           {"epochs", std::move(epochs)}};
 }
 
+/// "adam, lr 0.01, weight decay 0.0005 of the first layer, 200 epochs, patience 100, f32, seed 0"
+std::string training_line(const TrainOptions& options) {
+  std::string text = fmt::format("{}, lr {}", name(options.optimiser), options.lr);
+  if (options.schedule != Schedule::constant) text += fmt::format(" ({})", name(options.schedule));
+  if (options.weight_decay > 0)
+    text += fmt::format(", weight decay {}{}", options.weight_decay,
+                        options.decay_first_layer_only ? " of the first layer" : "");
+  text += fmt::format(", {} epochs", grouped(options.epochs));
+  if (options.patience > 0) text += fmt::format(", patience {}", options.patience);
+  if (options.sample.method != Sampling::none) text += fmt::format(", batches by {}", name(options.sample.method));
+  return text + fmt::format(", {}{}, seed {}", name(options.dtype), options.tf32 ? " (tf32)" : "", options.seed);
+}
+
 TrainSummary summary_of(const Trained& run) {
   TrainSummary summary;
   summary.title = fmt::format("{} on {}", name(run.request.spec.architecture), run.dataset.name);
@@ -194,6 +207,7 @@ TrainSummary summary_of(const Trained& run) {
   summary.lines.emplace_back("data", data_line(run.dataset));
   if (!run.dataset.note.empty()) summary.lines.emplace_back("note", run.dataset.note);
   summary.lines.emplace_back("model", to_string(run.result.model.spec));
+  summary.lines.emplace_back("training", training_line(run.request.options));
   summary.lines.emplace_back("device", to_string(run.context.device()));
   summary.epochs = run.result.epochs;
   summary.best_epoch = run.result.best_epoch;
@@ -237,13 +251,13 @@ int run(TrainRequest request) {
   Dataset dataset = open_data(request.data);
   if (request.random_features > 0) make_up(dataset, request.random_features, request.random_classes);
   // A model of this data could not even be made.
-  WEFT_CHECK(
-      dataset.has_features(), invalid_argument,
-      "'{}' has no features: expected a dataset to learn from, such as citations (weft info shows what is there)",
-      request.data);
-  WEFT_CHECK(static_cast<bool>(dataset.labels), invalid_argument,
-             "'{}' has no labels: expected a dataset to learn from, such as citations (weft info shows what is there)",
-             request.data);
+  constexpr const char* expected =
+      "expected a dataset to learn from, such as citations (weft info shows what is there), or --synthetic "
+      "FEATURES,CLASSES to make some up";
+  WEFT_CHECK(dataset.has_features(), invalid_argument, "'{}' has no features: {}", request.data, expected);
+  WEFT_CHECK(static_cast<bool>(dataset.labels), invalid_argument, "'{}' has no labels: {}", request.data, expected);
+  WEFT_CHECK(dataset.classes > 0, invalid_argument, "'{}' has labels, but none of any node is known: {}", request.data,
+             expected);
   request.spec.inputs = dataset.num_features();
   request.spec.classes = dataset.classes;
   request.spec.several_labels = dataset.multi_label();
@@ -253,6 +267,9 @@ int run(TrainRequest request) {
     if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
     const std::string text = to_string(model);
     print_line(out, text.substr(0, text.find_last_not_of('\n') + 1));
+    print_line(out, "training " + training_line(request.options));
+    if (request.options.patience > 0 && (!dataset.val || dataset.val.shape().size() == 0))
+      print_line(out, "note     no validation split: --patience ends nothing, and the model is the last epoch's");
     std::fflush(out);
   }
   Trained trained{request, dataset, context, {}};

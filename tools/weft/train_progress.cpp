@@ -15,6 +15,8 @@ std::string epoch_line(const EpochFigures& figures, std::int64_t epochs, double 
   if (std::isfinite(figures.train_accuracy)) line += fmt::format("  train {:.4f}", figures.train_accuracy);
   if (std::isfinite(figures.val_accuracy)) line += fmt::format("  val {:.4f}", figures.val_accuracy);
   if (epochs_a_second > 0) line += fmt::format("  {:.1f} epochs/s", epochs_a_second);
+  if (epochs_a_second > 0 && figures.epoch < epochs)
+    line += fmt::format("  {} left", seconds_text(static_cast<double>(epochs - figures.epoch) / epochs_a_second));
   return line + "  " + bytes_text(static_cast<double>(bytes));
 }
 

@@ -11,7 +11,8 @@
 
 namespace weft::tool {
 
-/// "epoch 20/200  loss 1.204  train 0.925  val 0.748  41.2 epochs/s  12.3 MiB"; what is not known is left out.
+/// "epoch 20/200  loss 1.204  train 0.925  val 0.748  41.2 epochs/s  4.4 s left  12.3 MiB"; what is not known is left
+/// out.
 std::string epoch_line(const EpochFigures& figures, std::int64_t epochs, double epochs_a_second, std::size_t bytes);
 /// Whether another tenth of the way is done with this epoch.
 bool is_tenth(std::int64_t epoch, std::int64_t epochs);
