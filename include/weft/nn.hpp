@@ -41,9 +41,10 @@ struct ModelSpec {
   std::int64_t inputs = 0;   // features a node
   std::int64_t classes = 0;  // outputs a node
   std::int64_t layers = 2;
-  std::int64_t hidden = 16;  // width of hidden layers; of one head in gat and gatv2, whose heads stand side by side
-  std::int64_t heads = 1;    // of hidden layers; gat and gatv2 only
+  std::int64_t hidden = 16;       // width of hidden layers; of one head in gat and gatv2
+  std::int64_t heads = 1;         // of hidden layers; gat and gatv2 only
   std::int64_t output_heads = 1;  // of the last layer, whose mean is the output
+  bool mean_heads = false;        // hidden layers give the mean of their heads, too, and not all of them side by side
   Activation activation = Activation::relu;
   LayerNorm norm = LayerNorm::none;
   bool residual = false;    // a layer's input is added to its output, through a matrix where widths differ

@@ -35,10 +35,11 @@ LayerSizes sizes_of_layer(const ModelSpec& spec, std::int64_t layer) {
   const bool attention = attends(spec.architecture);
   LayerSizes sizes;
   sizes.last = layer == spec.layers - 1;
-  sizes.in = layer == 0 ? spec.inputs : attention ? spec.hidden * spec.heads : spec.hidden;
+  sizes.means = attention && (sizes.last || spec.mean_heads);
+  sizes.in = layer == 0 ? spec.inputs : attention && !spec.mean_heads ? spec.hidden * spec.heads : spec.hidden;
   sizes.heads = !attention ? 1 : sizes.last ? spec.output_heads : spec.heads;
   sizes.width = sizes.last ? spec.classes : spec.hidden;
-  sizes.out = sizes.last ? sizes.width : sizes.heads * sizes.width;
+  sizes.out = sizes.means ? sizes.width : sizes.heads * sizes.width;
   return sizes;
 }
 

@@ -12,8 +12,9 @@ struct LayerSizes {
   std::int64_t in = 0;
   std::int64_t heads = 1;
   std::int64_t width = 0;  // of a head
-  std::int64_t out = 0;    // of the layer: heads side by side, or in the last layer their mean
+  std::int64_t out = 0;    // of the layer: heads side by side, or their mean
   bool last = false;
+  bool means = false;  // heads give their mean, as the last layer's always do
 };
 LayerSizes sizes_of_layer(const ModelSpec& spec, std::int64_t layer);
 

@@ -85,6 +85,8 @@ void validate(const ModelSpec& spec) {
   WEFT_CHECK(nn::attends(spec.architecture) || (spec.heads == 1 && spec.output_heads == 1), invalid_argument,
              "heads is {} and output_heads {}: {} has no heads; expected 1, or gat or gatv2", spec.heads,
              spec.output_heads, name(spec.architecture));
+  WEFT_CHECK(nn::attends(spec.architecture) || !spec.mean_heads, invalid_argument,
+             "mean_heads is set: {} has no heads; expected gat or gatv2", name(spec.architecture));
   WEFT_CHECK(spec.aggregate == Reduce::sum || spec.aggregate == Reduce::mean || spec.aggregate == Reduce::max,
              invalid_argument, "aggregate is {}: expected sum, mean or max", name(spec.aggregate));
   const auto rate = [](std::string_view field, float value) {
@@ -125,7 +127,9 @@ std::string to_string(const ModelSpec& spec) {
   std::string text =
       fmt::format("{}, {} layer{}, {}", name(spec.architecture), spec.layers, spec.layers == 1 ? "" : "s", spec.inputs);
   if (spec.layers > 1 || spec.architecture == Architecture::gin)  // gin's only layer has a hidden one
-    text += fmt::format(" -> {}{}", attention ? fmt::format("{} x ", spec.heads) : "", spec.hidden);
+    text += !attention        ? fmt::format(" -> {}", spec.hidden)
+            : spec.mean_heads ? fmt::format(" -> {} (mean of {} heads)", spec.hidden, spec.heads)
+                              : fmt::format(" -> {} x {}", spec.heads, spec.hidden);
   text += fmt::format(" -> {}", spec.classes);
   if (attention && spec.output_heads > 1) text += fmt::format(" (mean of {} heads)", spec.output_heads);
   if (spec.architecture == Architecture::gcn) text += fmt::format(", degree norm {}", name(spec.degree_norm));

@@ -17,6 +17,7 @@ void visit(ModelSpec& s, Visitor& v) {
   v.number("hidden", s.hidden);
   v.number("heads", s.heads);
   v.number("output_heads", s.output_heads);
+  v.later("mean_heads", s.mean_heads);
   v.name("activation", s.activation, parse_activation);
   v.name("norm", s.norm, parse_layer_norm);
   v.number("residual", s.residual);
@@ -34,6 +35,11 @@ void visit(ModelSpec& s, Visitor& v) {
 
 struct Writer {
   nlohmann::json json;
+  /// Of what the first files did not have.
+  template <class T>
+  void later(const char* key, T& value) {
+    number(key, value);
+  }
   template <class Enum, class Parse>
   void name(const char* key, Enum& value, Parse*) {
     json[key] = std::string(weft::name(value));
@@ -50,6 +56,10 @@ struct Reader {
   const nlohmann::json& json;
   const std::string& path;
 
+  template <class T>
+  void later(const char* key, T& value) const {
+    if (json.contains(key)) number(key, value);
+  }
   const nlohmann::json& at(const char* key, bool right_kind(const nlohmann::json&), const char* kind) const {
     const auto found = json.find(key);
     WEFT_CHECK(found != json.end(), invalid_file, "{}: the model's spec has no '{}'; save the model again", path, key);

@@ -145,6 +145,10 @@ inline std::vector<GradientCase> gradient_cases() {
                    [](ModelSpec& s) { s.layers = 3, s.hidden = 8, s.activation = Activation::elu; }},
       GradientCase{"gcn_of_whole_cache_lines_with_elu", Architecture::gcn, false, false,
                    [](ModelSpec& s) { s.layers = 3, s.hidden = 16, s.activation = Activation::elu; }},
+      GradientCase{"gat_of_mean_heads_with_elu", Architecture::gat, false, false,
+                   [](ModelSpec& s) { s.layers = 3, s.mean_heads = true, s.activation = Activation::elu; }},
+      GradientCase{"gatv2_of_mean_heads_with_residuals_and_batch_norm", Architecture::gatv2, false, false,
+                   [](ModelSpec& s) { s.layers = 3, s.mean_heads = s.residual = true, s.norm = LayerNorm::batch; }},
       GradientCase{"gatv2", Architecture::gatv2},
       GradientCase{"gatv2_of_sparse_features", Architecture::gatv2, true}};
 }

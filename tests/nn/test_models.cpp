@@ -32,6 +32,7 @@ ModelSpec odd_spec(Architecture a) {
   spec.norm = LayerNorm::batch;
   spec.residual = true;
   spec.dropout = 0.3f;
+  spec.mean_heads = nn::attends(a);
   return spec;
 }
 
@@ -49,6 +50,20 @@ TEST_F(nn_models, come_back_from_a_file_as_they_were) {
       EXPECT_TRUE(bitwise_equal(loaded.parameters[i].value, model.parameters[i].value));
     }
   }
+}
+
+TEST_F(nn_models, of_files_from_before_heads_could_be_averaged_have_them_side_by_side) {
+  ModelSpec spec = odd_spec(Architecture::gat);
+  spec.mean_heads = false;
+  const Model model = make_model(spec, 7);
+  save_model(file("model"), model);
+  nn::TensorFile f = nn::read_tensors(file("model"));
+  std::string& text = f.metadata["weft.spec"];
+  const std::string key = "\"mean_heads\":false,";
+  ASSERT_NE(text.find(key), std::string::npos) << text;
+  text.erase(text.find(key), key.size());
+  nn::write_tensors(file("model"), f);
+  EXPECT_EQ(load_model(file("model")).spec, spec);
 }
 
 TEST_F(nn_models, of_one_seed_are_equal_and_of_two_are_not) {

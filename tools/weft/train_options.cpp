@@ -197,6 +197,12 @@ std::function<void(bool, TrainRequest&)> turns(Flag Owner::*field) {
 const std::vector<Switch>& switches() {
   static const std::vector<Switch> table{
       {"--residual", "--no-residual", of_model, "Add a layer's input to its output", turns(&ModelSpec::residual)},
+      {"--mean-heads",
+       "--no-mean-heads",
+       of_model,
+       "gat, gatv2: hidden layers give the mean of their heads, and not all side by side",
+       turns(&ModelSpec::mean_heads),
+       {Architecture::gat, Architecture::gatv2}},
       {"--self-loops", "--no-self-loops", of_model, "Every node is its own neighbour as well",
        turns(&ModelSpec::self_loops)},
       {"--normalise", "--no-normalise", of_model, "Divide every row of the features by its sum",

@@ -235,7 +235,11 @@ struct MeanHeads {
     for (std::int64_t h = 0; h < args.heads; ++h) sum += widen(x[h * args.width]);
     sum /= static_cast<Acc>(args.heads);
     if (args.bias != nullptr) sum += static_cast<const Acc*>(args.bias)[column];
-    static_cast<Acc*>(args.out)[i] = sum;
+    if (args.rounds) {
+      static_cast<T*>(args.out)[i] = narrow_within<T>(sum);
+    } else {
+      static_cast<Acc*>(args.out)[i] = sum;
+    }
   }
 };
 

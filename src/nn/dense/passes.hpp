@@ -106,7 +106,7 @@ struct HeadDotsBackwardArgs {
   void* scratch = nullptr;                                      // fold_bytes(rows, heads * width, 2)
 };
 
-/// out = mean of x over the heads + bias, in Acc.
+/// out = mean of x over the heads + bias.
 struct MeanHeadsArgs {
   Dtype dtype = Dtype::f32;
   std::int64_t rows = 0, heads = 1, width = 1;
@@ -114,6 +114,7 @@ struct MeanHeadsArgs {
   const void* bias = nullptr;  // Acc [width] or null
   void* out = nullptr;         // Acc [rows, width]
   bool wide = false;           // x is Acc
+  bool rounds = false;         // out is T, and saturates
 };
 /// grad[n, h] = out_grad[n] / heads.
 struct MeanHeadsBackwardArgs {

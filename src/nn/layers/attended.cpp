@@ -25,8 +25,8 @@ Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int
   result_.row_sum = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
   if (!build.trains) return;
   plan_backward(build, score);
-  const bool last = layer == build.spec.layers - 1;
-  if (last && heads > 1) slots_.need(Slot::second, build.nodes() * heads * width, dtype_);
+  if (sizes_of_layer(build.spec, layer).means && heads > 1)
+    slots_.need(Slot::second, build.nodes() * heads * width, dtype_);
 }
 
 void Attended::plan_backward(const Build& build, Score score) {
@@ -60,21 +60,21 @@ void Attended::backward(ConstTensorView out_grad, const AttentionGradientViews& 
   attention_backward(context_, backward_, graph_, inputs_, result_, out_grad, into);
 }
 
-Applied Attended::write(TensorView out, const Tail& tail, bool last) {
+Applied Attended::write(TensorView out, const Tail& tail, bool means) {
   const bool wide = result_.out.dtype() != dtype_;
-  if (!last) {
+  if (!means) {
     run(context_, ActivateArgs{dtype_, out.shape.rows, heads_ * width_, result_.out.view().data, tail.bias.data,
                                tail.activation, tail.mask, out.mutable_data(), nullptr, nullptr, nullptr, wide});
     return {true, true, true};
   }
   run(context_, MeanHeadsArgs{dtype_, out.shape.rows, heads_, width_, result_.out.view().data, tail.bias.data,
-                              out.mutable_data(), wide});
+                              out.mutable_data(), wide, out.dtype == dtype_});
   return {true, false, false};
 }
 
-TensorView Attended::spread(TensorView out_grad, bool last) {
+TensorView Attended::spread(TensorView out_grad, bool means) {
   const Shape by_head(out_grad.shape.rows, heads_, width_);
-  if (!last || heads_ == 1) return {out_grad.mutable_data(), out_grad.dtype, by_head, out_grad.device};
+  if (!means || heads_ == 1) return {out_grad.mutable_data(), out_grad.dtype, by_head, out_grad.device};
   const TensorView grad = slots_.view(Slot::second, by_head, dtype_);
   run(context_, MeanHeadsBackwardArgs{dtype_, out_grad.shape.rows, heads_, width_, out_grad.data, grad.mutable_data()});
   return grad;

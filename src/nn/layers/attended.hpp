@@ -22,10 +22,10 @@ class Attended {
   /// Of the last forward; out_grad is [nodes, heads, width].
   void backward(ConstTensorView out_grad, const AttentionGradientViews& into);
 
-  /// The result into a layer's output: as it is, or the last layer's mean over heads.
-  Applied write(TensorView out, const Tail& tail, bool last);
+  /// The result into a layer's output: as it is, or its mean over heads.
+  Applied write(TensorView out, const Tail& tail, bool means);
   /// The gradient of what backward takes, from that of a layer's output.
-  TensorView spread(TensorView out_grad, bool last);
+  TensorView spread(TensorView out_grad, bool means);
 
   Shape shape() const { return result_.out.shape(); }
 
