@@ -13,8 +13,8 @@ namespace weft::cuda {
 ///
 /// With several heads lanes of a whole warp post what they find in shared memory, before the first batch: registers
 /// would hold it for as long as the chunk lasts, and shuffles hand round one value of one edge at a time (on arxiv 8
-/// heads of 32 in f16 took 1170 us so, and take 1003). Smaller groups share their shuffles with others (4 heads of 16 in
-/// f32 take 8451 us on reddit, and took 8727 through shared memory).
+/// heads of 32 in f16 took 1170 us so, and take 1003). Smaller groups share their shuffles with others (4 heads of 16
+/// in f32 take 8451 us on reddit, and took 8727 through shared memory).
 template <class Storage, class S, class Chunk>
 struct HeadReturns {
   using Acc = AccumulatorOf<Storage>;
@@ -88,8 +88,8 @@ struct HeadReturns {
   }
   __device__ __forceinline__ int edge(int i) const {
     if constexpr (S::held <= 1) return i * S::lanes + lane;
-    const int of_head = lane % scores.head_lanes;
-    return posted ? i * scores.head_lanes + of_head : of_head * S::held + i;
+    // (A mask would stand in a register of its own, for which smaller groups have no room.)
+    return posted ? i * scores.head_lanes + (lane & (scores.head_lanes - 1)) : lane % scores.head_lanes * S::held + i;
   }
   __device__ __forceinline__ void load(const NodeId (&cols)[S::each], const NodeId (&rows)[S::each]) {
     if constexpr (S::held > 0) {
