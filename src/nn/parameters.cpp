@@ -1,6 +1,8 @@
 #include "nn/parameters.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <ranges>
 
 #include "core/check.hpp"
 #include "core/dispatch.hpp"
@@ -24,6 +26,11 @@ void check_parameters(const Model& model) {
                  invalid_argument, "the model's tensor {} is {} {} {} on {}: expected {} f32 {} on cpu", i,
                  given[i].name, name(value.dtype()), to_string(value.shape()), to_string(value.device()),
                  wanted[i].name, to_string(wanted[i].shape));
+      const std::span<const float> values = value.span<float>();
+      const auto odd = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+      WEFT_CHECK(odd == values.end(), invalid_argument,
+                 "the model's {} holds {} at {}: expected finite numbers; it was not trained well, or is damaged",
+                 given[i].name, *odd, odd - values.begin());
     }
   };
   check(model.parameters, parameters_of(model.spec));

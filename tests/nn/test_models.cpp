@@ -103,6 +103,17 @@ TEST_F(nn_models, say_what_is_wrong_with_a_file) {
   refused([](nn::TensorFile& f) { f.tensors.erase(f.tensors.begin()); }, "layers.0");
 }
 
+TEST_F(nn_models, with_a_weight_that_is_no_number_are_refused_and_it_is_named) {
+  const Dataset dataset = small_dataset(20, 11, 3, false, false, 3);
+  Context context = Context::cpu();
+  for (const float odd : {std::nanf(""), INFINITY}) {
+    Model model = make_model(odd_spec(Architecture::gcn), 7);
+    model.parameters[1].value.span<float>()[2] = odd;
+    expect_refused([&] { infer(context, dataset, model); }, model.parameters[1].name);
+    expect_refused([&] { train(context, dataset, model.clone(), {}); }, "at 2");
+  }
+}
+
 TEST_F(nn_models, run_on_a_graph_they_have_not_seen_and_refuse_other_widths) {
   const Dataset seen = open_dataset("citations:nodes=600,seed=8"), unseen = open_dataset("citations:nodes=900,seed=9");
   Context context = Context::cpu();

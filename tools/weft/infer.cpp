@@ -173,7 +173,8 @@ Command add_infer(CLI::App& root) {
   app->add_option(
       "--out", options->out,
       "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
-      "nodes have several) or .csv (node,class,score)");
+      "nodes have several) or .csv (node,class,score; a line a class where nodes have several, and none of a node with "
+      "none)");
   app->add_option("--scores", options->scores,
                   "Write the scores of all classes to this .npy file: f32 [nodes, classes]");
   app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)");

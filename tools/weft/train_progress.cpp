@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -28,6 +29,7 @@ bool is_tenth(std::int64_t epoch, std::int64_t epochs) {
 TrainProgress::TrainProgress(std::int64_t epochs, Device device, bool quiet)
     : epochs_(epochs),
       device_(device),
+      before_(memory_stats(device).live_bytes),
       quiet_(quiet),
       terminal_(isatty(fileno(stderr)) == 1),
       train_(std::numeric_limits<double>::quiet_NaN()),
@@ -48,7 +50,8 @@ void TrainProgress::show(const EpochFigures& figures) {
   known.val_accuracy = val_;
   const double seconds = figures.seconds - first_s_;  // the first epoch warms up
   const double rate = seconds > 0 ? static_cast<double>(seen_ - 1) / seconds : 0;
-  const std::string line = epoch_line(known, epochs_, rate, memory_stats(device_).live_bytes);
+  const std::string line =
+      epoch_line(known, epochs_, rate, std::max(memory_stats(device_).live_bytes, before_) - before_);
   if (terminal_) {
     bar_.announce(line);
   } else {

@@ -28,6 +28,7 @@ class TrainProgress {
  private:
   std::int64_t epochs_, seen_ = 0;
   Device device_;
+  std::size_t before_;  // bytes: of the dataset, for one
   bool quiet_, terminal_;
   ProgressBar bar_;
   Stopwatch watch_;
