@@ -182,7 +182,7 @@ struct TrainResult {
   std::size_t peak_bytes = 0;      // on the device that was trained on
   std::int64_t batches = 1;        // an epoch
   std::int64_t steps = 0;          // of the optimiser, one a batch; with `resume` since the first epoch
-  std::int64_t skipped_steps = 0;  // of them: a gradient was not finite, and no parameter changed
+  std::int64_t skipped_steps = 0;  // of them: a gradient was beyond f16, and no parameter changed
   bool stopped_early = false, interrupted = false;
 };
 

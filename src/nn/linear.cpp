@@ -11,6 +11,7 @@ Linear::Linear(const Build& build, const std::string& name, const SparseInput* s
       slots_(build.slots),
       index_(build.parameters.index(name)),
       wide_(build.dtype == Dtype::f32),
+      saturates_(build.dtype == Dtype::f16),
       weight_(build.parameters.value(index_).shape) {
   if (sparse == nullptr) {
     fuses_ = gemm_.own(build.dtype, build.sources(), in(), out());
@@ -38,11 +39,7 @@ void Linear::forward(const Matrix& x, TensorView out, const Finish& finish) {
       run(context_, AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
   }
   // (Whoever asked for an activation has a pass for it, which saturates.)
-  if (finish.saturates && !finish.relu && out.dtype == Dtype::f16) {
-    ActivateArgs within{out.dtype, out.shape.rows, out.shape.row_size(), out.data};
-    within.out = out.mutable_data();
-    run(context_, within);
-  }
+  if (finish.saturates && !finish.relu) saturate(context_, out);
 }
 
 void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad) {

@@ -51,7 +51,8 @@ class Linear {
   /// Of halves cuBLAS multiplies as fast (f16, 169,343 x 64 x 64: 13 us both on an H200; 256 x 256: 51 and 91): only
   /// what rides along makes the difference.
   bool own(const Finish& finish) const {
-    return fuses_ && (wide_ || finish.bias.given || finish.relu || finish.gate.given || finish.saturates);
+    return fuses_ &&
+           (wide_ || finish.bias.given || finish.relu || finish.gate.given || (finish.saturates && saturates_));
   }
 
   Context& context_;
@@ -59,7 +60,7 @@ class Linear {
   Parameters& parameters_;
   Slots& slots_;
   std::size_t index_;
-  bool wide_, fuses_ = false;
+  bool wide_, saturates_, fuses_ = false;
   Shape weight_;
   Plan sparse_forward_, sparse_backward_;
 };

@@ -19,7 +19,7 @@ struct StepState {
   std::int32_t overflow = 0;    // a gradient of this step is not finite
   std::int32_t stopped = 0;     // no better epoch for too long: parameters stay as they are
   std::int32_t improved = 0;    // this epoch is the best one
-  std::int32_t reserved = 0;
+  std::int32_t skipped = 0;     // steps whose gradients overflowed, while training was not stopped
   std::int64_t best_epoch = 0;
   std::int64_t since_best = 0;  // epochs
   double best_accuracy = -1, best_loss = 0;
@@ -69,7 +69,13 @@ struct Rate {
 
 /// How the scale of losses follows overflows: halved at one, doubled after so many steps without. Below 1 it makes room
 /// for gradients that are larger than f16 by themselves, as those of sums over hubs are.
-inline constexpr float first_loss_scale = 65536.0f, largest_loss_scale = 0x1p24f, smallest_loss_scale = 0x1p-24f;
+inline constexpr float first_loss_scale = 65536.0f, largest_loss_scale = 0x1p24f;
+/// How far it falls where losses are multiplied by `weight`, 1 / the number of nodes: gradients of logits, which are at
+/// most weight times scale, must keep four of f16's steps of 2^-24. Where even so some gradients overflow and f16 has
+/// no room for all of them steps are skipped to the end, instead of being made of nothing.
+inline float smallest_loss_scale(double weight) {
+  return static_cast<float>(std::fmin(1.0, std::fmax(0x1p-24, 0x1p-22 / weight)));
+}
 inline constexpr std::int32_t steps_between_doublings = 500;
 
 }  // namespace weft::nn

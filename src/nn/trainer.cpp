@@ -196,7 +196,8 @@ void Trainer::evaluate() {
 void Trainer::end_step(double share, bool ends_epoch, bool evaluates) {
   auto* const sums = as<SplitSums>(sums_);
   run(context_, EndStepArgs{as<StepState>(state_), sums, sums + 2 * num_splits, loss_weight_ * share, ends_epoch,
-                            options_.dtype == Dtype::f16, evaluates, rate(), published_, done_});
+                            options_.dtype == Dtype::f16, smallest_loss_scale(loss_weight_), evaluates, rate(),
+                            published_, done_});
 }
 
 void Trainer::run_epoch(bool evaluates) {

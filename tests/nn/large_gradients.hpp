@@ -39,6 +39,20 @@ inline void expect_learning_from_gradients_beyond_f16(Context& context, std::int
     }
     EXPECT_LT(least, 0.5 * result.epochs.front().loss) << learn_eps;
   }
+  // Other sums that nothing keeps small, before their weights and behind them.
+  for (const Architecture a : {Architecture::gcn, Architecture::sage})
+    for (const std::int64_t hidden : {12, 20}) {
+      ModelSpec spec = spec_for(dataset, a);
+      spec.layers = 6;
+      spec.hidden = hidden;
+      spec.degree_norm = DegreeNorm::none;
+      spec.aggregate = Reduce::sum;
+      TrainOptions options;
+      options.epochs = 20;
+      options.dtype = Dtype::f16;
+      for (const EpochFigures& epoch : train(context, dataset, make_model(spec, 3), options).epochs)
+        ASSERT_TRUE(std::isfinite(epoch.loss)) << name(a) << " hidden " << hidden << " epoch " << epoch.epoch;
+    }
 }
 
 }  // namespace weft::test

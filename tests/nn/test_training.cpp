@@ -329,6 +329,7 @@ TEST(nn_training, halves_the_loss_scale_no_further_than_gradients_could_need) {
   args.total = &total;
   args.ends_epoch = false;
   args.scales = true;
+  args.least_scale = 0.3f;
   state.loss_scale = 2;
   const auto after = [&](int overflows) {
     for (int step = 0; step < overflows; ++step) {
@@ -337,10 +338,16 @@ TEST(nn_training, halves_the_loss_scale_no_further_than_gradients_could_need) {
     }
     return state.loss_scale;
   };
-  EXPECT_EQ(after(2), 0.5f);
-  EXPECT_EQ(after(100), nn::smallest_loss_scale);
+  EXPECT_EQ(after(1), 1.0f);
+  EXPECT_EQ(after(100), 0.3f);
+  EXPECT_EQ(state.skipped, 101);
   EXPECT_EQ(state.applied, 0);
-  EXPECT_EQ(state.step, 102);
+  state.stopped = 1;
+  after(1);
+  EXPECT_EQ(state.skipped, 101) << "after the end";
+  EXPECT_EQ(nn::smallest_loss_scale(1.0 / 1024), 0x1p-12f);
+  EXPECT_EQ(nn::smallest_loss_scale(1e-9), 1.0f) << "gradients of logits are as small as f16 has numbers";
+  EXPECT_EQ(nn::smallest_loss_scale(1e3), 0x1p-24f);
 }
 
 TEST(nn_training, refuses_a_model_whose_tensors_are_not_its_specs) {

@@ -139,15 +139,12 @@ struct Trained {
     if (const std::string text = ending(); !text.empty()) lines.emplace_back("ended", text);
     return lines;
   }
-  /// Steps without an effect. In f16 a few are the way to a loss scale that fits; more say what to change.
+  /// Steps without an effect, in f16. A few are the way to a loss scale that fits; more say what to change.
   std::string skipped() const {
-    const bool halves = request.options.dtype == Dtype::f16;
-    std::string text = fmt::format("{} of {} steps, whose gradients were not finite", grouped(result.skipped_steps),
-                                   grouped(result.steps));
-    if (halves && !result.epochs.empty())
-      text += fmt::format(" (loss scale {})", short_number(result.epochs.back().loss_scale));
+    std::string text =
+        fmt::format("{} of {} steps, whose gradients were beyond f16 (loss scale {})", grouped(result.skipped_steps),
+                    grouped(result.steps), short_number(result.epochs.empty() ? 1 : result.epochs.back().loss_scale));
     if (2 * result.skipped_steps < result.steps) return text;
-    if (!halves) return text + "; a smaller --lr or --norm layer may help";
     const bool gin = request.spec.architecture == Architecture::gin && request.spec.lambda == 0;
     return text + fmt::format("; --dtype bf16, --norm layer{} may help", gin ? " or --gin-lambda 1" : "");
   }

@@ -23,6 +23,13 @@ struct Finish {
   ConstTensorView gate = {};  // where this is not above 0 nothing is left, and the rest is multiplied by gate_scale
   float gate_scale = 1;
   bool saturates = false;  // f16: past its range the largest value
+
+  /// For what is added up over neighbours: infinities of both signs have no sum.
+  static Finish within_range() {
+    Finish finish;
+    finish.saturates = true;
+    return finish;
+  }
 };
 
 class Gemm {

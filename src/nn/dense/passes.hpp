@@ -176,6 +176,7 @@ struct EndStepArgs {
   double weight = 1;                // of the step's losses in the epoch's
   bool ends_epoch = true;
   bool scales = false;     // the loss scale is dynamic
+  float least_scale = 1;   // it falls no further
   bool evaluated = false;  // EndEvaluationArgs follows
   Rate rate;
   Published* published = nullptr;  // [epochs], by epoch
@@ -208,6 +209,8 @@ void run(const Context& context, const SelfGradArgs& args);
 void run(const Context& context, const HeadDotsArgs& args);
 void run(const Context& context, const HeadDotsBackwardArgs& args);
 void run(const Context& context, const MeanHeadsArgs& args);
+/// f16: what is past its range becomes the largest value there is.
+void saturate(const Context& context, TensorView values);
 void run(const Context& context, const MeanHeadsBackwardArgs& args);
 void run(const Context& context, const LossArgs& args);
 void run(const Context& context, const FindOverflowArgs& args);

@@ -84,9 +84,10 @@ struct EndStep {
       total = {};
     }
     if (state.overflow == 0) ++state.applied;
+    if (state.overflow != 0 && state.stopped == 0) ++state.skipped;
     if (args.scales) {
       if (state.overflow != 0) {
-        state.loss_scale = state.loss_scale > smallest_loss_scale ? state.loss_scale / 2 : smallest_loss_scale;
+        state.loss_scale = state.loss_scale > 2 * args.least_scale ? state.loss_scale / 2 : args.least_scale;
         state.good_steps = 0;
       } else if (++state.good_steps >= steps_between_doublings) {
         state.loss_scale = state.loss_scale < largest_loss_scale ? state.loss_scale * 2 : state.loss_scale;

@@ -29,7 +29,7 @@ class Gcn : public Conv {
   Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(sources_, linear_.out()), dtype_);
-      linear_.forward(x, products);
+      linear_.forward(x, products, scales_.col ? Finish{} : Finish::within_range());
       scale_sources(products, products, true);
       aggregate_.forward(products, out);
       return {};
@@ -42,6 +42,7 @@ class Gcn : public Conv {
         sources = scaled;
       }
       aggregate_.forward(sources, sums_);
+      if (!means_) saturate(context_, sums_);
       summed_ = true;
     }
     linear_.forward({sums_, nullptr, false}, out);

@@ -47,10 +47,7 @@ class Gin : public Conv {
     const ConstTensorView bias = parameters_.value(bias_);
     if (transforms_first_) {
       const TensorView products = kept_ ? kept_.view() : slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
-      // Infinities of either sign would add up to no number.
-      Finish within;
-      within.saturates = true;
-      first_.forward(x, products, within);
+      first_.forward(x, products, Finish::within_range());
       aggregate_.forward(products, hidden_);
       add_self(products, hidden_, bias, Activation::relu);
     } else {

@@ -1,4 +1,5 @@
 // Hamilton, Ying and Leskovec's layer: out = x W_self + aggregate(x) W_neighbours.
+#include "nn/dense/passes.hpp"
 #include "nn/layers/conv.hpp"
 
 namespace weft::nn {
@@ -7,7 +8,8 @@ namespace {
 class Sage : public Conv {
  public:
   Sage(const Build& build, std::int64_t layer, const SparseInput* sparse)
-      : slots_(build.slots),
+      : context_(build.context),
+        slots_(build.slots),
         dtype_(build.dtype),
         sources_(build.sources()),
         nodes_(build.nodes()),
@@ -16,6 +18,7 @@ class Sage : public Conv {
         transforms_first_(build.spec.aggregate != Reduce::max &&
                           transforms_first(build, layer, self_.in(), self_.out(), sparse)),
         self_first_(sources_ == nodes_ && !build.spec.residual),
+        sums_up_(build.spec.aggregate == Reduce::sum),
         aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate,
                    transforms_first_ || layer > 0, !transforms_first_ || self_first_) {
     if (transforms_first_ || layer > 0)
@@ -26,10 +29,13 @@ class Sage : public Conv {
   Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
-      neighbours_.forward(x, products);
+      neighbours_.forward(x, products, sums_up_ ? Finish::within_range() : Finish{});
       aggregate_.forward(products, out);
     } else {
-      if (!(x.constant && summed_)) aggregate_.forward(x.dense, sums_);
+      if (!(x.constant && summed_)) {
+        aggregate_.forward(x.dense, sums_);
+        if (sums_up_) saturate(context_, sums_);
+      }
       summed_ = true;
       neighbours_.forward({sums_, nullptr, false}, out);
     }
@@ -67,12 +73,14 @@ class Sage : public Conv {
   bool sums_bias() const override { return self_.fuses(); }
 
  private:
+  Context& context_;
   Slots& slots_;
   Dtype dtype_;
   std::int64_t sources_, nodes_;
   Linear self_, neighbours_;
   bool transforms_first_;
   bool self_first_;  // out_grad has been read when neighbours' part of the way back may change it
+  bool sums_up_;     // neighbours: past any range where they are many
   Aggregate aggregate_;
   Tensor sums_;
   bool summed_ = false;  // sums_ are those of the input, which may stay the same
