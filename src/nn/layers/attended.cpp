@@ -11,6 +11,7 @@ Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int
       dtype_(build.dtype),
       heads_(heads),
       width_(width),
+      means_(sizes_of_layer(build.spec, layer).means),
       dropout_(build.spec.attention_dropout) {
   inputs_.score = score;
   inputs_.slope = build.spec.slope;
@@ -25,8 +26,7 @@ Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int
   result_.row_sum = build.empty(Shape(build.nodes(), heads, 1), build.acc(), "attention's statistics");
   if (!build.trains) return;
   plan_backward(build, score);
-  if (sizes_of_layer(build.spec, layer).means && heads > 1)
-    slots_.need(Slot::second, build.nodes() * heads * width, dtype_);
+  if (means_ && heads > 1) slots_.need(Slot::second, build.nodes() * heads * width, dtype_);
 }
 
 void Attended::plan_backward(const Build& build, Score score) {
@@ -60,9 +60,9 @@ void Attended::backward(ConstTensorView out_grad, const AttentionGradientViews& 
   attention_backward(context_, backward_, graph_, inputs_, result_, out_grad, into);
 }
 
-Applied Attended::write(TensorView out, const Tail& tail, bool means) {
+Applied Attended::write(TensorView out, const Tail& tail) {
   const bool wide = result_.out.dtype() != dtype_;
-  if (!means) {
+  if (!means_) {
     run(context_, ActivateArgs{dtype_, out.shape.rows, heads_ * width_, result_.out.view().data, tail.bias.data,
                                tail.activation, tail.mask, out.mutable_data(), nullptr, nullptr, nullptr, wide});
     return {true, true, true};
@@ -72,9 +72,9 @@ Applied Attended::write(TensorView out, const Tail& tail, bool means) {
   return {true, false, false};
 }
 
-TensorView Attended::spread(TensorView out_grad, bool means) {
+TensorView Attended::spread(TensorView out_grad) {
   const Shape by_head(out_grad.shape.rows, heads_, width_);
-  if (!means || heads_ == 1) return {out_grad.mutable_data(), out_grad.dtype, by_head, out_grad.device};
+  if (!means_ || heads_ == 1) return {out_grad.mutable_data(), out_grad.dtype, by_head, out_grad.device};
   const TensorView grad = slots_.view(Slot::second, by_head, dtype_);
   run(context_, MeanHeadsBackwardArgs{dtype_, out_grad.shape.rows, heads_, width_, out_grad.data, grad.mutable_data()});
   return grad;

@@ -23,9 +23,9 @@ class Attended {
   void backward(ConstTensorView out_grad, const AttentionGradientViews& into);
 
   /// The result into a layer's output: as it is, or its mean over heads.
-  Applied write(TensorView out, const Tail& tail, bool means);
+  Applied write(TensorView out, const Tail& tail);
   /// The gradient of what backward takes, from that of a layer's output.
-  TensorView spread(TensorView out_grad, bool means);
+  TensorView spread(TensorView out_grad);
 
   Shape shape() const { return result_.out.shape(); }
 
@@ -38,6 +38,7 @@ class Attended {
   Graph graph_;
   Dtype dtype_;
   std::int64_t heads_, width_;
+  bool means_;  // over heads, for the layer's output
   AttentionInputs inputs_;
   float dropout_;
   Plan forward_;

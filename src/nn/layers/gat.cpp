@@ -37,13 +37,13 @@ class Gat : public Conv {
                                parameters_.value(source_).data, parameters_.value(destination_).data,
                                src_.view().mutable_data(), dst_.view().mutable_data()});
     attended_.forward(value_, src_, head(dst_.view(), out.shape.rows), {}, training);
-    return attended_.write(out, tail, sizes_.means);
+    return attended_.write(out, tail);
   }
 
   void backward(const Back& back) override {
     const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     const TensorView value_grad = slots_.view(Slot::first, value_.shape(), dtype_);
-    attended_.backward(attended_.spread(out_grad, sizes_.means),
+    attended_.backward(attended_.spread(out_grad),
                        {value_grad, src_grad_, head(dst_grad_.view(), out_grad.shape.rows), {}, {}});
     run(context_, HeadDotsBackwardArgs{dtype_, value_.shape().rows, sizes_.heads, sizes_.width, value_.view().data,
                                        parameters_.value(source_).data, parameters_.value(destination_).data,

@@ -33,7 +33,7 @@ class Gatv2 : public Conv {
     source_.forward(x, flat(src_));
     destination_.forward(x.of_written(out.shape.rows), flat(dst_));
     attended_.forward(src_, src_, dst_, vectors(parameters_.stored(attention_)), training);
-    return attended_.write(out, tail, sizes_.means);
+    return attended_.write(out, tail);
   }
 
   void backward(const Back& back) override {
@@ -43,7 +43,7 @@ class Gatv2 : public Conv {
     const TensorView src_grad(both.mutable_data(), dtype_, src_.shape(), both.device);
     const TensorView dst_grad(static_cast<std::byte*>(both.mutable_data()) + src_.bytes(), dtype_, dst_.shape(),
                               both.device);
-    attended_.backward(attended_.spread(out_grad, sizes_.means), {value_grad_, src_grad, dst_grad, attn_grad_, {}});
+    attended_.backward(attended_.spread(out_grad), {value_grad_, src_grad, dst_grad, attn_grad_, {}});
     copy_attention_grad();
     run(context_,
         AddSelfArgs{dtype_, src_grad.shape.size(), value_grad_.view().data, nullptr, src_grad.mutable_data()});
