@@ -181,9 +181,11 @@ struct TrainResult {
   double epoch_seconds = 0;        // of one epoch, once all is warm: the mean over all but the first three
   std::size_t peak_bytes = 0;      // on the device that was trained on
   std::int64_t batches = 1;        // an epoch
-  std::int64_t steps = 0;          // of the optimiser, one a batch; with `resume` since the first epoch
-  std::int64_t skipped_steps = 0;  // of them: a gradient was beyond f16, and no parameter changed
+  std::int64_t skipped_steps = 0;  // a gradient was beyond f16, and no parameter changed; with `resume` of all epochs
   bool stopped_early = false, interrupted = false;
+
+  /// Of the optimiser, one a batch.
+  std::int64_t steps() const { return static_cast<std::int64_t>(epochs.size()) * batches; }
 };
 
 /// Told of every epoch, in order, though not at once; false ends training as an interrupt does.

@@ -139,9 +139,7 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
   Run run(trainer, options, watch);
   run.go(first, result, save);
   if (!options.checkpoint.empty() && (result.interrupted || options.checkpoint_every > 0)) save();
-  const nn::StepState state = trainer.state();
-  result.steps = static_cast<std::int64_t>(result.epochs.size()) * result.batches;  // a GPU may have run ahead
-  result.skipped_steps = state.skipped;
+  result.skipped_steps = trainer.state().skipped;
   nn::Parameters& parameters = trainer.parameters();
   parameters.copy_to(model, result.best_epoch > 0 ? parameters.best() : parameters.values(), context.stream());
   result.model = std::move(model);

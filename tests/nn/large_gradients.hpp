@@ -29,7 +29,7 @@ inline void expect_learning_from_gradients_beyond_f16(Context& context, std::int
     options.lr = 1e-3f;
     const TrainResult result = train(context, dataset, make_model(spec, 3), options);
     EXPECT_LT(result.epochs.back().loss_scale, 1) << learn_eps;
-    EXPECT_EQ(result.steps, 60);
+    EXPECT_EQ(result.steps(), 60);
     EXPECT_GT(result.skipped_steps, 16) << learn_eps << ": from 65536 to 1 and on";
     EXPECT_LT(result.skipped_steps, 40) << learn_eps;
     double least = result.epochs.front().loss;

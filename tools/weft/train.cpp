@@ -143,8 +143,8 @@ struct Trained {
   std::string skipped() const {
     std::string text =
         fmt::format("{} of {} steps, whose gradients were beyond f16 (loss scale {})", grouped(result.skipped_steps),
-                    grouped(result.steps), short_number(result.epochs.empty() ? 1 : result.epochs.back().loss_scale));
-    if (2 * result.skipped_steps < result.steps) return text;
+                    grouped(result.steps()), short_number(result.epochs.empty() ? 1 : result.epochs.back().loss_scale));
+    if (2 * result.skipped_steps < result.steps()) return text;
     const bool gin = request.spec.architecture == Architecture::gin && request.spec.lambda == 0;
     return text + fmt::format("; --dtype bf16, --norm layer{} may help", gin ? " or --gin-lambda 1" : "");
   }
@@ -166,7 +166,7 @@ nlohmann::json run_json(const Trained& run) {
           {"result",
            {{"best_epoch", result.best_epoch},
             {"batches_an_epoch", result.batches},
-            {"steps", result.steps},
+            {"steps", result.steps()},
             {"skipped_steps", result.skipped_steps},
             {"measure", measure_of(run.dataset)},
             {"train_accuracy", result.train_accuracy},

@@ -83,8 +83,11 @@ struct EndStep {
       out.best_epoch = state.best_epoch;
       total = {};
     }
-    if (state.overflow == 0) ++state.applied;
-    if (state.overflow != 0 && state.stopped == 0) ++state.skipped;
+    if (state.overflow == 0) {
+      ++state.applied;
+    } else if (state.stopped == 0) {
+      ++state.skipped;
+    }
     if (args.scales) {
       if (state.overflow != 0) {
         state.loss_scale = state.loss_scale > 2 * args.least_scale ? state.loss_scale / 2 : args.least_scale;
