@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "core/check.hpp"
 #include "core/dispatch.hpp"

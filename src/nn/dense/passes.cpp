@@ -109,12 +109,6 @@ void run(const Context& context, const SelfGradArgs& args) { choose(context, arg
 void run(const Context& context, const HeadDotsArgs& args) { choose(context, args); }
 void run(const Context& context, const HeadDotsBackwardArgs& args) { choose(context, args); }
 void run(const Context& context, const MeanHeadsArgs& args) { choose(context, args); }
-void saturate(const Context& context, TensorView values) {
-  if (values.dtype != Dtype::f16) return;
-  ActivateArgs args{values.dtype, values.shape.rows, values.shape.row_size(), values.data};
-  args.out = values.mutable_data();
-  run(context, args);
-}
 void run(const Context& context, const MeanHeadsBackwardArgs& args) { choose(context, args); }
 void run(const Context& context, const LossArgs& args) { choose(context, args); }
 void run(const Context& context, const FindOverflowArgs& args) { choose(context, args); }
@@ -126,5 +120,12 @@ void run(const Context& context, const BatchNormArgs& args) { choose(context, ar
 void run(const Context& context, const BatchNormBackwardArgs& args) { choose(context, args); }
 void run(const Context& context, const LayerNormArgs& args) { choose(context, args); }
 void run(const Context& context, const LayerNormBackwardArgs& args) { choose(context, args); }
+
+void saturate(const Context& context, TensorView values) {
+  if (values.dtype != Dtype::f16) return;
+  ActivateArgs args{values.dtype, values.shape.rows, values.shape.row_size(), values.data};
+  args.out = values.mutable_data();
+  run(context, args);
+}
 
 }  // namespace weft::nn

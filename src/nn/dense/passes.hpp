@@ -209,8 +209,6 @@ void run(const Context& context, const SelfGradArgs& args);
 void run(const Context& context, const HeadDotsArgs& args);
 void run(const Context& context, const HeadDotsBackwardArgs& args);
 void run(const Context& context, const MeanHeadsArgs& args);
-/// f16: what is past its range becomes the largest value there is.
-void saturate(const Context& context, TensorView values);
 void run(const Context& context, const MeanHeadsBackwardArgs& args);
 void run(const Context& context, const LossArgs& args);
 void run(const Context& context, const FindOverflowArgs& args);
@@ -218,5 +216,7 @@ void run(const Context& context, const OptimiseArgs& args);
 void run(const Context& context, const EndStepArgs& args);
 void run(const Context& context, const EndEvaluationArgs& args);
 void run(const Context& context, const KeepBestArgs& args);
+/// f16: what is past its range becomes the largest value there is.
+void saturate(const Context& context, TensorView values);
 
 }  // namespace weft::nn

@@ -12,10 +12,8 @@ void launch_by_heads(SpmmKernelArgs<Storage> args, const GatherShape& given, CUs
   constexpr int most = 16 / sizeof(Storage);
   with_shape<most, (sizeof(Storage) > 4)>(given, [&](auto vector, auto lanes, auto steps) {
     using S = Shape<vector, lanes, steps, loads_of<Storage, Sent, vector, lanes, steps>>;
-    const auto launch = [&]<int Held, int HeadSteps = (Held == 1 ? 1 : S::steps)>() {
-      launch_shape<Storage, Sent, Reduction::sum, WithHeads<S, Held, HeadSteps>>(args, stream);
-    };
-    if (args.attended.heads == 1) return launch.template operator()<1>();
+    const auto launch = [&]<class Headed>() { launch_shape<Storage, Sent, Reduction::sum, Headed>(args, stream); };
+    if (args.attended.heads == 1) return launch.template operator()<WithHeads<S, 1>>();
     const int of_head = args.width / vector;
     args.attended.head_lanes = of_head < lanes ? of_head : static_cast<int>(lanes);
     // Whether some heads of that shape share: two that fill the lanes would.
@@ -23,12 +21,12 @@ void launch_by_heads(SpmmKernelArgs<Storage> args, const GatherShape& given, CUs
       if constexpr (S::steps > 1)
         if (folds_heads(args.attended.heads, args.width, sizeof(Storage), S::value)) {
           args.attended.head_lanes = of_head / S::steps;
-          return launch.template operator()<shared_weights, 1>();
+          return launch.template operator()<WithHeads<S, shared_weights, 1>>();
         }
       if (shares_weights(args.attended.heads, args.width, sizeof(Storage), S::value))
-        return launch.template operator()<shared_weights>();
+        return launch.template operator()<WithHeads<S, shared_weights>>();
     }
-    launch.template operator()<0>();
+    launch.template operator()<WithHeads<S, 0>>();
   });
 }
 
