@@ -154,9 +154,9 @@ inline constexpr int most_halves_a_load_otherwise = 4;
 /// Attention as well, but where rows are short or long: f16 at 64 features took 107 us by eights and 103 by fours on
 /// arxiv, 223 and 262 on yeast, and 3552 and 3612 on products; 4 heads of 16 took 5820 and 5023 on products, 333 and
 /// 368 on yeast. Rows of which a lane would take two packs of four go by eights (4 heads of 64 take 310 us so and 351
-/// by fours on arxiv, 7857 and 9866 on reddit, their gradients 708 and 686, 18134 and 21290), unless lanes can share a
+/// by fours on arxiv, 7857 and 9866 on reddit, their gradients 668 and 634, 17510 and 19090), unless lanes can share a
 /// head's weights by fours alone (8 heads of 32 took 695 us by eights and 422 by fours on arxiv, 19593 and 11126 on
-/// reddit, their gradients 1175 and 1000, 33059 and 29296). `shares`, `shares_by_fours`: whether they can.
+/// reddit, their gradients 1192 and 879, 33263 and 26273). `shares`, `shares_by_fours`: whether they can.
 constexpr bool attends_by_fours(std::int64_t heads, std::int64_t width, bool shares, bool shares_by_fours,
                                 bool backward, double mean_degree) {
   if (heads > 1 && !shares && (shares_by_fours || !backward)) return true;
