@@ -325,8 +325,11 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>())
       // but `with_borders` where the row ends that began before the share.
       if constexpr (always_light || sometimes_light) {
         if (always_light || args.finish.light) {
-          const auto over_ends = [&]<bool with_borders, bool means>() __attribute__((always_inline)) {
-            if (__all_sync(~0u, ending)) {
+          // Wide groups of eights spill with both ways of gathering (at 128 features in f16 reddit took 3053 us so, and
+          // takes 2781).
+          constexpr bool gathers_in_one_way = Sent == Message::source && S::vector >= 8 && S::lanes >= 16;
+          const auto over_ends = [&]<bool with_borders>() __attribute__((always_inline)) {
+            if (!gathers_in_one_way && __all_sync(~0u, ending)) {
               state.gather();
             } else {
               state.gather(ending);
@@ -345,20 +348,18 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>())
               if constexpr (with_borders)
                 if (over && head_open) cut.save_head(state.settled());
               const bool written = over && !(with_borders && head_open);
-              here.write_gathered(state, row, written, means ? first + j + u + 1 - begun : 0);
-              if constexpr (means) begun = over ? first + j + u + 1 : begun;
+              here.write_gathered(state, row, written, first + j + u + 1 - begun);
+              if constexpr (averaged) begun = over ? first + j + u + 1 : begun;
               if constexpr (with_borders) head_open = head_open && !over;
               state.clear_gathered(over);
             }
           };
           // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
           // registers than there are.
-          if constexpr (averaged) {
-            over_ends.template operator()<true, true>();
-          } else if (S::steps == 1 && always_light && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
-            over_ends.template operator()<false, false>();
+          if (S::steps == 1 && always_light && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+            over_ends.template operator()<false>();
           } else {
-            over_ends.template operator()<true, false>();
+            over_ends.template operator()<true>();
           }
           return;
         }

@@ -128,10 +128,8 @@ struct Lane {
       }
     }
   }
-  /// By the whole warp: a row that is `over` and gathered, in calls whose rows are written as they are, or as means:
-  /// then `edges` are its edges, and 0 otherwise.
+  /// By the whole warp: a row that is `over` and gathered, and has so many `edges`.
   __device__ __forceinline__ void write_gathered(const State& state, NodeId row, bool over, int edges) const {
-    const Acc share = edges > 0 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
     Acc total = 0;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
@@ -141,10 +139,6 @@ struct Lane {
         value[i] = state.gathered(s * S::vector + i);
         if constexpr (Kind != Reduction::sum) value[i] = args.finish.negated ? -value[i] : value[i];
       }
-      if (edges > 0) {
-#pragma unroll
-        for (int i = 0; i < S::vector; ++i) value[i] *= share;
-      }
       if constexpr (totals > 0) {
         if (s < totals) {
           total = state.gathered(S::count + s);
@@ -153,7 +147,13 @@ struct Lane {
         if (over && has(s)) write_with_total(s, row, value, total);
         continue;
       }
-      if (over && has(s)) write_plain<S::vector>(args.finish, row, at(s), value);
+      if (!over || !has(s)) continue;
+      if constexpr (Sent == Message::averaged) {  // here, as few edges are the last of a row
+        const Acc share = reciprocal(static_cast<Acc>(edges));
+#pragma unroll
+        for (int i = 0; i < S::vector; ++i) value[i] *= share;
+      }
+      write_plain<S::vector>(args.finish, row, at(s), value);
     }
   }
   /// A step's features of a row, and attention's sum of weights, which they are divided by, or gradient.
