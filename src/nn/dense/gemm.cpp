@@ -37,9 +37,11 @@ void copy_rows(ConstTensorView from, TensorView to, int threads) {
     using From = typename decltype(tag)::type;
     const std::int64_t width = from.shape.row_size();
     parallel_ranges(threads, from.shape.rows, 1 + (1 << 14) / (width + 1), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r)
-        for (std::int64_t i = 0; i < width; ++i)
-          to.as<T>()[r * to.ld + i] = convert<T>(from.as<From>()[r * from.ld + i]);
+      for (std::int64_t r = begin; r < end; ++r) {
+        const From* const x = from.as<From>() + r * from.ld;
+        T* const out = to.as<T>() + r * to.ld;
+        for (std::int64_t i = 0; i < width; ++i) out[i] = convert<T>(x[i]);
+      }
     });
   });
 }
