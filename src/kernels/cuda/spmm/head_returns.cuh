@@ -13,8 +13,8 @@ namespace weft::cuda {
 ///
 /// With several heads lanes of a whole warp post what they find in shared memory, before the first batch: registers
 /// would hold it for as long as the chunk lasts, and shuffles hand round one value of one edge at a time (on arxiv 8
-/// heads of 32 in f16 took 1170 us so, and take 879). Smaller groups share their shuffles with others (4 heads of 16
-/// in f32 take 8451 us on reddit, and took 8727 through shared memory).
+/// heads of 32 in f16 took 1170 us so and 1003 posted, and take 879 today). Smaller groups share their shuffles with
+/// others (4 heads of 16 in f32 take 8451 us on reddit, and took 8727 through shared memory).
 template <class Storage, class S, class Chunk>
 struct HeadReturns {
   using Acc = AccumulatorOf<Storage>;

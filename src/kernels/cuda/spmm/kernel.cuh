@@ -326,7 +326,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of<Storage, S, Sent>())
       if constexpr (always_light || sometimes_light) {
         if (always_light || args.finish.light) {
           // Wide groups of eights spill with both ways of gathering (at 128 features in f16 reddit took 3053 us so, and
-          // takes 2781).
+          // takes 2779).
           constexpr bool gathers_in_one_way = Sent == Message::source && S::vector >= 8 && S::lanes >= 16;
           const auto over_ends = [&]<bool with_borders>() __attribute__((always_inline)) {
             if (!gathers_in_one_way && __all_sync(~0u, ending)) {
