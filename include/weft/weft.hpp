@@ -6,6 +6,7 @@
 #include "weft/error.hpp"
 #include "weft/generate.hpp"
 #include "weft/graph.hpp"
+#include "weft/half.hpp"
 #include "weft/io.hpp"
 #include "weft/nn.hpp"
 #include "weft/ops.hpp"
