@@ -1,5 +1,5 @@
-# Installs the build into an empty prefix, moves that prefix, and builds two programs against it: one through
-# find_package(weft), one through pkg-config.
+# Installs the build into an empty prefix, moves that prefix, and builds programs against it through find_package(weft)
+# and through pkg-config: one of operators, which is given no BLAS to link, and one that trains.
 cmake_minimum_required(VERSION 3.25)
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -25,6 +25,13 @@ run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -DC
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${WORK_DIR}/build/consumer)
 expect_output(find_package)
+function(expect_training what)
+  if(NOT output MATCHES "trained 3 epochs")
+    message(FATAL_ERROR "the training program built through ${what} printed: ${output}")
+  endif()
+endfunction()
+run(${WORK_DIR}/build/trainer)
+expect_training(find_package)
 
 file(GLOB_RECURSE pc ${prefix}/weft.pc)
 get_filename_component(pc_folder "${pc}" DIRECTORY)
@@ -40,6 +47,14 @@ get_filename_component(lib_folder ${pc_folder} DIRECTORY)
 set(ENV{LD_LIBRARY_PATH} "${lib_folder}:$ENV{LD_LIBRARY_PATH}")
 run(${WORK_DIR}/consumer_pc)
 expect_output(pkg-config)
+if("${flags}" MATCHES "blas")
+  message(FATAL_ERROR "pkg-config gives a program of operators a BLAS to link: ${flags}")
+endif()
+run(${PKG_CONFIG} --cflags --libs weft-nn)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run(${CXX} -std=c++20 ${CONSUMER_DIR}/train.cpp -o ${WORK_DIR}/trainer_pc ${flags})
+run(${WORK_DIR}/trainer_pc)
+expect_training(pkg-config)
 
 unset(ENV{LD_LIBRARY_PATH})
 if(EXISTS ${prefix}/bin/weft)
