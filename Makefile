@@ -27,7 +27,7 @@ weft := build/release/bin/weft
 sources = git ls-files -co --exclude-standard -- '*.cpp' '*.hpp' '*.cu' '*.cuh'
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build build-tests demo test fuzz sanitize tsan bench install package performance format tidy clean
+.PHONY: help bootstrap build build-tests demo test fuzz sanitize tsan bench install package docs performance format tidy clean
 
 help: ## show this list
 	@echo "weft: sparse kernels for graph neural networks"
@@ -76,6 +76,10 @@ install: build ## install under PREFIX
 package: bootstrap ## build a Debian package of the command and the shared libraries
 	$(call build,package)
 	@cd build/package && cpack -G DEB >/dev/null && ls -1 "$$PWD"/*.deb
+
+docs: bootstrap ## write the API reference from the headers: build/docs/html/index.html
+	@command -v doxygen >/dev/null || { echo "make docs needs doxygen: apt-get install doxygen" >&2; exit 1; }
+	@mkdir -p build/docs && doxygen docs/Doxyfile && echo "build/docs/html/index.html"
 
 performance: ## write docs/performance.md, the chart and the README's table from bench/records
 	@scripts/performance
