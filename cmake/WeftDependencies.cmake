@@ -9,9 +9,6 @@ find_package(ZLIB REQUIRED)           # .gz, .npz checksums
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # .npz
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)     # vector code, chosen at run time
-if(NOT WEFT_FUZZ)
-  pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)  # dense products of layers on a CPU
-endif()
 if(WEFT_BUILD_TOOLS)
   find_package(CLI11 REQUIRED)
 endif()

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # A static library leaves its own dependencies to whoever links it, so the exported target names them.
 target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads OpenMP::OpenMP_CXX ZLIB::ZLIB
-  PkgConfig::libzip PkgConfig::hwy PkgConfig::openblas)
+  PkgConfig::libzip PkgConfig::hwy)
 if(WEFT_HAS_CUDA)
   target_link_libraries(weft PRIVATE CUDA::cudart_static CUDA::cublas)
 endif()
@@ -50,7 +50,7 @@ endforeach()
 if(WEFT_HAS_CUDA)
   string(APPEND libraries_needed " -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcudart_static -ldl -lrt")
 endif()
-set(WEFT_PC_PACKAGES "fmt, libzip, zlib, libhwy, openblas")
+set(WEFT_PC_PACKAGES "fmt, libzip, zlib, libhwy")
 if(WEFT_STATIC)
   set(WEFT_PC_REQUIRES "Requires: ${WEFT_PC_PACKAGES}")
   set(WEFT_PC_LIBS "Libs: -L\${libdir} -lweft${libraries_needed}")
