@@ -1,8 +1,5 @@
 # What weft stands on; scripts/bootstrap installs all of it from the distribution's packages.
 find_package(Threads REQUIRED)
-if(NOT WEFT_FUZZ)  # one thread at a time, and clang may come without OpenMP
-  find_package(OpenMP REQUIRED COMPONENTS CXX)
-endif()
 find_package(fmt REQUIRED)            # error messages, command-line output
 find_package(nlohmann_json REQUIRED)  # records and --json, GraphSAINT's labels and splits
 find_package(ZLIB REQUIRED)           # .gz, .npz checksums

@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # A static library leaves its own dependencies to whoever links it, so the exported target names them.
-target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads OpenMP::OpenMP_CXX ZLIB::ZLIB
+target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB
   PkgConfig::libzip PkgConfig::hwy)
 if(WEFT_HAS_CUDA)
   target_link_libraries(weft PRIVATE CUDA::cudart_static CUDA::cublas)
@@ -44,9 +44,6 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/weft-config.cmake ${PROJECT_BINARY_DIR
 
 # pkg-config. Of a static library everything it needs is public: plain `pkg-config --libs weft` links.
 set(libraries_needed)
-foreach(library IN LISTS OpenMP_CXX_LIB_NAMES)
-  string(APPEND libraries_needed " -l${library}")
-endforeach()
 if(WEFT_HAS_CUDA)
   string(APPEND libraries_needed " -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcudart_static -ldl -lrt")
 endif()
