@@ -43,7 +43,7 @@ struct ProductCut {
     const std::int64_t most =
         blocks >= few_blocks ? 1
                              : std::min({wanted_tasks / blocks, args.k / task, partial_elements / (args.m * args.n)});
-    terms = round_up(cut_into(args.k, std::max<std::int64_t>(most, 1)), chunk_terms);
+    terms = round_up(cut_into(std::max<std::int64_t>(args.k, 1), std::max<std::int64_t>(most, 1)), chunk_terms);
     parts = std::max<std::int64_t>(cut_into(args.k, terms), 1);
   }
 };
