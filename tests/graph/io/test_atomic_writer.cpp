@@ -66,7 +66,7 @@ TEST(atomic_writer, a_kill_leaves_the_old_file_whole_and_only_the_temporary_one)
     const Graph large = battery::random_graph(1000, 1000, 50'000, 2);
     const pid_t child = ::fork();
     if (child == 0) {
-      set_default_threads(1);  // OpenMP's threads do not survive a fork
+      set_default_threads(1);  // only what is written counts here
       write_graph(folder / name, large, {}, [](std::string_view, std::int64_t, std::int64_t) { ::raise(SIGKILL); });
       ::_exit(0);
     }
