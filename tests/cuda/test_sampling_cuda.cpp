@@ -28,12 +28,12 @@ TEST_F(cuda_sampling, draws_the_batches_of_the_cpu_to_the_bit) {
   for (const SampleOptions& options : all_samplers())
     for (const Architecture a : {Architecture::gcn, Architecture::sage, Architecture::gat}) {
       const ModelSpec spec = spec_for(dataset, a);
-      const auto make = [&](Context& context) {
-        return nn::make_sampler(
-            {context, nn::graph_for(context, dataset.graph, spec), spec, Dtype::f32, 9, nn::learned_nodes(dataset)},
-            options);
+      const nn::ModelGraph graph = nn::graph_for(cpu, dataset, spec, Dtype::f32),
+                           copied = nn::graph_for(own.context, dataset, spec, Dtype::f32);
+      const auto make = [&](Context& context, const nn::ModelGraph& of) {
+        return nn::make_sampler({context, of, spec, Dtype::f32, 9, nn::learned_nodes(dataset)}, options);
       };
-      const auto here = make(cpu), there = make(own.context);
+      const auto here = make(cpu, graph), there = make(own.context, copied);
       ASSERT_EQ(here->batches(), there->batches()) << name(options.method);
       for (std::int64_t b = 0; b < std::min<std::int64_t>(4, here->batches()); ++b) {
         const nn::Batch expected = here->draw(1, b), got = there->draw(1, b);
