@@ -22,7 +22,8 @@ enum class Architecture : std::uint8_t { gcn, sage, gin, gat, gatv2 };
 enum class Activation : std::uint8_t { none, relu, elu };
 enum class LayerNorm : std::uint8_t { none, batch, layer };
 /// What a GCN divides a sum over neighbours by: nothing, the source's number of outgoing edges (left), the
-/// destination's number of incoming ones (right: a mean), or the root of both.
+/// destination's number of incoming ones (right: a mean), or the root of both. Of edges with weights it is the sum of
+/// those weights instead of their number.
 enum class DegreeNorm : std::uint8_t { none, left, right, both };
 
 std::string_view name(Architecture architecture);
@@ -61,6 +62,14 @@ struct ModelSpec {
   float attention_dropout = 0.0f;
   /// A node may have several classes, each by itself: what training on such labels makes of a model.
   bool several_labels = false;
+  /// Messages are multiplied by the weights of their edges (Dataset::values): what training on a graph with weights
+  /// makes of a model, and what inference then expects. With w the weight of the edge from u to v:
+  ///   gcn            sum of w x_u, divided by weighted degrees as degree_norm says; nodes of degree 0 get 0
+  ///   sage           sum of w x_u; that sum divided by the number of neighbours (mean); largest w x_u (max)
+  ///   gin            sum of w x_u, or with lambda that sum divided by the number of neighbours
+  ///   gat, gatv2     none: attention weighs edges itself
+  /// Self-loops that the model adds have the weight 1. Weights that are all 1 are the same as none, to the bit.
+  bool edge_weights = false;
 
   /// What the papers have used on citation graphs.
   static ModelSpec of(Architecture architecture);
@@ -153,8 +162,10 @@ struct TrainOptions {
   /// Outputs of layers that follow from what the layers keep (GIN's) are made again in the backward, not kept: one
   /// product more a layer, one array of activations less, the same bits. Unset: where that saves 1 GiB or more.
   std::optional<bool> recompute;
-  std::uint64_t seed = 0;             // of dropout and of batches
-  SampleOptions sample;               // evaluations see the whole graph all the same
+  std::uint64_t seed = 0;  // of dropout and of batches
+  SampleOptions sample;    // evaluations see the whole graph all the same
+  /// Trains as if the dataset had no edge values. Without it gat and gatv2 refuse a dataset that has some.
+  bool ignore_weights = false;
   std::string checkpoint;             // file; empty: none
   std::int64_t checkpoint_every = 0;  // epochs; 0: only when training is interrupted
   bool resume = false;  // go on from `checkpoint` where it exists; its epochs are among those of the result
@@ -205,7 +216,8 @@ struct Predictions {
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
 };
-/// Any graph with as many features will do, whether the model has seen it or not.
+/// Any graph with as many features will do, whether the model has seen it or not. Edge values count for models with
+/// ModelSpec::edge_weights; where there are none, every edge has the weight 1.
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype = Dtype::f32);
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "nn/sample/weigher.hpp"
 #include "nn/trainer.hpp"
 
 namespace weft {
@@ -77,9 +78,11 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   nn::Slots slots;
   const ModelSpec padded = nn::padded(model.spec, dtype, context.device());
   nn::Build build{context, gemm, parameters, slots, padded, {}, dtype, false, 0, nullptr};
-  std::vector<nn::Block> blocks(1);
-  blocks.front().graph = build.graph = nn::graph_for(context, dataset.graph, model.spec);
-  nn::make_orders(build, static_cast<bool>(dataset.sparse_features));
+  const nn::ModelGraph graph = nn::graph_for(context, dataset, model.spec, dtype);
+  build.graph = graph.graph;
+  nn::make_orders(build, static_cast<bool>(dataset.sparse_features), static_cast<bool>(graph.weights));
+  std::vector<nn::Block> blocks;
+  blocks.push_back(nn::whole_block(context, graph, model.spec, dtype));
   nn::Inferred inferred = nn::Network::infer(
       build, std::make_shared<const nn::Features>(context, padded, dtype, dataset), std::move(blocks));
   Predictions p;

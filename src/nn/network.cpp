@@ -4,12 +4,12 @@
 
 namespace weft::nn {
 
-void make_orders(const Build& build, bool sparse) {
+void make_orders(const Build& build, bool sparse, bool weighted) {
   if (build.context.device().kind == DeviceKind::cpu) return;
   const bool attention = attends(build.spec.architecture);
   for (std::int64_t l = 0; l < build.spec.layers; ++l) {
     const LayerSizes s = sizes_of_layer(build.spec, l);
-    OpDesc desc{OpKind::spmm, build.dtype, 1, summed_width(build, l, sparse), Reduce::sum, false};
+    OpDesc desc{OpKind::spmm, build.dtype, 1, summed_width(build, l, sparse), Reduce::sum, weighted};
     if (attention) desc = {OpKind::attention, build.dtype, s.heads, s.width, Reduce::sum, true};
     make_plan(build.context, build.graph, desc);
     desc.backward = attention;

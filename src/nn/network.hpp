@@ -15,8 +15,8 @@
 namespace weft::nn {
 
 /// Makes what a whole graph keeps for planners before there is anything else in memory: sorting takes as much again for
-/// a while. `sparse`: the input is.
-void make_orders(const Build& build, bool sparse);
+/// a while. `sparse`: the input is. `weighted`: edges have weights.
+void make_orders(const Build& build, bool sparse, bool weighted);
 
 /// What a model makes of a graph, and the time that took once all was planned.
 struct Inferred {

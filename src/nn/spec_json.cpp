@@ -31,6 +31,7 @@ void visit(ModelSpec& s, Visitor& v) {
   v.number("dropout", s.dropout);
   v.number("attention_dropout", s.attention_dropout);
   v.number("several_labels", s.several_labels);
+  v.later("edge_weights", s.edge_weights);
 }
 
 struct Writer {

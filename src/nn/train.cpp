@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "nn/checkpoint.hpp"
+#include "nn/edge_weights.hpp"
 #include "nn/trainer.hpp"
 
 namespace weft {
@@ -165,6 +166,7 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
   options.sample = nn::completed(given.sample, model.spec);  // a checkpoint knows them whole
   model.spec.several_labels = dataset.multi_label();
   nn::check_fits(dataset, model.spec);
+  model.spec.edge_weights = nn::learns_from_weights(dataset, model.spec.architecture, options.ignore_weights);
   nn::check_parameters(model);
   WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
              "dtype is f64: models train in it on the cpu device only, for checks; use f32, f16 or bf16");

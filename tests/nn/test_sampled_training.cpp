@@ -29,10 +29,7 @@ struct Learned {
   }
 };
 
-TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
-  const GradientCase& c = GetParam();
-  const Dataset dataset = small_dataset(40, 6, 3, c.sparse, c.several_labels, 75);
-  ModelSpec spec = c.spec(dataset);
+void expect_losses_and_gradients_of_the_graph(const Dataset& dataset, ModelSpec spec) {
   spec.dropout = spec.attention_dropout = 0;
   const Model model = make_model(spec, 8);
   const Learned exact(dataset, model, {});
@@ -40,7 +37,9 @@ TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
   edge.coverage = 3;
   SampleOptions neighbour = sampling(Sampling::neighbour, 1000);
   neighbour.fanouts = {1000};
-  for (const SampleOptions& sample : {edge, neighbour}) {
+  SampleOptions by_its_own_degrees = edge;
+  by_its_own_degrees.coverage = 0;
+  for (const SampleOptions& sample : {edge, by_its_own_degrees, neighbour}) {
     // The means of batch norm are over nodes near the training nodes only, then.
     if (sample.method == Sampling::neighbour && spec.norm == LayerNorm::batch) continue;
     const Learned got(dataset, model, sample);
@@ -49,6 +48,22 @@ TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
       ASSERT_NEAR(got.gradients.span<double>()[i], exact.gradients.span<double>()[i], 1e-9)
           << name(sample.method) << " element " << i;
   }
+}
+
+TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
+  const GradientCase& c = GetParam();
+  const Dataset dataset = small_dataset(40, 6, 3, c.sparse, c.several_labels, 75);
+  expect_losses_and_gradients_of_the_graph(dataset, c.spec(dataset));
+}
+
+TEST_P(nn_whole_batches, give_those_of_a_graph_with_edge_weights) {
+  const GradientCase& c = GetParam();
+  if (nn::attends(c.architecture)) return;  // has no use for weights
+  Dataset dataset = small_dataset(40, 6, 3, c.sparse, c.several_labels, 78);
+  add_edge_weights(dataset, 79);
+  ModelSpec spec = c.spec(dataset);
+  spec.edge_weights = true;
+  expect_losses_and_gradients_of_the_graph(dataset, spec);
 }
 INSTANTIATE_TEST_SUITE_P(layers, nn_whole_batches, ::testing::ValuesIn(gradient_cases()),
                          [](const auto& tested) { return tested.param.name; });

@@ -19,14 +19,16 @@ namespace {
 struct Sampled {
   Context context = Context::cpu(2);
   ModelSpec spec;
+  nn::ModelGraph whole;
   Graph graph;
   std::unique_ptr<nn::Sampler> sampler;
   Sampled(const Dataset& dataset, Architecture a, const SampleOptions& options, std::uint64_t seed = 3,
           const std::function<void(ModelSpec&)>& change = {})
       : spec(spec_for(dataset, a)) {
     if (change) change(spec);
-    graph = nn::graph_for(context, dataset.graph, spec);
-    sampler = nn::make_sampler({context, graph, spec, Dtype::f64, seed, nn::learned_nodes(dataset)}, options);
+    whole = nn::graph_for(context, dataset, spec, Dtype::f64);
+    graph = whole.graph;
+    sampler = nn::make_sampler({context, whole, spec, Dtype::f64, seed, nn::learned_nodes(dataset)}, options);
   }
 };
 
