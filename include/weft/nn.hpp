@@ -183,6 +183,10 @@ struct TrainResult {
   std::int64_t batches = 1;        // an epoch
   std::int64_t skipped_steps = 0;  // a gradient was beyond f16, and no parameter changed; with `resume` of all epochs
   bool stopped_early = false, interrupted = false;
+  /// Checkpoints of this run that could not be written, which does not end training, and why the last of them could
+  /// not. The file keeps the last checkpoint that was written whole.
+  std::int64_t failed_checkpoints = 0;
+  std::string checkpoint_error;
 
   /// Of the optimiser, one a batch.
   std::int64_t steps() const { return static_cast<std::int64_t>(epochs.size()) * batches; }

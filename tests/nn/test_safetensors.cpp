@@ -1,12 +1,10 @@
 // Files of tensors: what is written comes back, and what cannot be is refused.
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/memory.hpp"
 #include "nn/tensor_file_case.hpp"
+#include "support/full_disk.hpp"
 #include "weft/context.hpp"
 
 namespace weft::test {
@@ -138,14 +136,10 @@ TEST_F(tensor_files, a_full_disk_leaves_the_old_file_whole_and_nothing_else) {
   write_tensors(file_, small());
   TensorFile large;
   large.tensors.push_back({"w", any_bits(Shape(10'000), Dtype::f32, 3)});
-  rlimit old{};
-  ::getrlimit(RLIMIT_FSIZE, &old);
-  const rlimit full{20'000, old.rlim_max};  // what a full disk looks like to a process
-  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
-  ::setrlimit(RLIMIT_FSIZE, &full);
-  const std::string refusal = refusal_of([&] { write_tensors(file_, large); });
-  ::setrlimit(RLIMIT_FSIZE, &old);
-  ::signal(SIGXFSZ, handler);
+  const std::string refusal = refusal_of([&] {
+    const FullDisk disk(20'000);
+    write_tensors(file_, large);
+  });
   EXPECT_NE(refusal.find(file_ + ": cannot write"), refusal.npos) << refusal;
   EXPECT_TRUE(same(read_tensors(file_), small()));
   EXPECT_EQ(folder_.names().size(), 1u);

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "model_facts.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "predictions.hpp"
 #include "text.hpp"
 
@@ -128,22 +129,17 @@ int run(const Options& options, const std::string& command) {
   print_line(out, "model    " + to_string(model.spec));
   const Predictions predictions = infer(context, dataset, model, dtypes.front());
   print(out, dataset, model, predictions);
-  if (!options.out.empty()) {
-    if (is_csv(options.out))
-      save_csv(options.out, dataset, predictions);
+  Outputs outputs(out);
+  outputs.add("--out", options.out, [&](const std::string& path) {
+    if (is_csv(path))
+      save_csv(path, dataset, predictions);
     else
-      save_npy(options.out, predictions.classes);
-  }
-  if (!options.scores.empty()) save_npy(options.scores, predictions.scores);
-  const std::string json =
-      options.json.empty() ? "" : json_text(run_json(options, command, context, dataset, model, predictions)) + "\n";
-  if (options.json == "-")
-    std::fputs(json.c_str(), stdout);
-  else if (!options.json.empty())
-    save_text(options.json, json);
-  for (const std::string& path : {options.out, options.scores, options.json})
-    if (!path.empty() && path != "-") print_line(out, wrote_line(path));
-  return 0;
+      save_npy(path, predictions.classes);
+  });
+  outputs.add("--scores", options.scores, [&](const std::string& path) { save_npy(path, predictions.scores); });
+  outputs.add_text("--json", options.json,
+                   [&] { return json_text(run_json(options, command, context, dataset, model, predictions)) + "\n"; });
+  return outputs.write_all();
 }
 
 std::string command_text(const Options& options) {

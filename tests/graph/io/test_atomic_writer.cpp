@@ -1,35 +1,17 @@
 #include "graph/io/atomic_writer.hpp"
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "core/memory.hpp"
 #include "core/parallel.hpp"
 #include "graph/io/files.hpp"
+#include "support/full_disk.hpp"
 #include "support/graphs.hpp"
 
 namespace weft::test {
 namespace {
-
-// No file of this process may grow beyond `bytes`: what a full disk looks like to it.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit now{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &now);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  sighandler_t handler_;
-  rlimit old_{};
-};
 
 const char* const all_formats[] = {"g.weft", "g.npz", "g.mtx", "g.mtx.gz"};
 
