@@ -93,7 +93,10 @@ std::string to_string(const Model& model);
 /// A safetensors file: the spec, a version and a checksum in its metadata, so that other tools read the parameters.
 /// Written whole or not at all.
 void save_model(const std::string& path, const Model& model);
-Model load_model(const std::string& path);
+/// Whether a model's file must have the checksum that save_model writes, and the right one. Other tools that rewrite
+/// the file cannot make it: what they wrote is read where it is ignored, and damage to it may then go unnoticed.
+enum class Checksum : std::uint8_t { required, ignored };
+Model load_model(const std::string& path, Checksum checksum = Checksum::required);
 
 // ---- Training --------------------------------------------------------------------------------
 

@@ -82,5 +82,41 @@ TEST(outputs, of_infer_are_each_tried) {
   EXPECT_EQ(std::filesystem::file_size(scores), 128u + 240 * 3 * 4);
 }
 
+TEST(outputs, to_standard_output_by_its_path_leave_the_log_it_goes_to_in_place) {
+  const Folder folder;
+  const std::string log = folder / "log";
+  write_text(log, "");
+  std::filesystem::create_hard_link(log, folder / "same");
+  const Outcome outcome = run_weft(training({"--json", "/dev/stdout"}), log);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::string text = text_of(log);
+  EXPECT_EQ(text.rfind("best epoch", 0), 0u) << text;
+  EXPECT_NE(text.find("\"val_accuracy\""), std::string::npos) << text;
+  EXPECT_NE(text.find("wrote    /dev/stdout"), std::string::npos) << text;
+  EXPECT_EQ(text_of(folder / "same"), text) << "another file has taken the log's name";
+}
+
+std::string hostile(const std::string& name) { return std::string(WEFT_SHARED_DATA "/hostile/") + name; }
+
+TEST(hostile_files, are_refused_in_one_short_printable_line) {
+  const Folder folder;
+  if (!std::filesystem::exists(hostile("best-epoch.ck"))) GTEST_SKIP() << "no hostile files here";
+  std::filesystem::copy_file(hostile("best-epoch.ck"), folder / "c");
+  std::vector<std::vector<std::string>> calls{{"train", "--data", "karate", "--synthetic", "8,2", "--model", "gcn",
+                                               "--epochs", "3", "--checkpoint", folder / "c", "--resume", "--quiet"}};
+  for (const std::string name : {"nested-spec.safetensors", "escape.safetensors"})
+    for (const bool ignored : {false, true}) {
+      calls.push_back({"infer", "--data", "karate", "--load", hostile(name)});
+      if (ignored) calls.back().push_back("--no-checksum");
+    }
+  for (const auto& call : calls) {
+    const Outcome outcome = run_weft(call);
+    SCOPED_TRACE(outcome.err);
+    expect_complaint(outcome, 1, "");
+    EXPECT_LT(outcome.err.size(), 600u);
+    EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -18,6 +18,7 @@ namespace {
 
 struct Options {
   std::string data, load, dtype = "f32", device, threads = "0", out, scores, json;
+  bool no_checksum = false;
 };
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv"); }
@@ -118,7 +119,7 @@ int run(const Options& options, const std::string& command) {
   if (dtypes.size() != 1) throw UsageError("--dtype takes one type here");
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
   check_files(options);
-  const Model model = load_model(options.load);
+  const Model model = load_model(options.load, options.no_checksum ? Checksum::ignored : Checksum::required);
   Context context = pick_context(options.device, threads);
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" ? stderr : stdout;
@@ -144,6 +145,7 @@ int run(const Options& options, const std::string& command) {
 
 std::string command_text(const Options& options) {
   std::string text = fmt::format("weft infer --data {} --load {}", options.data, options.load);
+  if (options.no_checksum) text += " --no-checksum";
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
   if (!options.device.empty()) text += " --device " + options.device;
   if (options.threads != "0") text += " --threads " + options.threads;
@@ -160,6 +162,9 @@ Command add_infer(CLI::App& root) {
                   "a name (citations)")
       ->required();
   app->add_option("--load", options->load, "The model: a file that weft train --save has written")->required();
+  app->add_flag("--no-checksum", options->no_checksum,
+                "Read the model whatever its checksum, as one that another tool has rewritten needs it; damage to the "
+                "file may go unnoticed then");
   app->add_option("--dtype", options->dtype, "Storage type of activations: f32, f16, bf16 or f64")
       ->capture_default_str();
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
