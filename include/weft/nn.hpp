@@ -102,7 +102,10 @@ std::string to_string(const Model& model);
 /// A safetensors file: the spec, a version and a checksum in its metadata, so that other tools read the parameters.
 /// Written whole or not at all.
 void save_model(const std::string& path, const Model& model);
-Model load_model(const std::string& path);
+/// Whether a model's file must have the checksum that save_model writes, and the right one. Other tools that rewrite
+/// the file cannot make it: what they wrote is read where it is ignored, and damage to it may then go unnoticed.
+enum class Checksum : std::uint8_t { required, ignored };
+Model load_model(const std::string& path, Checksum checksum = Checksum::required);
 
 // ---- Training --------------------------------------------------------------------------------
 
@@ -194,6 +197,10 @@ struct TrainResult {
   std::int64_t batches = 1;        // an epoch
   std::int64_t skipped_steps = 0;  // a gradient was beyond f16, and no parameter changed; with `resume` of all epochs
   bool stopped_early = false, interrupted = false;
+  /// Checkpoints of this run that could not be written, which does not end training, and why the last of them could
+  /// not. The file keeps the last checkpoint that was written whole.
+  std::int64_t failed_checkpoints = 0;
+  std::string checkpoint_error;
 
   /// Of the optimiser, one a batch.
   std::int64_t steps() const { return static_cast<std::int64_t>(epochs.size()) * batches; }

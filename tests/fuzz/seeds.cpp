@@ -12,6 +12,7 @@
 #include "graph/dataset/pickles.hpp"
 #include "graph/io/gzip.hpp"
 #include "graph/io/npy.hpp"
+#include "seed_models.hpp"
 #include "weft/dataset.hpp"
 
 namespace {
@@ -219,5 +220,9 @@ int main(int count, char** arguments) {
   write_npz_datasets();
   write_planetoid();
   write_folders();
+  const std::string path = root + "/seed.safetensors";
+  test::write_models(
+      path, [&](const char* format, const std::string& name) { put(format, name, get(path)); }, put);
+  std::filesystem::remove(path);
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "model_facts.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "predictions.hpp"
 #include "text.hpp"
 #include "weight_facts.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 struct Options {
   std::string data, load, dtype = "f32", device, threads = "0", out, scores, json;
-  bool ignore_weights = false;
+  bool ignore_weights = false, no_checksum = false;
 };
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv"); }
@@ -119,7 +120,7 @@ int run(const Options& options, const std::string& command) {
   if (dtypes.size() != 1) throw UsageError("--dtype takes one type here");
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
   check_files(options);
-  Model model = load_model(options.load);
+  Model model = load_model(options.load, options.no_checksum ? Checksum::ignored : Checksum::required);
   Context context = pick_context(options.device, threads);
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" ? stderr : stdout;
@@ -133,26 +134,22 @@ int run(const Options& options, const std::string& command) {
   if (options.ignore_weights) model.spec.edge_weights = false;
   const Predictions predictions = infer(context, dataset, model, dtypes.front());
   print(out, dataset, model, predictions);
-  if (!options.out.empty()) {
-    if (is_csv(options.out))
-      save_csv(options.out, dataset, predictions);
+  Outputs outputs(out);
+  outputs.add("--out", options.out, [&](const std::string& path) {
+    if (is_csv(path))
+      save_csv(path, dataset, predictions);
     else
-      save_npy(options.out, predictions.classes);
-  }
-  if (!options.scores.empty()) save_npy(options.scores, predictions.scores);
-  const std::string json =
-      options.json.empty() ? "" : json_text(run_json(options, command, context, dataset, model, predictions)) + "\n";
-  if (options.json == "-")
-    std::fputs(json.c_str(), stdout);
-  else if (!options.json.empty())
-    save_text(options.json, json);
-  for (const std::string& path : {options.out, options.scores, options.json})
-    if (!path.empty() && path != "-") print_line(out, wrote_line(path));
-  return 0;
+      save_npy(path, predictions.classes);
+  });
+  outputs.add("--scores", options.scores, [&](const std::string& path) { save_npy(path, predictions.scores); });
+  outputs.add_text("--json", options.json,
+                   [&] { return json_text(run_json(options, command, context, dataset, model, predictions)) + "\n"; });
+  return outputs.write_all();
 }
 
 std::string command_text(const Options& options) {
   std::string text = fmt::format("weft infer --data {} --load {}", options.data, options.load);
+  if (options.no_checksum) text += " --no-checksum";
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
   if (options.ignore_weights) text += " --ignore-weights";
   if (!options.device.empty()) text += " --device " + options.device;
@@ -170,6 +167,9 @@ Command add_infer(CLI::App& root) {
                   "a name (citations)")
       ->required();
   app->add_option("--load", options->load, "The model: a file that weft train --save has written")->required();
+  app->add_flag("--no-checksum", options->no_checksum,
+                "Read the model whatever its checksum, as one that another tool has rewritten needs it; damage to the "
+                "file may go unnoticed then");
   app->add_option("--dtype", options->dtype, "Storage type of activations: f32, f16, bf16 or f64")
       ->capture_default_str();
   app->add_flag("--ignore-weights", options->ignore_weights,

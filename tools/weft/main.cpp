@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "text.hpp"
 #include "usage.hpp"
 #include "weft/error.hpp"
 #include "weft/version.hpp"
@@ -23,12 +24,8 @@ using weft::tool::Command;
 
 constexpr int failed = 1, wrong_usage = 2;
 
-// Written without formatting machinery that could itself throw.
 int complain(const std::string& message, int status) {
-  std::string line = "weft: " + message;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  line += '\n';
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  weft::tool::complain(message);
   return status;
 }
 
@@ -73,6 +70,8 @@ int main(int argc, char** argv) {
   // A reader that goes away (weft info g | head -1) ends the program quietly, even where the parent
   // process ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);
+  // A file that grows beyond the shell's limit (ulimit -f) is a failed write, and one line, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   int status = failed;
   try {
     status = run(argc, argv);

@@ -13,6 +13,7 @@
 #include "model_facts.hpp"
 #include "nn/edge_weights.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "synthetic.hpp"
 #include "text.hpp"
 #include "train_curve.hpp"
@@ -230,17 +231,17 @@ void print_curves(std::FILE* out, const Trained& run) {
   print_line(out, "");
 }
 
-void write_files(std::FILE* out, const Trained& run) {
+/// The exit status.
+int write_files(std::FILE* out, const Trained& run) {
   const TrainRequest& request = run.request;
-  if (!request.save.empty()) save_model(request.save, run.result.model);
-  const std::string json = request.json.empty() ? "" : json_text(run_json(run)) + "\n";
-  if (request.json == "-")
-    std::fputs(json.c_str(), stdout);
-  else if (!request.json.empty())
-    save_text(request.json, json);
-  if (!request.report.empty()) save_text(request.report, train_report(summary_of(run)));
-  for (const std::string& path : {request.save, request.json, request.report})
-    if (!path.empty() && path != "-") print_line(out, wrote_line(path));
+  Outputs outputs(out);
+  if (run.result.failed_checkpoints > 0)
+    outputs.report_failure("--checkpoint", fmt::format("{} of this run's checkpoints could not be written: {}",
+                                                       run.result.failed_checkpoints, run.result.checkpoint_error));
+  outputs.add("--save", request.save, [&](const std::string& path) { save_model(path, run.result.model); });
+  outputs.add_text("--json", request.json, [&] { return json_text(run_json(run)) + "\n"; });
+  outputs.add_text("--report", request.report, [&] { return train_report(summary_of(run)); });
+  return outputs.write_all(run.signal != 0 ? 128 + run.signal : 0);
 }
 
 int run(TrainRequest request) {
@@ -291,8 +292,7 @@ int run(TrainRequest request) {
   }
   if (!request.quiet) print_curves(out, trained);
   for (const auto& [label, text] : trained.lines()) print_line(out, fmt::format("{:<16}{}", label, text));
-  write_files(out, trained);
-  return trained.signal != 0 ? 128 + trained.signal : 0;
+  return write_files(out, trained);
 }
 
 }  // namespace
@@ -306,7 +306,10 @@ Command add_train(CLI::App& root) {
       "  weft train --data cora --model gat --epochs 500 --patience 100\n"
       "  weft train --data reddit --model sage --hidden 128 --sampler neighbour --batch 1024 --fanout 25,10\n\n"
       "What is left out is as the model's paper has it for citation graphs. Ctrl-C ends training after the epoch, and "
-      "what\nthere is by then is written; the exit status is 130 then (143 after SIGTERM).");
+      "what\nthere is by then is written; the exit status is 130 then (143 after SIGTERM).\nEvery file asked for is "
+      "tried: one that "
+      "cannot be written is one line of stderr and the exit status 1, and\nneither ends training nor keeps the others "
+      "from being written.");
   return {app, [arguments] { return run(arguments->read()); }};
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/quoted.hpp"
 #include "graph/io/atomic_writer.hpp"
 #include "graph/io/folder.hpp"
 #include "graph/io/source.hpp"
@@ -58,8 +59,7 @@ std::span<const Format* const> formats();
 /// The one whose layout a folder is in, or null.
 const Format* format_of_folder(const Folder& folder);
 
-/// Text from a file as it may stand in a message: one line, printable, at most 40 characters.
-std::string quoted(std::string_view text);
+using weft::quoted;  // text from a file as it may stand in a message
 
 /// Refuses counts no Graph can have; node ids are 32-bit.
 void check_counts(std::int64_t rows, std::int64_t cols, std::int64_t edges);

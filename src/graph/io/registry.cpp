@@ -148,20 +148,6 @@ const Format* format_of_folder(const Folder& folder) {
   return nullptr;
 }
 
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string result = "'";
-  for (const char c : text.substr(0, longest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f)
-      result += c;
-    else
-      result += fmt::format("\\x{:02x}", byte);
-  }
-  result += text.size() > longest ? "...'" : "'";
-  return result;
-}
-
 void check_counts(std::int64_t rows, std::int64_t cols, std::int64_t edges) {
   constexpr std::int64_t most = std::numeric_limits<NodeId>::max();
   WEFT_CHECK(rows >= 0 && rows <= most, invalid_file, "it declares {} rows: expected 0 to {}", rows, most);
