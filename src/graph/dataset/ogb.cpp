@@ -9,6 +9,7 @@
 
 #include "core/check.hpp"
 #include "core/parallel.hpp"
+#include "graph/dataset/notes.hpp"
 #include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/npz_arrays.hpp"
@@ -32,11 +33,6 @@ bool is_raw(const Folder& folder) { return folder.name() == "raw"; }
 bool sniff_ogb(const Folder& folder) {
   const std::string below = is_raw(folder) ? "" : "raw/";
   return !first_of(folder, below, of_one_type).empty() || !first_of(folder, below, of_several_types).empty();
-}
-
-void add_note(Dataset& data, std::string_view what) {
-  if (!data.note.empty()) data.note += "; ";
-  data.note += what;
 }
 
 /// Datasets whose tables list an edge between two nodes once; which ones do is not in their files. Arrays have all
@@ -194,11 +190,11 @@ void read_tables(const Folder& raw, Dataset& data, const ReadOptions& options) {
   Edges edges = read_edge_table(raw, nodes, declared, progress);
   if (lists_edges_once(data.name)) {
     edges = with_reverse(edges);
-    add_note(data, "reverse edges added, as OGB does for this dataset");
+    add_note(data.note, "reverse edges added, as OGB does for this dataset");
   }
   data.graph = graph_of(edges, nodes);
   edges = Edges(0);  // their memory is the features' next
-  if (!raw.packed_or_not("edge-feat.csv").empty()) add_note(data, "edge features left out");
+  if (!raw.packed_or_not("edge-feat.csv").empty()) add_note(data.note, "edge features left out");
   if (options.graph_only) return;
   const auto read = [&](const char* table, auto take) {
     if (raw.packed_or_not(table).empty()) return;
@@ -236,7 +232,7 @@ void read_arrays(const Folder& raw, Dataset& data, const ReadOptions& options) {
     const std::int64_t edges = count("num_edges_list", "edges", most_edges);
     check_nodes_against_size(nodes, nodes, bytes);
     data.graph = graph_of(read_edge_arrays(arrays, nodes, edges), nodes);
-    if (arrays.has("edge_feat")) add_note(data, "edge features left out");
+    if (arrays.has("edge_feat")) add_note(data.note, "edge features left out");
     if (options.graph_only || !arrays.has("node_feat")) return;
     Tensor features = arrays.matrix("node_feat");
     naming_array("node_feat", [&] { take_features(std::move(features), data); });
