@@ -4,8 +4,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # A static library leaves its own dependencies to whoever links it, so the exported target names them.
-target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads OpenMP::OpenMP_CXX ZLIB::ZLIB
-  PkgConfig::libzip PkgConfig::hwy PkgConfig::openblas)
+target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads OpenMP::OpenMP_CXX ZLIB::ZLIB BZip2::BZip2
+  PkgConfig::lzma PkgConfig::zstd PkgConfig::libzip PkgConfig::hwy PkgConfig::openblas)
 if(WEFT_HAS_CUDA)
   target_link_libraries(weft PRIVATE CUDA::cudart_static CUDA::cublas)
 endif()
@@ -43,14 +43,14 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/weft-config.cmake ${PROJECT_BINARY_DIR
   DESTINATION ${package_folder})
 
 # pkg-config. Of a static library everything it needs is public: plain `pkg-config --libs weft` links.
-set(libraries_needed)
+set(libraries_needed " -lbz2")
 foreach(library IN LISTS OpenMP_CXX_LIB_NAMES)
   string(APPEND libraries_needed " -l${library}")
 endforeach()
 if(WEFT_HAS_CUDA)
   string(APPEND libraries_needed " -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcudart_static -ldl -lrt")
 endif()
-set(WEFT_PC_PACKAGES "fmt, libzip, zlib, libhwy, openblas")
+set(WEFT_PC_PACKAGES "fmt, libzip, zlib, liblzma, libzstd, libhwy, openblas")
 if(WEFT_STATIC)
   set(WEFT_PC_REQUIRES "Requires: ${WEFT_PC_PACKAGES}")
   set(WEFT_PC_LIBS "Libs: -L\${libdir} -lweft${libraries_needed}")

@@ -350,7 +350,7 @@ std::string_view head_of(std::string_view text) {
 
 TensorFile read(const std::string& path) {
   WEFT_CHECK(!io::Folder::is_one(path), io, "it is a folder: expected the path of a safetensors file");
-  const io::Source source = io::map_file(path);
+  const io::Source source = io::load_file(path);
   const std::string_view head = head_of(source.text());
   HeaderReader header(head.size() - length_bytes);
   nlohmann::json::sax_parse(head.begin() + length_bytes, head.end(), &header);

@@ -8,7 +8,6 @@
 #include "core/check.hpp"
 #include "core/parallel.hpp"
 #include "graph/io/format.hpp"
-#include "graph/io/gzip.hpp"
 #include "graph/io/text_scan.hpp"
 #include "graph/io/text_table.hpp"
 
@@ -96,7 +95,7 @@ Dataset from_table(Table<Id> table) {
 }
 
 Dataset read_edge_list(const Source& source, const ReadOptions& options) {
-  const TableLayout layout = is_gzip(source.bytes) ? layout_of(text_head(source, 1 << 20)) : layout_of(source.text());
+  const TableLayout layout = layout_of(text_head(source, 1 << 20));
   try {
     return from_table(read_integers<std::int32_t>(TextBlocks(source), layout, options.progress));
   } catch (const Error& error) {
