@@ -4,7 +4,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # A static library leaves its own dependencies to whoever links it, so the exported target names them.
-target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB PkgConfig::libzip PkgConfig::hwy)
+target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB BZip2::BZip2 PkgConfig::lzma PkgConfig::zstd
+  PkgConfig::libzip PkgConfig::hwy)
 target_link_libraries(weft_nn_library PRIVATE fmt::fmt)
 if(WEFT_HAS_CUDA)
   target_link_libraries(weft PRIVATE ${WEFT_CUDA_RUNTIME})
@@ -45,7 +46,7 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/weft-config.cmake ${PROJECT_BINARY_DIR
 
 # pkg-config: weft, and weft-nn on top of it. Of a static library everything it needs is public: plain
 # `pkg-config --libs weft` links.
-set(libraries_needed)
+set(libraries_needed " -lbz2")
 set(nn_libraries_needed)
 if(WEFT_HAS_CUDA)
   set(cuda_folder "-L${CUDAToolkit_LIBRARY_DIR}")
@@ -72,7 +73,7 @@ function(weft_pkg_config name library description own packages libraries)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/cmake/${name}.pc INPUT ${PROJECT_BINARY_DIR}/cmake/${name}.pc.in)
   install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
-weft_pkg_config(weft weft "${PROJECT_DESCRIPTION}" "" "fmt;libzip;zlib;libhwy" "${libraries_needed}")
+weft_pkg_config(weft weft "${PROJECT_DESCRIPTION}" "" "fmt;libzip;zlib;liblzma;libzstd;libhwy" "${libraries_needed}")
 weft_pkg_config(weft-nn weft_nn "Models and training on weft's operators" weft "fmt" "${nn_libraries_needed}")
 
 # A Debian package: `make package` (the shared libraries, by the package preset).
@@ -87,5 +88,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Whoever compiles against the package needs the headers of what static linking and the CMake files name.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libzip-dev, zlib1g-dev, libhwy-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libzip-dev, zlib1g-dev, libbz2-dev, liblzma-dev, libzstd-dev, libhwy-dev")
 include(CPack)

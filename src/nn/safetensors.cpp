@@ -169,7 +169,7 @@ void write_tensors(const std::string& path, const TensorFile& file) {
 TensorFile read_tensors(const std::string& path, Checksum checksum) {
   return naming_file(path, [&] {
     WEFT_CHECK(!io::Folder::is_one(path), io, "it is a folder: expected the path of a safetensors file");
-    return read(io::map_file(path), checksum);
+    return read(io::load_file(path), checksum);
   });
 }
 

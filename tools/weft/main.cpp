@@ -1,5 +1,6 @@
 // The weft command. Exit status: 0 done, 1 failed, 2 wrong usage; a failure is one line on stderr.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -66,7 +67,15 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+// Only .weft files are mapped; where one is truncated in use, the kernel has no other way to say so.
+extern "C" void complain_of_truncation(int) {
+  constexpr char line[] = "weft: a mapped .weft file was truncated while it was in use: write it anew and try again\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, sizeof line - 1);
+  ::_exit(failed);
+}
+
 int main(int argc, char** argv) {
+  std::signal(SIGBUS, complain_of_truncation);
   // A reader that goes away (weft info g | head -1) ends the program quietly, even where the parent
   // process ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);

@@ -12,7 +12,6 @@
 #include "graph/dataset/edge_records.hpp"
 #include "graph/dataset/notes.hpp"
 #include "graph/io/format.hpp"
-#include "graph/io/gzip.hpp"
 
 namespace weft::io {
 namespace {
@@ -107,7 +106,7 @@ Dataset read_numbers(const Source& source, const EdgeLayout& layout, const Progr
 }
 
 Dataset read_records(Source source, const EdgeLayout& layout, const Progress& progress) {
-  if (is_gzip(source.bytes)) unpack(source, progress);
+  load(source, progress);
   EdgeRecords records = read_edge_records(source.text(), layout);
   Dataset data = from_ends<std::int64_t>(records.ends, records.weights, layout, [&] { records.ends = {}; });
   if (!layout.words) return data;
@@ -118,13 +117,12 @@ Dataset read_records(Source source, const EdgeLayout& layout, const Progress& pr
 }
 
 bool has_quotes(Source source, const Progress& progress) {
-  if (is_gzip(source.bytes)) unpack(source, progress);
+  load(source, progress);
   return source.text().find('"') != std::string_view::npos;
 }
 
 Dataset read_edge_list(const Source& source, const ReadOptions& options) {
-  const EdgeLayout layout = is_gzip(source.bytes) ? edge_layout_of(text_head(source, head_bytes))
-                                                  : edge_layout_of(source.text().substr(0, head_bytes));
+  const EdgeLayout layout = edge_layout_of(text_head(source, head_bytes));
   if (layout.by_record) return read_records(source, layout, options.progress);
   try {
     return read_numbers<std::int32_t>(source, layout, options.progress);
@@ -142,8 +140,7 @@ Dataset read_edge_list(const Source& source, const ReadOptions& options) {
 
 const Format& edge_list_format() {
   static const Format format{.name = "edge list",
-                             .endings = {".txt", ".txt.gz", ".edges", ".edges.gz", ".edgelist", ".edgelist.gz", ".csv",
-                                         ".csv.gz", ".tsv", ".tsv.gz"},
+                             .endings = {".txt", ".edges", ".edgelist", ".csv", ".tsv"},
                              .description = "edge list: SNAP, KONECT, CSV, TSV, networkx",
                              .sniff = &sniff_edge_list,
                              .read = &read_edge_list,

@@ -6,8 +6,9 @@
 
 namespace weft::io {
 
-/// Puts a sentence behind those that are there.
+/// Puts a sentence behind those that are there; an empty one changes nothing.
 inline void add_note(std::string& note, std::string_view sentence) {
+  if (sentence.empty()) return;
   if (!note.empty()) note += "; ";
   note += sentence;
 }

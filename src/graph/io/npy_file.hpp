@@ -1,4 +1,4 @@
-// A matrix out of a .npy file.
+// Arrays out of a .npy file.
 #pragma once
 
 #include "graph/io/source.hpp"
