@@ -217,14 +217,27 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
 
 // ---- Inference -------------------------------------------------------------------------------
 
+struct InferOptions {
+  Dtype dtype = Dtype::f32;  // of activations and sparse kernels
+  bool embeddings = false;   // keep what the last layer reads
+};
+
 struct Predictions {
   Tensor scores;   // f32 [nodes, classes], on the host: what the softmax or the sigmoid is taken of
   Tensor classes;  // i32 [nodes], or f32 [nodes, classes] of 0 and 1 where the model's nodes have several
+  /// f32 [nodes, width], on the host: the output of the last hidden layer after norm and activation, which the last
+  /// layer reads. Heads stand side by side, or are averaged where the model does so. Empty where not asked for.
+  Tensor embeddings;
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
 };
 /// Any graph with as many features will do, whether the model has seen it or not. Edge values count for models with
-/// ModelSpec::edge_weights; where there are none, every edge has the weight 1.
+/// ModelSpec::edge_weights; where there are none, every edge has the weight 1. Embeddings of a model of one layer, which
+/// has no hidden one, are refused.
+Predictions infer(Context& context, const Dataset& dataset, const Model& model, const InferOptions& options);
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype = Dtype::f32);
+/// f32 of the scores' shape: the softmax of every row, or where nodes may have several classes the sigmoid of every
+/// score. Scores are f32 [nodes, classes] on the host; large ones do not overflow.
+Tensor probabilities(const Tensor& scores, bool several_labels);
 
 }  // namespace weft

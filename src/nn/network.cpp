@@ -152,7 +152,8 @@ Matrix Network::pass(Stage& stage, const Matrix& x, bool training) {
   return {out_of(stage), nullptr, false};
 }
 
-Inferred Network::infer(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks) {
+Inferred Network::infer(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks,
+                        bool keep_hidden) {
   using Clock = std::chrono::steady_clock;
   Network network(std::move(build), std::move(features), std::move(blocks), WithoutStages{});
   Context& context = network.build_.context;
@@ -171,6 +172,7 @@ Inferred Network::infer(Build build, std::shared_ptr<const Features> features, s
     stage.out = network.own_output(stage);
     network.build_.slots.allocate(context);
     timed([&] { x = network.pass(stage, x, false); });
+    if (keep_hidden && stage.sizes.last) result.hidden = std::move(result.logits);  // which this layer has read
     result.logits = std::move(stage.out);  // of the last layer, in the end; x is a view of it
   }
   return result;

@@ -1,5 +1,6 @@
 // train and infer: what they show, what they write, and how they fail.
 #include <csignal>
+#include <cstring>
 #include <sstream>
 #include <thread>
 
@@ -167,8 +168,33 @@ TEST(infer, writes_predictions_that_other_programs_read) {
   const Outcome table = run_weft(inferring(small, model, {"--out", folder / "classes.csv"}));
   ASSERT_EQ(table.status, 0) << table.err;
   const std::string text = text_of(folder / "classes.csv");
-  EXPECT_EQ(text.rfind("node,class,score\n0,", 0), 0u) << text.substr(0, 60);
+  EXPECT_EQ(text.rfind("node,class,score,probability\n0,", 0), 0u) << text.substr(0, 60);
   EXPECT_EQ(count_of(text, "\n"), 241u);
+}
+
+TEST(infer, writes_embeddings_and_probabilities) {
+  const Folder folder;
+  const std::string model = folder / "gcn.safetensors", csv = folder / "classes.csv", p = folder / "p.npy";
+  ASSERT_EQ(run_weft(training({"--save", model, "--hidden", "5"})).status, 0);
+  const Outcome outcome =
+      run_weft(inferring(small, model, {"--embeddings", folder / "h.npy", "--probabilities", p, "--out", csv}));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string hidden = text_of(folder / "h.npy"), shares = text_of(p);
+  EXPECT_NE(hidden.find("'<f4'"), std::string::npos);
+  EXPECT_NE(hidden.find("(240, 5)"), std::string::npos);
+  EXPECT_NE(shares.find("(240, 3)"), std::string::npos);
+  std::vector<float> values(240 * 3);
+  ASSERT_GT(shares.size(), values.size() * 4);
+  std::memcpy(values.data(), shares.data() + shares.size() - values.size() * 4, values.size() * 4);
+  std::istringstream lines(text_of(csv));
+  std::string line;
+  std::getline(lines, line);
+  for (std::size_t node = 0; node < 240; ++node) {
+    const auto row = values.begin() + static_cast<std::ptrdiff_t>(3 * node);
+    EXPECT_NEAR(row[0] + row[1] + row[2], 1, 1e-6);
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_EQ(std::stof(line.substr(line.rfind(',') + 1)), *std::max_element(row, row + 3)) << line;
+  }
 }
 
 TEST(infer, calls_nodes_as_their_file_does_and_needs_no_labels) {
@@ -187,7 +213,7 @@ TEST(infer, calls_nodes_as_their_file_does_and_needs_no_labels) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("no labels"), std::string::npos) << outcome.out;
   EXPECT_TRUE(json_of(folder / "new.json")["result"]["accuracy"].is_null());
-  EXPECT_EQ(text_of(folder / "new.csv").rfind("node,class,score\n5000,", 0), 0u);
+  EXPECT_EQ(text_of(folder / "new.csv").rfind("node,class,score,probability\n5000,", 0), 0u);
 }
 
 TEST(infer, writes_the_names_of_nodes_as_csv_needs_them) {
@@ -265,6 +291,8 @@ TEST(train, wrong_values_are_wrong_usage) {
   expect_complaint(run_weft({"train", "--data", small, "--model", "mlp"}), 2, "'mlp'");
   expect_complaint(run_weft(inferring(small, "m", {"--out", "x.txt"})), 2, ".npy or .csv");
   expect_complaint(run_weft(inferring(small, "m", {"--scores", "x.csv"})), 2, ".npy");
+  for (const std::string option : {"--probabilities", "--embeddings"})
+    expect_complaint(run_weft(inferring(small, "m", {option, "x.csv"})), 2, option + " is 'x.csv'");
   expect_complaint(run_weft(inferring(small, "m", {"--dtype", "i64"})), 2, "i64");
 }
 

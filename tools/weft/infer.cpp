@@ -5,12 +5,14 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "command.hpp"
 #include "model_facts.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
 #include "predictions.hpp"
+#include "terminal.hpp"
 #include "text.hpp"
 #include "weight_facts.hpp"
 
@@ -18,7 +20,7 @@ namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string data, load, dtype = "f32", device, threads = "0", out, scores, json;
+  std::string data, load, dtype = "f32", device, threads = "0", out, scores, probabilities, embeddings, json;
   bool ignore_weights = false, no_checksum = false;
 };
 
@@ -27,10 +29,14 @@ bool is_csv(const std::string& path) { return path.ends_with(".csv"); }
 void check_files(const Options& options) {
   if (!options.out.empty() && !options.out.ends_with(".npy") && !is_csv(options.out))
     throw UsageError(fmt::format("--out is '{}': expected a file that ends in .npy or .csv", options.out));
-  if (!options.scores.empty() && !options.scores.ends_with(".npy"))
-    throw UsageError(fmt::format("--scores is '{}': expected a file that ends in .npy", options.scores));
-  const std::pair<std::string_view, const std::string*> files[] = {
-      {"--out", &options.out}, {"--scores", &options.scores}, {"--json", &options.json}};
+  const std::pair<std::string_view, const std::string*> files[] = {{"--scores", &options.scores},
+                                                                   {"--probabilities", &options.probabilities},
+                                                                   {"--embeddings", &options.embeddings},
+                                                                   {"--out", &options.out},
+                                                                   {"--json", &options.json}};
+  for (const auto& [option, path] : std::span(files).first(3))
+    if (!path->empty() && !path->ends_with(".npy"))
+      throw UsageError(fmt::format("{} is '{}': expected a file that ends in .npy", option, *path));
   for (std::size_t i = 0; i < std::size(files); ++i) {
     const std::string& path = *files[i].second;
     if (path.empty()) continue;
@@ -57,14 +63,11 @@ std::vector<std::int64_t> histogram_of(const Predictions& predictions) {
 
 void print_histogram(std::FILE* out, const std::vector<std::int64_t>& counts) {
   constexpr std::size_t most_rows = 40;
-  constexpr std::int64_t bar = 40;
-  const std::int64_t most = counts.empty() ? 0 : *std::ranges::max_element(counts);
+  std::vector<HistogramRow> rows;
+  for (std::size_t i = 0; i < std::min(counts.size(), most_rows); ++i)
+    rows.push_back({fmt::format("{}", i), counts[i]});
   print_line(out, "predicted classes (nodes a class)");
-  for (std::size_t i = 0; i < std::min(counts.size(), most_rows); ++i) {
-    const auto marks = most > 0 ? static_cast<std::size_t>((counts[i] * bar + most - 1) / most) : 0;
-    const std::string line = fmt::format("  {:>8} {:>13} {}", i, grouped(counts[i]), std::string(marks, '#'));
-    print_line(out, line.substr(0, line.find_last_not_of(' ') + 1));
-  }
+  for (const std::string& line : histogram_lines(rows, columns_of(out))) print_line(out, line);
   if (counts.size() > most_rows) print_line(out, fmt::format("  and {} more classes", counts.size() - most_rows));
 }
 
@@ -132,16 +135,22 @@ int run(const Options& options, const std::string& command) {
   if (!weights.empty()) print_line(out, "weights  " + weights);
   print_line(out, "model    " + to_string(model.spec));
   if (options.ignore_weights) model.spec.edge_weights = false;
-  const Predictions predictions = infer(context, dataset, model, dtypes.front());
+  const Predictions predictions =
+      infer(context, dataset, model, InferOptions{dtypes.front(), !options.embeddings.empty()});
   print(out, dataset, model, predictions);
+  const bool wanted = is_csv(options.out) || !options.probabilities.empty();
+  const Tensor chances = wanted ? probabilities(predictions.scores, model.spec.several_labels) : Tensor();
   Outputs outputs(out);
   outputs.add("--out", options.out, [&](const std::string& path) {
     if (is_csv(path))
-      save_csv(path, dataset, predictions);
+      save_csv(path, dataset, predictions, chances);
     else
       save_npy(path, predictions.classes);
   });
   outputs.add("--scores", options.scores, [&](const std::string& path) { save_npy(path, predictions.scores); });
+  outputs.add("--probabilities", options.probabilities, [&](const std::string& path) { save_npy(path, chances); });
+  outputs.add("--embeddings", options.embeddings,
+              [&](const std::string& path) { save_npy(path, predictions.embeddings); });
   outputs.add_text("--json", options.json,
                    [&] { return json_text(run_json(options, command, context, dataset, model, predictions)) + "\n"; });
   return outputs.write_all();
@@ -181,12 +190,21 @@ Command add_infer(CLI::App& root) {
   app->add_option(
       "--out", options->out,
       "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
-      "nodes have several) or .csv (node,class,score; a line a class where nodes have several, and none of a node with "
-      "none)");
+      "nodes have several) or .csv (node,class,score,probability; a line a class where nodes have several, and none of "
+      "a node with none)");
   app->add_option("--scores", options->scores,
                   "Write the scores of all classes to this .npy file: f32 [nodes, classes]");
+  app->add_option("--probabilities", options->probabilities,
+                  "Write the probabilities of all classes to this .npy file: f32 [nodes, classes], the softmax of a "
+                  "node's scores, or the sigmoid of each where nodes have several classes");
+  app->add_option(
+      "--embeddings", options->embeddings,
+      "Write what the last layer reads to this .npy file: f32 [nodes, width], the output of the last hidden "
+      "layer after its activation");
   app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)");
-  app->footer("Example:\n  weft infer --data citations --load gcn.safetensors --out predictions.csv");
+  app->footer(
+      "Example:\n  weft infer --data citations --load gcn.safetensors --out predictions.csv\n"
+      "  weft infer --data citations --load gcn.safetensors --embeddings hidden.npy --probabilities p.npy");
   return {app, [options] { return run(*options, command_text(*options)); }};
 }
 

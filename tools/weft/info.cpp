@@ -9,6 +9,7 @@
 #include "dataset_facts.hpp"
 #include "options.hpp"
 #include "structure.hpp"
+#include "terminal.hpp"
 #include "text.hpp"
 #include "weight_facts.hpp"
 
@@ -96,19 +97,14 @@ nlohmann::json to_json(const Facts& facts, const std::string& source) {
 }
 
 void print_histogram(const DegreeStats& degrees) {
-  const auto& counts = degrees.histogram;
-  const std::int64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
-  if (most == 0) return;
-  constexpr std::int64_t bar = 40;
-  print_line(stdout, "degree histogram (rows a bucket)");
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::string range = bucket_low(i) == bucket_high(i) ? grouped(bucket_low(i))
-                                                              : grouped(bucket_low(i)) + "-" + grouped(bucket_high(i));
-    // A bucket that holds anything shows at least one mark.
-    const auto marks = static_cast<std::size_t>((counts[i] * bar + most - 1) / most);
-    const std::string line = fmt::format("  {:>21} {:>13} {}", range, grouped(counts[i]), std::string(marks, '#'));
-    print_line(stdout, line.substr(0, line.find_last_not_of(' ') + 1));
+  std::vector<HistogramRow> rows;
+  for (std::size_t i = 0; i < degrees.histogram.size(); ++i) {
+    const std::string low = grouped(bucket_low(i)), high = grouped(bucket_high(i));
+    rows.push_back({low == high ? low : low + "-" + high, degrees.histogram[i]});
   }
+  if (std::ranges::all_of(rows, [](const HistogramRow& row) { return row.count == 0; })) return;
+  print_line(stdout, "degree histogram (rows a bucket)");
+  for (const std::string& line : histogram_lines(rows, columns_of(stdout))) print_line(stdout, line);
 }
 
 void print(const Facts& facts) {

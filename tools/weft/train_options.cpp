@@ -72,6 +72,10 @@ void apply_seed(std::string_view option, const std::string& text, TrainRequest& 
       static_cast<std::uint64_t>(parse_count(option, text, 0, std::numeric_limits<std::int64_t>::max()));
 }
 
+void apply_runs(std::string_view option, const std::string& text, TrainRequest& request) {
+  request.runs = parse_count(option, text, 1, 10'000);
+}
+
 void apply_fanouts(std::string_view option, const std::string& text, TrainRequest& request) {
   for (const std::string& each : split_list(option, text))
     request.options.sample.fanouts.push_back(parse_count(option, each, 1, nn::most_fanout));
@@ -178,6 +182,7 @@ const std::vector<Setting>& settings() {
        of_subgraphs},
       {"--dtype", of_run, "Storage type of activations: f32, f16, bf16 or f64", apply_dtype},
       {"--seed", of_run, "Of the first parameters, of dropout and of batches", apply_seed},
+      {"--runs", of_run, "Train so often, with seeds from --seed on; shows mean and standard deviation", apply_runs},
   };
   return table;
 }
@@ -247,12 +252,16 @@ void check_files(const TrainRequest& request) {
       {"--save", &request.save},
       {"--checkpoint", &request.options.checkpoint},
       {"--json", &request.json},
-      {"--report", &request.report}};
+      {"--report", &request.report},
+      {"--log", &request.log}};
   for (std::size_t i = 0; i < files.size(); ++i)
     for (std::size_t j = i + 1; j < files.size(); ++j)
       if (!files[i].second->empty() && *files[i].second == *files[j].second)
         throw UsageError(
             fmt::format("{} and {} are both '{}': name two files", files[i].first, files[j].first, *files[i].second));
+  if (request.log == "-") throw UsageError("--log is '-': expected a file");
+  if (request.runs > 1 && !request.options.checkpoint.empty())
+    throw UsageError("--checkpoint: a checkpoint is of one run; leave out --runs, or train each --seed by itself");
   if (!request.options.checkpoint.empty()) return;
   if (request.options.resume) throw UsageError("--resume: name the --checkpoint to go on from");
   if (request.options.checkpoint_every > 0) throw UsageError("--checkpoint-every: name the file with --checkpoint");
@@ -280,15 +289,21 @@ void TrainArguments::add_to(CLI::App& app) {
   app.add_option("--threads", threads_, "CPU threads, which take the CPU where no device is named; 0 takes every core")
       ->capture_default_str()
       ->group(of_run);
-  app.add_option("--save", save_, "Write the model of the best epoch to this file (safetensors)")->group(of_output);
-  app.add_option("--checkpoint", checkpoint_, "Write what training can go on from to this file")->group(of_output);
+  app.add_option("--save", save_,
+                 "Write the model of the best epoch, with --runs of the best run, to this file (safetensors)")
+      ->group(of_output);
+  app.add_option("--checkpoint", checkpoint_, "Write what training can go on from to this file; not with --runs")
+      ->group(of_output);
   app.add_option("--checkpoint-every", checkpoint_every_, "Epochs between checkpoints; 0: only when interrupted")
       ->capture_default_str()
       ->group(of_output);
   app.add_flag("--resume", resume_, "Go on from the checkpoint where it exists")->group(of_output);
   app.add_option("--json", json_, "Write options, result and every epoch to this file (- for standard output)")
       ->group(of_output);
-  app.add_option("--report", report_, "Write an HTML page with table and curves to this file")->group(of_output);
+  app.add_option("--report", report_, "Write an HTML page with table and curves to this file (- for standard output)")
+      ->group(of_output);
+  app.add_option("--log", log_, "Write a line of CSV to this file after every epoch; --resume goes on with it")
+      ->group(of_output);
   app.add_flag("--quiet", quiet_, "Without progress, model and curves")->group(of_output);
 }
 
@@ -315,6 +330,7 @@ TrainRequest TrainArguments::read() const {
   request.save = save_;
   request.json = json_;
   request.report = report_;
+  request.log = log_;
   request.quiet = quiet_;
   request.options.checkpoint = checkpoint_;
   request.options.checkpoint_every = parse_count("--checkpoint-every", checkpoint_every_, 0, most_epochs);
