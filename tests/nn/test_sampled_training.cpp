@@ -40,7 +40,9 @@ TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
   edge.coverage = 3;
   SampleOptions neighbour = sampling(Sampling::neighbour, 1000);
   neighbour.fanouts = {1000};
-  for (const SampleOptions& sample : {edge, neighbour}) {
+  SampleOptions all = neighbour;
+  all.fanouts = {all_neighbours};
+  for (const SampleOptions& sample : {edge, neighbour, all}) {
     // The means of batch norm are over nodes near the training nodes only, then.
     if (sample.method == Sampling::neighbour && spec.norm == LayerNorm::batch) continue;
     const Learned got(dataset, model, sample);
@@ -150,6 +152,7 @@ TEST(nn_sampled_training, refuses_options_that_make_no_batches) {
   refused([](SampleOptions& s) { s.walk_length = 0; }, "walk_length");
   refused([](SampleOptions& s) { s.fanouts = {5, 5, 5}; }, "fanouts");
   refused([](SampleOptions& s) { s.fanouts = {0}; }, "fanouts");
+  refused([](SampleOptions& s) { s.fanouts = {-2}; }, "1 to 4096 neighbours, or -1 for all");
   refused([](SampleOptions& s) { s.coverage = -1; }, "coverage");
   refused([](SampleOptions& s) { s.fanouts = {4097}; }, "fanouts");
   refused([](SampleOptions& s) { s.method = Sampling::node, s.batch = 1, s.coverage = 100'000; }, "coverage");
