@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "model_facts.hpp"
+#include "option_text.hpp"
 #include "options.hpp"
 #include "predictions.hpp"
 #include "text.hpp"
@@ -99,7 +100,7 @@ nlohmann::json run_json(const Options& options, const std::string& command, cons
   return {{"command", command},
           {"data", data_json(dataset, options.data)},
           {"model", spec_json(model.spec)},
-          {"dtype", options.dtype},
+          {"dtype", name(parse_floating_dtype(options.dtype))},
           {"device", to_string(context.device())},
           {"threads", context.threads()},
           {"result",
@@ -162,22 +163,27 @@ Command add_infer(CLI::App& root) {
   app->add_option("--data", options->data,
                   "A dataset with as many features as the model was trained on: a file or folder (docs/formats.md), or "
                   "a name (citations)")
+      ->type_name("DATA")
       ->required();
-  app->add_option("--load", options->load, "The model: a file that weft train --save has written")->required();
-  app->add_option("--dtype", options->dtype, "Storage type of activations: f32, f16, bf16 or f64")
+  app->add_option("--load", options->load, "The model: a file that weft train --save has written")
+      ->type_name("FILE")
+      ->required();
+  app->add_option("--dtype", options->dtype, "Storage type of activations")
+      ->type_name(one_of_floating_dtypes())
       ->capture_default_str();
-  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
-  app->add_option("--threads", options->threads,
-                  "CPU threads, which take the CPU where no device is named; 0 takes every core")
-      ->capture_default_str();
+  add_device(*app, options->device, options->threads);
   app->add_option(
-      "--out", options->out,
-      "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
-      "nodes have several) or .csv (node,class,score; a line a class where nodes have several, and none of a node with "
-      "none)");
+         "--out", options->out,
+         "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
+         "nodes have several) or .csv (node,class,score; a line a class where nodes have several, and none of a node "
+         "with "
+         "none)")
+      ->type_name("FILE");
   app->add_option("--scores", options->scores,
-                  "Write the scores of all classes to this .npy file: f32 [nodes, classes]");
-  app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)");
+                  "Write the scores of all classes to this .npy file: f32 [nodes, classes]")
+      ->type_name("FILE");
+  app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)")
+      ->type_name("FILE");
   app->footer("Example:\n  weft infer --data citations --load gcn.safetensors --out predictions.csv");
   return {app, [options] { return run(*options, command_text(*options)); }};
 }
