@@ -130,12 +130,15 @@ enum class Sampling : std::uint8_t { none, node, edge, walk, neighbour };
 std::string_view name(Sampling sampling);
 Sampling parse_sampling(std::string_view text);
 
+/// As a fanout: every neighbour of a node, however many they are.
+inline constexpr std::int64_t all_neighbours = -1;
+
 struct SampleOptions {
   Sampling method = Sampling::none;
   std::int64_t batch = 0;        // nodes, edges or walks drawn, or training nodes; 0: 6000, 4000, 3000 or 512
   std::int64_t walk_length = 2;  // walk: steps
-  /// neighbour: of a node at most (4096), from the last layer's to the first's; the last number counts for the layers
-  /// left. Empty: 25, 10.
+  /// neighbour: how many of a node's neighbours are drawn at most (1 to 4096, or all_neighbours), from the last layer
+  /// to the first; the last number counts for the layers left. Empty: 25, 10.
   std::vector<std::int64_t> fanouts;
   std::int64_t batches = 0;  // an epoch; 0: as many as hold the graph's nodes, or the training nodes (the most), once
   /// GraphSAINT's: subgraphs are drawn beforehand until each node was in so many on average; losses and messages are

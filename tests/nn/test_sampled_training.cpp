@@ -39,7 +39,9 @@ void expect_losses_and_gradients_of_the_graph(const Dataset& dataset, ModelSpec 
   neighbour.fanouts = {1000};
   SampleOptions by_its_own_degrees = edge;
   by_its_own_degrees.coverage = 0;
-  for (const SampleOptions& sample : {edge, by_its_own_degrees, neighbour}) {
+  SampleOptions all = neighbour;
+  all.fanouts = {all_neighbours};
+  for (const SampleOptions& sample : {edge, by_its_own_degrees, neighbour, all}) {
     // The means of batch norm are over nodes near the training nodes only, then.
     if (sample.method == Sampling::neighbour && spec.norm == LayerNorm::batch) continue;
     const Learned got(dataset, model, sample);
@@ -165,6 +167,7 @@ TEST(nn_sampled_training, refuses_options_that_make_no_batches) {
   refused([](SampleOptions& s) { s.walk_length = 0; }, "walk_length");
   refused([](SampleOptions& s) { s.fanouts = {5, 5, 5}; }, "fanouts");
   refused([](SampleOptions& s) { s.fanouts = {0}; }, "fanouts");
+  refused([](SampleOptions& s) { s.fanouts = {-2}; }, "1 to 4096 neighbours, or -1 for all");
   refused([](SampleOptions& s) { s.coverage = -1; }, "coverage");
   refused([](SampleOptions& s) { s.fanouts = {4097}; }, "fanouts");
   refused([](SampleOptions& s) { s.method = Sampling::node, s.batch = 1, s.coverage = 100'000; }, "coverage");

@@ -266,7 +266,7 @@ TEST(train, wrong_values_are_wrong_usage) {
       {{"--norm", "frob"}, "frob"},
       {{"--degree-norm", "frob"}, "frob"},
       {{"--best-by", "frob"}, "frob"},
-      {{"--dtype", "i32"}, "expected f32, f16, bf16 or f64"},
+      {{"--dtype", "i32"}, "expected one of f32, f16, bf16, f64"},
       {{"--dtype", "f32,f16"}, "one type"},
       {{"--seed", "-1"}, "--seed is '-1'"},
       {{"--threads", "x"}, "--threads is 'x'"},

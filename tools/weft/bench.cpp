@@ -13,6 +13,7 @@
 #include "command.hpp"
 #include "core/check.hpp"
 #include "machine.hpp"
+#include "option_text.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
 #include "progress.hpp"
@@ -307,46 +308,56 @@ Command add_bench(CLI::App& root) {
   CLI::App* app =
       root.add_subcommand("bench", "Time an operator, its result checked, beside the gather floor and peers");
   add_operator(*app, options->op);
-  app->add_option("GRAPH", options->sources, "Graphs: files, folders or names (docs/formats.md), or SPECs")->required();
-  app->add_option("--width", options->width, "Features a node (a head) has: K or K,K,..");
-  app->add_option("--dtype", options->dtype, "Storage types: f32, f16, bf16, f64, or several as T,T,..")
+  app->add_option("GRAPH", options->sources, "Graphs: files, folders or names (docs/formats.md), or SPECs")
+      ->type_name("GRAPH")
+      ->required();
+  app->add_option("--width", options->width, "Features a node (a head) has: K or K,K,..")->type_name("K");
+  app->add_option("--dtype", options->dtype, "Storage type, or several as T,T,..")
+      ->type_name(one_of_floating_dtypes())
       ->capture_default_str();
-  app->add_option("--heads", options->heads, "Heads")->capture_default_str();
-  app->add_option("--reduce", options->reduce, "spmm and segment: sum, mean, max or min")->capture_default_str();
+  app->add_option("--heads", options->heads, "Heads")->type_name("N")->capture_default_str();
+  app->add_option("--reduce", options->reduce, "spmm and segment: the reducer")
+      ->type_name(one_of<Reduce>())
+      ->capture_default_str();
   app->add_option("--op", options->variant,
-                  "spmm: copy_u, copy_e, u_add_e, u_sub_e, u_mul_e (default), u_div_e; sddmm: dot (default), add, sub, "
-                  "mul, div, copy_lhs, copy_rhs; attention: gat (default), gatv2, dot");
+                  "Variant; spmm: copy_u, copy_e, u_add_e, u_sub_e, u_mul_e (default), u_div_e; sddmm: dot (default), "
+                  "add, sub, mul, div, copy_lhs, copy_rhs; attention: gat (default), gatv2, dot")
+      ->type_name("NAME");
   app->add_flag("--unweighted", options->unweighted, "Without edge values");
   app->add_flag("--edge-vectors", options->edge_vectors, "spmm: edges with a value for every feature");
   app->add_flag("--backward", options->backward, "attention: the gradients, after one forward that is not timed");
-  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
-  app->add_option("--threads", options->threads,
-                  "CPU threads, which take the CPU where no device is named; 0 takes every core")
-      ->capture_default_str();
+  add_device(*app, options->device, options->threads);
   app->add_flag("--peers", options->peers, "Also time the other libraries this build knows, in turns with weft");
   app->add_option("--policy", options->policies,
-                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
+                  "Values to fix, such as schedule=rows,tasks=64,prefetch=16 on a CPU or "
                   "edges=128,order=columns on a GPU; given several times, a row each (auto: the planner's choice)")
+      ->type_name("KEY=VALUE,..")
       ->allow_extra_args(false);
   app->add_option("--repeat", options->repeat, "Timed runs; 0: at least 20, fewer (never under 5) where they take long")
+      ->type_name("N")
       ->capture_default_str();
   app->add_option(
          "--subgraphs", options->subgraphs,
          "Instead of the whole graph so many subgraphs of 1,000 to 50,000 nodes, walks and drawn nodes in turn, "
          "planning counted; 0: the whole graph")
+      ->type_name("N")
       ->capture_default_str();
-  app->add_option("--seed", options->seed, "Of the inputs, and of the subgraphs")->capture_default_str();
-  app->add_option("--json", options->json, "Write the records to this file (- for standard output)");
+  app->add_option("--seed", options->seed, "Of the inputs, and of the subgraphs")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option("--json", options->json, "Write the records to this file (- for standard output)")->type_name("FILE");
   app->add_option("--report", options->report,
-                  "Write an HTML page with table and bars to this file (- for standard output)");
+                  "Write an HTML page with table and bars to this file (- for standard output)")
+      ->type_name("FILE");
   app->footer(
       "Example:\n  weft bench spmm like:arxiv --width 16,32,64,128 --peers --json arxiv.json\n\n"
-      "GB/s counts the gathered rows, x floor is the time over that of just loading them (gather floor), and a\n"
-      "peer's speed-up is its time over weft's. With --subgraphs times are geometric means: fresh us counts planning "
-      "(a\n"
-      "peer's descriptors and preprocessing), run us does not, launching is in both. A result that fails its check "
-      "shows WRONG instead of a time. A measurement that fails has a row and a note with the reason; the others are "
-      "measured all the same, and the\nexit status is 1.");
+      "GB/s counts the gathered rows, x floor is the time over that of just loading\n"
+      "them (gather floor), and a peer's speed-up is its time over weft's. With\n"
+      "--subgraphs times are geometric means: fresh us counts planning (a peer's\n"
+      "descriptors and preprocessing), run us does not, launching is in both. A result\n"
+      "that fails its check shows WRONG instead of a time. A measurement that fails has\n"
+      "a row and a note with the reason; the others are measured all the same, and the\n"
+      "exit status is 1.");
   return {app, [options] { return run(*options, command_text(*options)); }};
 }
 

@@ -9,6 +9,7 @@
 
 #include "command.hpp"
 #include "model_facts.hpp"
+#include "option_text.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
 #include "predictions.hpp"
@@ -105,7 +106,7 @@ nlohmann::json run_json(const Options& options, const std::string& command, cons
   return {{"command", command},
           {"data", data_json(dataset, options.data)},
           {"model", spec_json(model.spec)},
-          {"dtype", options.dtype},
+          {"dtype", name(parse_floating_dtype(options.dtype))},
           {"device", to_string(context.device())},
           {"threads", context.threads()},
           {"result",
@@ -174,37 +175,42 @@ Command add_infer(CLI::App& root) {
   app->add_option("--data", options->data,
                   "A dataset with as many features as the model was trained on: a file or folder (docs/formats.md), or "
                   "a name (citations)")
+      ->type_name("DATA")
       ->required();
-  app->add_option("--load", options->load, "The model: a file that weft train --save has written")->required();
+  app->add_option("--load", options->load, "The model: a file that weft train --save has written")
+      ->type_name("FILE")
+      ->required();
   app->add_flag("--no-checksum", options->no_checksum,
                 "Read the model whatever its checksum, as one that another tool has rewritten needs it; damage to the "
                 "file may go unnoticed then");
-  app->add_option("--dtype", options->dtype, "Storage type of activations: f32, f16, bf16 or f64")
-      ->capture_default_str();
   app->add_flag("--ignore-weights", options->ignore_weights,
                 "Take every edge for one of weight 1, also where the model was trained with edge weights");
-  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
-  app->add_option("--threads", options->threads,
-                  "CPU threads, which take the CPU where no device is named; 0 takes every core")
+  app->add_option("--dtype", options->dtype, "Storage type of activations")
+      ->type_name(one_of_floating_dtypes())
       ->capture_default_str();
+  add_device(*app, options->device, options->threads);
   app->add_option(
-      "--out", options->out,
-      "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
-      "nodes have several) or .csv (node,class,score,probability; a line a class where nodes have several, and none of "
-      "a node with none)");
+         "--out", options->out,
+         "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
+         "nodes have several) or .csv (node,class,score,probability; a line a class where nodes have several, and none "
+         "of a node with none)")
+      ->type_name("FILE");
   app->add_option("--scores", options->scores,
-                  "Write the scores of all classes to this .npy file: f32 [nodes, classes]");
+                  "Write the scores of all classes to this .npy file: f32 [nodes, classes]")
+      ->type_name("FILE");
   app->add_option("--probabilities", options->probabilities,
                   "Write the probabilities of all classes to this .npy file: f32 [nodes, classes], the softmax of a "
-                  "node's scores, or the sigmoid of each where nodes have several classes");
-  app->add_option(
-      "--embeddings", options->embeddings,
-      "Write what the last layer reads to this .npy file: f32 [nodes, width], the output of the last hidden "
-      "layer after its activation");
-  app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)");
+                  "node's scores, or the sigmoid of each where nodes have several classes")
+      ->type_name("FILE");
+  app->add_option("--embeddings", options->embeddings,
+                  "Write what the last layer reads to this .npy file: f32 [nodes, width], the output of the last "
+                  "hidden layer after its activation")
+      ->type_name("FILE");
+  app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)")
+      ->type_name("FILE");
   app->footer(
       "Example:\n  weft infer --data citations --load gcn.safetensors --out predictions.csv\n"
-      "  weft infer --data citations --load gcn.safetensors --embeddings hidden.npy --probabilities p.npy");
+      "  weft infer --data citations --load gcn.safetensors --embeddings hidden.npy");
   return {app, [options] { return run(*options, command_text(*options)); }};
 }
 

@@ -148,6 +148,7 @@ Command add_info(CLI::App& root) {
   app->add_option(
          "DATA", options->source,
          "A graph or dataset: a file or folder (docs/formats.md), a name (karate, cora) or a SPEC (like:arxiv)")
+      ->type_name("GRAPH")
       ->required();
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->add_flag("--fast", options->fast, "Trust a .weft file: skip its checksums and index checks");

@@ -8,12 +8,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "command.hpp"
+#include "completion.hpp"
+#include "help.hpp"
 #include "text.hpp"
 #include "usage.hpp"
 #include "weft/error.hpp"
@@ -36,24 +39,35 @@ std::string hint(const CLI::App* command) {
 
 int run(int argc, char** argv) {
   CLI::App root{"weft: sparse kernels for graph neural networks", "weft"};
+  root.formatter(std::make_shared<weft::tool::HelpFormatter>());
   root.set_version_flag("--version", fmt::format("weft {} ({})", weft::version(), weft::build_commit()));
   root.require_subcommand(1);
   root.footer(
       "Example:\n"
       "  weft bench spmm like:cora --width 64 --peers\n"
       "Each command explains itself: weft COMMAND --help");
-  const std::array commands{weft::tool::add_doctor(root),  weft::tool::add_info(root),
-                            weft::tool::add_convert(root), weft::tool::add_generate(root),
-                            weft::tool::add_explain(root), weft::tool::add_bench(root),
-                            weft::tool::add_train(root),   weft::tool::add_infer(root)};
+  const std::array commands{weft::tool::add_doctor(root),     weft::tool::add_info(root),
+                            weft::tool::add_convert(root),    weft::tool::add_generate(root),
+                            weft::tool::add_explain(root),    weft::tool::add_bench(root),
+                            weft::tool::add_train(root),      weft::tool::add_infer(root),
+                            weft::tool::add_completion(root), weft::tool::add_manpage(root)};
+  std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
+  if (!words.empty() && words.front() == weft::tool::complete_word) {
+    words.erase(words.begin());
+    std::fputs(weft::tool::completion_lines(weft::tool::complete(root, words)).c_str(), stdout);
+    return 0;
+  }
   try {
-    std::vector<std::string> words = weft::tool::without_help_word(root, {argv + std::min(argc, 1), argv + argc});
+    words = weft::tool::without_help_word(root, std::move(words));
+    words = weft::tool::with_dashes(std::move(words));
     std::ranges::reverse(words);  // the order CLI11 takes them in
     root.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);  // --help, --version
     return complain(weft::tool::usage_text(root, error) + hint(weft::tool::asked_for(root)), wrong_usage);
   }
+  if (const std::string wrong = weft::tool::contradiction(root); !wrong.empty())
+    return complain(wrong + hint(weft::tool::asked_for(root)), wrong_usage);
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
     try {

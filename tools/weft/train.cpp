@@ -23,6 +23,7 @@
 #include "train_progress.hpp"
 #include "train_report.hpp"
 #include "train_run.hpp"
+#include "train_settings.hpp"
 #include "weft/version.hpp"
 #include "weight_facts.hpp"
 
@@ -222,15 +223,18 @@ Command add_train(CLI::App& root) {
   auto arguments = std::make_shared<TrainArguments>();
   CLI::App* app = root.add_subcommand("train", "Train a graph neural network on a dataset");
   arguments->add_to(*app);
-  app->footer(
-      "Example:\n  weft train --data citations --model gcn --report gcn.html --save gcn.safetensors\n"
-      "  weft train --data cora --model gat --epochs 500 --patience 100\n"
-      "  weft train --data reddit --model sage --hidden 128 --sampler neighbour --batch 1024 --fanout 25,10\n\n"
-      "What is left out is as the model's paper has it for citation graphs. Ctrl-C ends training after the epoch, and "
-      "what\nthere is by then is written; the exit status is 130 then (143 after SIGTERM).\nEvery file asked for is "
-      "tried: one that "
-      "cannot be written is one line of stderr and the exit status 1, and\nneither ends training nor keeps the others "
-      "from being written.");
+  app->footer("");  // the parent's, which would follow
+  app->footer([] {
+    return defaults_table() +
+           "\n\nExample:\n"
+           "  weft train --data citations --model gcn --save gcn.safetensors\n"
+           "  weft train --data cora --model gat --epochs 500 --patience 100\n"
+           "  weft train --data reddit --model sage --sampler neighbour --fanout 25,10\n\n"
+           "Ctrl-C ends training after the epoch, and what there is by then is written; the\n"
+           "exit status is 130 then (143 after SIGTERM). Every file asked for is tried: one\n"
+           "that cannot be written is one line on stderr and the exit status 1, and neither\n"
+           "ends training nor keeps the others from being written.";
+  });
   return {app, [arguments] { return run(arguments->read()); }};
 }
 

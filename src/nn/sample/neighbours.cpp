@@ -1,6 +1,7 @@
 // Batches in the way of GraphSAGE (Hamilton, Ying and Leskovec, NIPS 2017): some nodes of the training split, and for
 // every layer, from the last to the first, some neighbours of the nodes that it writes, drawn anew.
 #include <algorithm>
+#include <limits>
 
 #include "core/device.hpp"
 #include "graph/adopt.hpp"
@@ -9,6 +10,11 @@
 
 namespace weft::nn {
 namespace {
+
+/// A bound that no row passes stands for all neighbours: nothing is drawn then, and no place is compared with another.
+std::int64_t most_of(std::int64_t fanout) {
+  return fanout == all_neighbours ? std::numeric_limits<std::int64_t>::max() : fanout;
+}
 
 class NeighbourSampler : public Sampler {
  public:
@@ -44,7 +50,7 @@ class NeighbourSampler : public Sampler {
     local_.number(context_, b.nodes, 0);
     const Draws draws{seed_, epoch * batches_ + batch, Purpose::batches};
     for (std::size_t hop = 0; hop < options_.fanouts.size(); ++hop)
-      b.blocks.push_back(block(b.nodes, options_.fanouts[hop], draws, static_cast<std::uint32_t>(hop)));
+      b.blocks.push_back(block(b.nodes, most_of(options_.fanouts[hop]), draws, static_cast<std::uint32_t>(hop)));
     local_.forget(context_, b.nodes);
     std::ranges::reverse(b.blocks);  // the first layer is the one farthest out
     return b;
