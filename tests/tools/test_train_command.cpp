@@ -332,14 +332,16 @@ TEST(infer, says_that_a_model_does_not_fit) {
   EXPECT_EQ(text_of(folder / "old.csv"), "old");
 }
 
-/// The command, started with the signal at its default and sent it once the first epoch was told of.
-int status_after(int signal, std::vector<std::string> arguments, const std::string& err) {
+/// The command, started with the signal at its default and sent it once the first epoch was told of; `second`, if not
+/// 0, follows 100 ms later.
+int status_after(int signal, std::vector<std::string> arguments, const std::string& err, int second = 0) {
   skip_leak_search_in_children();
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, signal);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
   posix_spawnattr_setsigdefault(&attributes, &signals);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const pid_t child = start_weft(std::move(arguments), "/dev/null", err, environ, &attributes);
@@ -347,9 +349,27 @@ int status_after(int signal, std::vector<std::string> arguments, const std::stri
   for (int i = 0; i < 6'000 && text_of(err).find("epoch ") == std::string::npos; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   kill(child, signal);
+  if (second != 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    kill(child, second);
+  }
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(train, a_second_signal_of_either_kind_ends_it_at_once) {
+  for (const auto& [first, second] :
+       {std::pair(SIGINT, SIGTERM), std::pair(SIGTERM, SIGINT), std::pair(SIGTERM, SIGTERM)}) {
+    const Folder folder;
+    // An epoch takes long enough that the first signal alone has not ended it by then.
+    const std::vector<std::string> arguments{"train",    "--data",   "citations:nodes=10000",
+                                             "--model",  "gcn",      "--hidden",
+                                             "512",      "--epochs", "1000",
+                                             "--device", "cpu",      "--threads",
+                                             "1"};
+    EXPECT_EQ(status_after(first, arguments, folder / "err", second), -second) << text_of(folder / "err");
+  }
 }
 
 TEST(train, a_signal_ends_it_with_what_there_is) {

@@ -31,10 +31,18 @@ namespace weft::tool {
 namespace {
 
 volatile std::sig_atomic_t caught = 0;
-extern "C" void remember_signal(int signal) { caught = signal; }
+extern "C" void remember_signal(int signal) {
+  caught = signal;
+  // Whichever comes next ends the program at once; only calls that POSIX allows in a handler.
+  for (const int next : {SIGINT, SIGTERM}) {
+    struct sigaction now {};
+    sigaction(next, nullptr, &now);
+    if (now.sa_handler == remember_signal) std::signal(next, SIG_DFL);
+  }
+}
 
-/// While it lives SIGINT and SIGTERM are remembered instead of ending the program, each once: whoever sends one again
-/// means it. What the caller has told the program to ignore stays ignored.
+/// While it lives the first SIGINT or SIGTERM is remembered instead of ending the program; a second one of either ends
+/// it. What the caller has told the program to ignore stays ignored.
 class Interrupts {
  public:
   Interrupts() {
