@@ -27,8 +27,10 @@ Outcome train_on(const std::string& data, const std::vector<std::string>& more, 
 }
 
 std::vector<double> losses_in(const std::string& path) {
+  const nlohmann::json run = nlohmann::json::parse(text_of(path));
   std::vector<double> losses;
-  for (const auto& epoch : nlohmann::json::parse(text_of(path))["epochs"]) losses.push_back(epoch["loss"]);
+  for (const auto& epoch : run["epochs"]) losses.push_back(epoch["loss"]);
+  EXPECT_EQ(losses.size(), 4u) << path;
   return losses;
 }
 
