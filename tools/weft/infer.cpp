@@ -11,12 +11,14 @@
 #include "options.hpp"
 #include "predictions.hpp"
 #include "text.hpp"
+#include "weight_facts.hpp"
 
 namespace weft::tool {
 namespace {
 
 struct Options {
   std::string data, load, dtype = "f32", device, threads = "0", out, scores, json;
+  bool ignore_weights = false;
 };
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv"); }
@@ -117,7 +119,7 @@ int run(const Options& options, const std::string& command) {
   if (dtypes.size() != 1) throw UsageError("--dtype takes one type here");
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
   check_files(options);
-  const Model model = load_model(options.load);
+  Model model = load_model(options.load);
   Context context = pick_context(options.device, threads);
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" ? stderr : stdout;
@@ -125,7 +127,10 @@ int run(const Options& options, const std::string& command) {
   const Dataset dataset = open_data(options.data);
   print_line(out, "data     " + data_line(dataset));
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
+  const std::string weights = inference_weights(dataset, model.spec, options.ignore_weights);
+  if (!weights.empty()) print_line(out, "weights  " + weights);
   print_line(out, "model    " + to_string(model.spec));
+  if (options.ignore_weights) model.spec.edge_weights = false;
   const Predictions predictions = infer(context, dataset, model, dtypes.front());
   print(out, dataset, model, predictions);
   if (!options.out.empty()) {
@@ -149,6 +154,7 @@ int run(const Options& options, const std::string& command) {
 std::string command_text(const Options& options) {
   std::string text = fmt::format("weft infer --data {} --load {}", options.data, options.load);
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
+  if (options.ignore_weights) text += " --ignore-weights";
   if (!options.device.empty()) text += " --device " + options.device;
   if (options.threads != "0") text += " --threads " + options.threads;
   return text;
@@ -166,6 +172,8 @@ Command add_infer(CLI::App& root) {
   app->add_option("--load", options->load, "The model: a file that weft train --save has written")->required();
   app->add_option("--dtype", options->dtype, "Storage type of activations: f32, f16, bf16 or f64")
       ->capture_default_str();
+  app->add_flag("--ignore-weights", options->ignore_weights,
+                "Take every edge for one of weight 1, also where the model was trained with edge weights");
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
   app->add_option("--threads", options->threads,
                   "CPU threads, which take the CPU where no device is named; 0 takes every core")

@@ -10,6 +10,7 @@
 #include "options.hpp"
 #include "structure.hpp"
 #include "text.hpp"
+#include "weight_facts.hpp"
 
 namespace weft::tool {
 namespace {
@@ -135,15 +136,7 @@ void print(const Facts& facts) {
   line("duplicates", grouped(facts.structure.duplicates));
   line("symmetric", facts.structure.symmetric ? "yes" : "no");
   line("sorted columns", facts.structure.sorted_columns ? "yes" : "no");
-  if (!facts.file.values) {
-    line("edge values", "none");
-  } else {
-    std::string text{name(facts.file.values.dtype())};
-    if (facts.range.any)
-      text += fmt::format(", {} to {}", short_number(facts.range.min), short_number(facts.range.max));
-    if (facts.range.not_finite > 0) text += fmt::format(", {} not finite", grouped(facts.range.not_finite));
-    line("edge values", text);
-  }
+  line("edge values", facts.file.values ? values_text(facts.file.values.dtype(), facts.range) : "none");
   for (const auto& [label, text] : lines_of(facts.dataset)) line(label, text);
   line("memory", bytes_text(static_cast<double>(facts.bytes)));
   line("time", fmt::format("{}, of it reading {}", seconds_text(facts.seconds), seconds_text(facts.read_seconds)));

@@ -11,6 +11,7 @@
 #include "core/check.hpp"
 #include "machine.hpp"
 #include "model_facts.hpp"
+#include "nn/edge_weights.hpp"
 #include "options.hpp"
 #include "synthetic.hpp"
 #include "text.hpp"
@@ -19,6 +20,7 @@
 #include "train_progress.hpp"
 #include "train_report.hpp"
 #include "weft/version.hpp"
+#include "weight_facts.hpp"
 
 namespace weft::tool {
 namespace {
@@ -84,6 +86,7 @@ nlohmann::json options_json(const TrainOptions& options) {
           {"recompute", options.recompute ? nlohmann::json(*options.recompute) : nlohmann::json(nullptr)},
           {"seed", options.seed},
           {"sample", sampling_json(options.sample)},
+          {"ignore_weights", options.ignore_weights},
           {"checkpoint_every", options.checkpoint_every},
           {"resume", options.resume}};
 }
@@ -203,6 +206,8 @@ TrainSummary summary_of(const Trained& run) {
   summary.lines = run.lines();
   summary.lines.emplace_back("data", data_line(run.dataset));
   if (!run.dataset.note.empty()) summary.lines.emplace_back("note", run.dataset.note);
+  const std::string weights = training_weights(run.dataset, run.request.options.ignore_weights);
+  if (!weights.empty()) summary.lines.emplace_back("weights", weights);
   summary.lines.emplace_back("model", to_string(run.result.model.spec));
   summary.lines.emplace_back("training", training_line(run.request.options));
   summary.lines.emplace_back("device", to_string(run.context.device()));
@@ -258,10 +263,14 @@ int run(TrainRequest request) {
   request.spec.inputs = dataset.num_features();
   request.spec.classes = dataset.classes;
   request.spec.several_labels = dataset.multi_label();
+  request.spec.edge_weights =
+      nn::learns_from_weights(dataset, request.spec.architecture, request.options.ignore_weights);
   Model model = make_model(request.spec, request.options.seed);
   if (!request.quiet) {
     print_line(out, "data     " + data_line(dataset));
     if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
+    const std::string weights = training_weights(dataset, request.options.ignore_weights);
+    if (!weights.empty()) print_line(out, "weights  " + weights);
     const std::string text = to_string(model);
     print_line(out, text.substr(0, text.find_last_not_of('\n') + 1));
     print_line(out, "training " + training_line(request.options));

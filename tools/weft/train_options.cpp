@@ -205,6 +205,11 @@ const std::vector<Switch>& switches() {
        {Architecture::gat, Architecture::gatv2}},
       {"--self-loops", "--no-self-loops", of_model, "Every node is its own neighbour as well",
        turns(&ModelSpec::self_loops)},
+      {"--ignore-weights", "--no-ignore-weights", of_model,
+       "Train as if edges had no values. Otherwise gcn, sage and gin multiply what comes along an edge by its value: "
+       "gcn "
+       "divides by sums of weights, means of sage and gin by the number of neighbours; gat and gatv2 refuse values",
+       turns(&TrainOptions::ignore_weights)},
       {"--normalise", "--no-normalise", of_model, "Divide every row of the features by its sum",
        turns(&ModelSpec::normalise_inputs)},
       {"--learn-eps",
