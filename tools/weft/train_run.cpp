@@ -24,7 +24,7 @@ std::string seeds_text(std::uint64_t first, std::int64_t runs) {
 std::string spread_text(const Spread& spread) {
   if (!std::isfinite(spread.mean)) return "-";
   if (!std::isfinite(spread.deviation)) return accuracy_text(spread.mean);
-  return fmt::format("{} +- {:.4f}", accuracy_text(spread.mean), spread.deviation);
+  return fmt::format("{} +- {:.4f} (standard deviation)", accuracy_text(spread.mean), spread.deviation);
 }
 
 }  // namespace
@@ -134,10 +134,9 @@ Lines Trained::lines_of_all() const {
   std::string text = fmt::format("{} of {}", done, request.runs);
   if (done > 0) text += fmt::format(" ({})", seeds_text(request.options.seed, done));
   if (signal != 0) text += ", then interrupted";
-  text += done > 1 ? "; mean +- standard deviation:" : ":";
   return {{"runs", text},
-          {"val " + measure, spread_text(spread(&TrainResult::val_accuracy))},
-          {"test " + measure, spread_text(spread(&TrainResult::test_accuracy))},
+          {"mean val", measure + " " + spread_text(spread(&TrainResult::val_accuracy))},
+          {"mean test", measure + " " + spread_text(spread(&TrainResult::test_accuracy))},
           {"best run", fmt::format("{} (seed {}{}{})", best_index() + 1, best().seed,
                                    std::isfinite(best().best_val_loss()) ? ", " + best_by() : "",
                                    best().result.interrupted ? ", the only one, interrupted" : "")}};
