@@ -218,7 +218,7 @@ TEST(train, report_says_where_and_when_and_which_classes_are_confused) {
   const std::string page = text_of(folder / "run.html");
   EXPECT_EQ(unbalanced(page), "");
   for (const std::string part :
-       {"<th>date</th><td>20", "<th>weft</th><td>", "<th>machine</th><td>", " threads</td>",
+       {"<th>date</th><td>20", "<th>weft</th><td>", "<th>machine</th><td>", " thread",
         "<th>edge weights</th><td>none</td>", "<h2>runs</h2>", "class=\"confusion\"", "<th>best run</th>"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
   EXPECT_EQ(count_of(page, "class=\"confusion\""), 1u);

@@ -73,7 +73,8 @@ class Interrupts {
 /// What training ran on: "AMD EPYC 7763, 8 threads", or the GPU's name.
 std::string machine_line(const Context& context) {
   if (context.device().kind == DeviceKind::cpu)
-    return fmt::format("{}, {} threads", this_machine().cpu_model, context.threads());
+    return fmt::format("{}, {} thread{}", this_machine().cpu_model, context.threads(),
+                       context.threads() == 1 ? "" : "s");
   for (const CudaDevice& gpu : cuda_devices())
     if (gpu.index == context.device().index) return fmt::format("{} ({})", gpu.name, to_string(context.device()));
   return to_string(context.device());
