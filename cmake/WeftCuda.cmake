@@ -72,3 +72,8 @@ set(WEFT_CUDA_RUNTIME CUDA::cudart_static)
 if(BUILD_SHARED_LIBS)
   set(WEFT_CUDA_RUNTIME CUDA::cudart)
 endif()
+
+# cuBLAS and cuSPARSE are loaded when they are first used; the toolkit's folder is where they are looked for last.
+set(WEFT_CUDA_LIBRARY_DEFINITIONS
+  WEFT_CUBLAS_FILE="libcublas.so.${CUDAToolkit_VERSION_MAJOR}"
+  WEFT_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")

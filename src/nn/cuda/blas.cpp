@@ -1,15 +1,14 @@
 #include "nn/cuda/blas.hpp"
 
-#include <cublas_v2.h>
-
 #include "core/check.hpp"
 #include "core/cuda/status.hpp"
+#include "nn/cuda/blas_functions.hpp"
 
 namespace weft::nn::cuda {
 namespace {
 
 void check(cublasStatus_t status, const char* doing) {
-  WEFT_CHECK(status == CUBLAS_STATUS_SUCCESS, device, "{}: cuBLAS says {}", doing, cublasGetStatusString(status));
+  WEFT_CHECK(status == CUBLAS_STATUS_SUCCESS, device, "{}: cuBLAS says {}", doing, BlasFunctions::get().status_string(status));
 }
 
 cudaDataType type_of(Dtype dtype) {
@@ -28,13 +27,14 @@ constexpr std::size_t workspace_bytes = std::size_t{32} << 20;  // what cuBLAS r
 Blas::Blas(Device device, CUstream_st* stream, bool tf32)
     : device_(device), tf32_(tf32), workspace_(device, stream, workspace_bytes, "cuBLAS's workspace") {
   const weft::cuda::OnDevice on(device.index);
-  check(cublasCreate(&handle_), "starting cuBLAS");
-  check(cublasSetStream(handle_, stream), "giving cuBLAS a stream");
-  check(cublasSetWorkspace(handle_, workspace_.data(), workspace_bytes), "giving cuBLAS a workspace");
+  const BlasFunctions& blas = BlasFunctions::get();
+  check(blas.create(&handle_), "starting cuBLAS");
+  check(blas.set_stream(handle_, stream), "giving cuBLAS a stream");
+  check(blas.set_workspace(handle_, workspace_.data(), workspace_bytes), "giving cuBLAS a workspace");
 }
 
 Blas::~Blas() {
-  if (handle_ != nullptr) cublasDestroy(handle_);
+  if (handle_ != nullptr) BlasFunctions::get().destroy(handle_);
 }
 
 void Blas::multiply(std::int64_t m, std::int64_t n, std::int64_t k, ConstTensorView a, bool a_transposed,
@@ -43,7 +43,7 @@ void Blas::multiply(std::int64_t m, std::int64_t n, std::int64_t k, ConstTensorV
   // cuBLAS counts by columns: to it these are transposes, and c's is b's times a's.
   const auto as = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const auto call = [&](const auto one, const auto more, cublasComputeType_t compute) {
-    check(cublasGemmEx_64(handle_, as(b_transposed), as(a_transposed), n, m, k, &one, b.data, type_of(b.dtype), b.ld,
+    check(BlasFunctions::get().gemm(handle_, as(b_transposed), as(a_transposed), n, m, k, &one, b.data, type_of(b.dtype), b.ld,
                           a.data, type_of(a.dtype), a.ld, &more, c.mutable_data(), type_of(c.dtype), c.ld, compute,
                           CUBLAS_GEMM_DEFAULT),
           "multiplying matrices");
