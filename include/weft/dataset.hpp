@@ -86,4 +86,20 @@ void validate(const Dataset& dataset);
 /// have several classes.
 double homophily(const Dataset& dataset);
 
+/// How the nodes with a known label are drawn into train, val and test.
+struct SplitSpec {
+  enum class Method { random, stratified };
+
+  Method method = Method::random;
+  double train = 0.6, val = 0.2, test = 0.2;  // random: fractions of these nodes, together at most 1
+  std::int64_t per_class = 20, val_nodes = 500, test_nodes = 1000;  // stratified, as Planetoid's public split: train
+                                                                    // nodes of every class; val, test of the rest
+};
+/// "random:0.6,0.2,0.2" or "stratified:20,500,1000"; the numbers may be left out where they are these.
+SplitSpec parse_split(std::string_view text);
+std::string to_string(const SplitSpec& split);
+/// Replaces the dataset's splits. What is drawn depends on labels, `split` and `seed` alone, on every machine. Classes
+/// that no node has are passed over. An Error (invalid_argument) where there are too few nodes.
+void split_nodes(Dataset& dataset, const SplitSpec& split, std::uint64_t seed);
+
 }  // namespace weft
