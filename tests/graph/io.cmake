@@ -1,6 +1,6 @@
 weft_test(graph_io LAYERS core graph SOURCES
   io/test_round_trip.cpp io/test_recognition.cpp io/test_weft_format.cpp io/test_npz_format.cpp io/test_npy.cpp
-  io/test_mtx_format.cpp io/test_text_scan.cpp io/test_text_table.cpp io/test_text_blocks.cpp io/test_csr_format.cpp io/test_gzip.cpp io/test_atomic_writer.cpp
+  io/test_mtx_format.cpp io/test_text_scan.cpp io/test_text_table.cpp io/test_text_blocks.cpp io/test_delimited.cpp io/test_csr_format.cpp io/test_gzip.cpp io/test_atomic_writer.cpp
   io/test_damage.cpp io/test_note.cpp io/test_real_files.cpp
   # what fuzzing of the readers relies on
   ../fuzz/test_mend.cpp ../fuzz/mend.cpp ../fuzz/mend_weft.cpp ../fuzz/mend_zip.cpp ../fuzz/mend_gzip.cpp
