@@ -26,6 +26,16 @@ struct SparseRows {
   Tensor dense(Dtype dtype = Dtype::f32) const;  // [rows, cols]
 };
 
+/// What nodes are called where a file has words for them instead of numbers: all names behind each other.
+struct NodeNames {
+  Tensor offsets;    // i64 [nodes + 1]: name i is the bytes offsets[i] to offsets[i + 1] - 1 of the text
+  std::string text;  // as the file has it, usually UTF-8
+
+  explicit operator bool() const { return static_cast<bool>(offsets); }
+  std::int64_t count() const { return offsets ? offsets.shape().rows - 1 : 0; }
+  std::string_view at(std::int64_t node) const;
+};
+
 struct Dataset : GraphFile {
   std::string source;          // where it came from, for people: a path, or what made it
   Tensor features;             // f32 [nodes, width], or none
@@ -34,6 +44,7 @@ struct Dataset : GraphFile {
   std::int64_t classes = 0;    // of the labels
   Tensor train, val, test;     // i32: nodes, each in one split at most
   Tensor node_ids;             // i64 [nodes]: the file's ids, where those are not 0, 1, 2, ...
+  NodeNames node_names;        // the file's names, where those are words; never both
   Tensor graph_ids;            // i32 [nodes], ascending: which graph of a collection a node belongs to
   Tensor graph_labels;         // i32 [graphs]: classes of whole graphs
   std::int64_t graph_classes = 0;
@@ -44,7 +55,7 @@ struct Dataset : GraphFile {
   bool multi_label() const { return labels && labels.shape().rank > 1; }
   std::int64_t num_graphs() const { return graph_labels ? graph_labels.shape().rows : 0; }
   /// Every tensor beside the graph and its values, given or not.
-  std::array<const Tensor*, 11> parts() const {
+  std::array<const Tensor*, 12> parts() const {
     return {&features,
             &sparse_features.offsets,
             &sparse_features.columns,
@@ -54,6 +65,7 @@ struct Dataset : GraphFile {
             &val,
             &test,
             &node_ids,
+            &node_names.offsets,
             &graph_ids,
             &graph_labels};
   }

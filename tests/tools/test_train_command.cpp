@@ -1,5 +1,6 @@
 // train and infer: what they show, what they write, and how they fail.
 #include <csignal>
+#include <sstream>
 #include <thread>
 
 #include "command_runner.hpp"
@@ -187,6 +188,31 @@ TEST(infer, calls_nodes_as_their_file_does_and_needs_no_labels) {
   EXPECT_NE(outcome.out.find("no labels"), std::string::npos) << outcome.out;
   EXPECT_TRUE(json_of(folder / "new.json")["result"]["accuracy"].is_null());
   EXPECT_EQ(text_of(folder / "new.csv").rfind("node,class,score\n5000,", 0), 0u);
+}
+
+TEST(infer, writes_the_names_of_nodes_as_csv_needs_them) {
+  const Folder folder;
+  const std::string model = folder / "gcn.safetensors";
+  ASSERT_EQ(run_weft(training({"--save", model})).status, 0);
+  Dataset dataset = open_dataset(small);
+  const std::vector<std::string> first = {"ann", "a,b", "say \"hi\"", "New York", "", " x", "#1"};
+  dataset.node_names.offsets = Tensor::zeros(Shape(241), Dtype::i64, "offsets");
+  const auto offsets = dataset.node_names.offsets.span<std::int64_t>();
+  for (std::size_t node = 0; node < 240; ++node) {
+    dataset.node_names.text += node < first.size() ? first[node] : "n" + std::to_string(node);
+    offsets[node + 1] = static_cast<std::int64_t>(dataset.node_names.text.size());
+  }
+  write_dataset(folder / "named.weft", dataset);
+  const Outcome outcome = run_weft(inferring(folder / "named.weft", model, {"--out", folder / "named.csv"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  std::istringstream lines(text_of(folder / "named.csv"));
+  std::string line;
+  std::getline(lines, line);
+  for (const char* begin :
+       {"ann,", "\"a,b\",", "\"say \"\"hi\"\"\",", "New York,", "\"\",", "\" x\",", "\"#1\",", "n7,"}) {
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_EQ(line.rfind(begin, 0), 0u) << line;
+  }
 }
 
 TEST(train, wrong_values_are_wrong_usage) {

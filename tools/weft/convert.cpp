@@ -89,6 +89,7 @@ std::string left_out(const Dataset& data, std::string path) {
   add(static_cast<bool>(data.labels), "labels");
   add(data.train || data.val || data.test, "splits");
   add(static_cast<bool>(data.node_ids), "node ids");
+  add(static_cast<bool>(data.node_names), "node names");
   add(data.graph_ids || data.graph_labels, "graphs of a collection");
   return list;
 }

@@ -43,13 +43,14 @@ DatasetFacts facts_of(const Dataset& data) {
   facts.val = count_of(data.val);
   facts.test = count_of(data.test);
   facts.renumbered = static_cast<bool>(data.node_ids);
+  facts.named = static_cast<bool>(data.node_names);
   facts.graphs = count_of(data.graph_labels);
   facts.graph_classes = data.graph_classes;
   return facts;
 }
 
 std::size_t more_bytes(const Dataset& data) {
-  std::size_t bytes = 0;
+  std::size_t bytes = data.node_names.text.size();
   for (const Tensor* tensor : data.parts())
     if (*tensor) bytes += tensor->bytes();
   return bytes;
@@ -75,6 +76,7 @@ std::vector<std::pair<std::string, std::string>> lines_of(const DatasetFacts& fa
   if (facts.graphs >= 0)
     lines.emplace_back("graphs", fmt::format("{} in {} classes", grouped(facts.graphs), grouped(facts.graph_classes)));
   if (facts.renumbered) lines.emplace_back("node ids", "numbered anew; the file's own are kept");
+  if (facts.named) lines.emplace_back("node names", "kept; nodes are numbered as the file mentions them first");
   return lines;
 }
 
@@ -92,7 +94,8 @@ nlohmann::json to_json(const DatasetFacts& facts) {
           {"homophily", known(facts.homophily)},
           {"graphs", known(facts.graphs)},
           {"graph_classes", facts.graph_classes},
-          {"renumbered", facts.renumbered}};
+          {"renumbered", facts.renumbered},
+          {"named", facts.named}};
 }
 
 }  // namespace weft::tool

@@ -14,7 +14,7 @@ namespace weft::tool {
 struct DatasetFacts {
   std::int64_t nodes = 0, features = -1, classes = -1, train = -1, val = -1, test = -1, unlabelled = 0;
   std::int64_t graphs = -1, graph_classes = 0;
-  bool sparse = false, multi_label = false, renumbered = false;
+  bool sparse = false, multi_label = false, renumbered = false, named = false;
   double feature_density = 0, homophily = -1;
 };
 

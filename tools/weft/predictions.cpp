@@ -22,6 +22,20 @@ void save_with(const std::string& path, F&& write) {
   }
 }
 
+/// What a node is called, quoted where a reader of CSV would otherwise take it for something else.
+std::string id_of(const Dataset& dataset, std::int64_t node) {
+  if (dataset.node_ids) return fmt::to_string(dataset.node_ids.span<std::int64_t>()[static_cast<std::size_t>(node)]);
+  if (!dataset.node_names) return fmt::to_string(node);
+  const std::string_view name = dataset.node_names.at(node);
+  constexpr std::string_view special = ",;\t\r\n\"";
+  const bool plain = !name.empty() && name.find_first_of(special) == name.npos && name.front() != ' ' &&
+                     name.back() != ' ' && name.front() != '#';
+  if (plain) return std::string(name);
+  std::string text = "\"";
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  return text + '"';
+}
+
 std::string_view numpy_name(Dtype dtype) {
   switch (dtype) {
     case Dtype::f32: return "<f4";
@@ -53,8 +67,7 @@ void save_csv(const std::string& path, const Dataset& dataset, const Predictions
   save_with(path, [&](io::AtomicWriter& file) {
     std::string text = "node,class,score\n";
     const auto add = [&](std::int64_t node, std::int64_t label) {
-      const auto id = dataset.node_ids ? dataset.node_ids.span<std::int64_t>()[static_cast<std::size_t>(node)] : node;
-      fmt::format_to(std::back_inserter(text), "{},{},{}\n", id, label,
+      fmt::format_to(std::back_inserter(text), "{},{},{}\n", id_of(dataset, node), label,
                      scores[static_cast<std::size_t>(node * classes + label)]);
       if (text.size() < block) return;
       file.write(text);

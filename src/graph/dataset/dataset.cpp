@@ -112,6 +112,25 @@ void check_splits(const Dataset& data) {
   }
 }
 
+void check_ids(const Dataset& data) {
+  WEFT_CHECK(!data.node_ids || !data.node_names, invalid_file, "its nodes have ids and names: expected one of them");
+  if (data.node_ids) {
+    check_list(data.node_ids, "ids of nodes", Dtype::i64);
+    check_rows(data.node_ids.shape().rows, "ids of nodes", data.num_nodes(), "nodes");
+  }
+  if (!data.node_names) return;
+  check_list(data.node_names.offsets, "offsets of names", Dtype::i64);
+  check_rows(data.node_names.count(), "names", data.num_nodes(), "nodes");
+  const auto offsets = data.node_names.offsets.span<std::int64_t>();
+  const auto bytes = static_cast<std::int64_t>(data.node_names.text.size());
+  WEFT_CHECK(offsets.front() == 0 && offsets.back() == bytes, invalid_file,
+             "the offsets of its names run from {} to {}: expected 0 to {}, the bytes of all names", offsets.front(),
+             offsets.back(), bytes);
+  for (std::size_t node = 0; node + 1 < offsets.size(); ++node)
+    WEFT_CHECK(offsets[node] <= offsets[node + 1], invalid_file,
+               "the offsets of its names fall from {} to {} at node {}", offsets[node], offsets[node + 1], node);
+}
+
 void check_collection(const Dataset& data) {
   if (data.graph_ids) {
     check_list(data.graph_ids, "graphs of nodes", Dtype::i32);
@@ -151,6 +170,12 @@ Tensor SparseRows::dense(Dtype dtype) const {
   return result;
 }
 
+std::string_view NodeNames::at(std::int64_t node) const {
+  const auto place = offsets.span<std::int64_t>().subspan(static_cast<std::size_t>(node), 2);
+  return std::string_view(text).substr(static_cast<std::size_t>(place[0]),
+                                       static_cast<std::size_t>(place[1] - place[0]));
+}
+
 void validate(const Dataset& data) {
   WEFT_CHECK(!data.has_more_than_graph() || data.graph.is_square(), invalid_file,
              "its graph has {} destinations and {} sources: expected as many, as features and labels are of nodes",
@@ -159,10 +184,7 @@ void validate(const Dataset& data) {
   check_features(data);
   check_labels(data);
   check_splits(data);
-  if (data.node_ids) {
-    check_list(data.node_ids, "ids of nodes", Dtype::i64);
-    check_rows(data.node_ids.shape().rows, "ids of nodes", data.num_nodes(), "nodes");
-  }
+  check_ids(data);
   check_collection(data);
 }
 

@@ -143,6 +143,8 @@ class Reader {
     file.val = tensor("val");
     file.test = tensor("test");
     file.node_ids = tensor("node_ids", header_.rows);
+    file.node_names.offsets = tensor("name_offsets", header_.rows + 1);
+    file.node_names.text = text("name_text");
     file.graph_ids = tensor("graph_ids", header_.rows);
     file.graph_labels = tensor("graph_labels");
     file.name = clean_note(text("name"));
@@ -194,8 +196,9 @@ class Reader {
   }
 
   static constexpr std::string_view known_sections[] = {
-      "offsets", "cols",  "edge_ids", "values", "note",     "features",  "feat_offsets", "feat_columns", "feat_values",
-      "labels",  "train", "val",      "test",   "node_ids", "graph_ids", "graph_labels", "counts",       "name"};
+      "offsets",      "cols",         "edge_ids", "values", "note",         "features", "feat_offsets",
+      "feat_columns", "feat_values",  "labels",   "train",  "val",          "test",     "node_ids",
+      "graph_ids",    "graph_labels", "counts",   "name",   "name_offsets", "name_text"};
 
   const Source& source_;
   const ReadOptions& options_;

@@ -87,6 +87,26 @@ TEST(datasets, with_dense_features_and_several_labels_come_back_too) {
   EXPECT_FALSE(found.sparse_features);
 }
 
+NodeNames names(std::vector<std::int64_t> offsets, std::string text) {
+  return {tensor<std::int64_t>(offsets), std::move(text)};
+}
+
+TEST(datasets, whose_nodes_have_names_come_back_with_them) {
+  const TempFolder folder;
+  Dataset wanted;
+  wanted.graph = everything().graph;
+  wanted.node_names = names({0, 3, 3, 11, 13}, "annSt. \xc3\x89me\n,");
+  EXPECT_TRUE(wanted.has_more_than_graph());
+  write_dataset(folder / "g.weft", wanted);
+  const Dataset found = read_dataset(folder / "g.weft");
+  ASSERT_EQ(found.node_names.count(), 4);
+  EXPECT_EQ(found.node_names.at(0), "ann");
+  EXPECT_EQ(found.node_names.at(1), "");
+  EXPECT_EQ(found.node_names.at(2), "St. \xc3\x89me");
+  EXPECT_EQ(found.node_names.at(3), "\n,");
+  EXPECT_FALSE(read_dataset(folder / "g.weft", {.graph_only = true}).node_names);
+}
+
 TEST(datasets, of_a_graph_alone_write_the_bytes_that_write_graph_writes) {
   const TempFolder folder;
   Dataset data;
@@ -124,6 +144,19 @@ TEST(datasets, whose_parts_do_not_fit_are_not_written) {
   refused([](Dataset& d) { d.val = tensor<std::int32_t>({4}); }, {"val", "is 4", "0 to 3"});
   refused([](Dataset& d) { d.test = tensor<std::int32_t>({2, 1}); }, {"node 1", "twice", "test"});
   refused([](Dataset& d) { d.node_ids = tensor<std::int64_t>({1}); }, {"ids of nodes", "1", "4"});
+  refused([](Dataset& d) { d.node_names = names({0, 0, 0, 0, 0}, ""); }, {"ids and names"});
+  const auto refused_names = [&](NodeNames wrong, const std::vector<std::string>& parts) {
+    refused(
+        [&](Dataset& d) {
+          d.node_ids = {};
+          d.node_names = std::move(wrong);
+        },
+        parts);
+  };
+  refused_names(names({0, 1}, "a"), {"names", "1 nodes", "each of 4"});
+  refused_names(names({0, 1, 2, 3, 4}, "abc"), {"0 to 4", "0 to 3"});
+  refused_names(names({0, 2, 1, 3, 3}, "abc"), {"fall from 2 to 1 at node 1"});
+  refused_names({Tensor::zeros(Shape(5), Dtype::i32), ""}, {"offsets of names", "i32", "i64"});
   refused([](Dataset& d) { d.graph_ids = tensor<std::int32_t>({0, 1, 0, 1}); }, {"node 2", "graph 0", "graph 1"});
   refused([](Dataset& d) { d.graph_ids = tensor<std::int32_t>({0, 1, 2, 2}); }, {"graph 2", "2 graphs"});
   refused([](Dataset& d) { d.graph_labels = tensor<std::int32_t>({1, 2}); }, {"label of graph 1 is 2"});
