@@ -1,13 +1,36 @@
-// A matrix out of a .npy file.
+// An array out of a .npy file.
 #pragma once
 
+#include "core/memory.hpp"
+#include "graph/io/npy.hpp"
 #include "graph/io/source.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft::io {
 
-/// Numbers of any type and byte order as f32 [rows, columns]. What the header declares is compared with the file's size
-/// before memory is asked for.
+/// Whether a file starts as .npy files do.
+bool is_npy(std::string_view text);
+
+/// An array of numbers of any type and byte order.
+class NpyFile {
+ public:
+  /// What the header declares is compared with the file's size before memory is asked for.
+  explicit NpyFile(const Source& source);
+
+  const NpyHeader& header() const { return header_; }
+  /// All elements, row by row. Integers that do not fit are an Error; reals are rounded to the nearest that does.
+  template <class T>
+  Buffer<T> elements(const Progress& progress) const;
+  /// f32 [rows, columns]; an Error unless the array has two dimensions.
+  Tensor matrix(const Progress& progress) const;
+
+ private:
+  NpyHeader header_;
+  std::span<const std::byte> data_;
+  std::shared_ptr<const void> keeper_;
+};
+
+/// Numbers of any type and byte order as f32 [rows, columns].
 Tensor read_npy_matrix(const Source& source, const Progress& progress);
 
 }  // namespace weft::io

@@ -17,6 +17,7 @@ class NpzArrays {
   NpzArrays(std::span<const std::byte> bytes, const Progress& progress);
 
   bool has(const std::string& key) const { return zip_.has(key + ".npy"); }
+  std::vector<std::string> names() const;
   /// "data, indices, indptr, shape": what a message says is there.
   std::string keys() const;
 
