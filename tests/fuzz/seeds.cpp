@@ -69,6 +69,13 @@ void write_graph_files() {
   put("edge_list", "snap", "# Nodes: 3\n0\t2\n2 1\n");
   put("edge_list", "sparse", "100,7\n7,4000000000\n");
   put("edge_list", "packed", io::gzip_member("0 1 0.5\n1 2 1\n"));
+  put("edge_list", "header", "\xef\xbb\xbfsource;target;w;kind\r\n0;1;2;a\r\n1;2.0;3;b\r\n");
+  put("edge_list", "names", "from,to\nann,\"b \"\"o\"\"\"\nbob,\"two\nlines\"\n");
+  put("edge_list", "braces", "0 1 {'weight': 2.0}\n1 2 {'color': 'red', 'weight': -3}\n");
+  put("edge_list", "konect", "% sym weighted\n1 2 1 1082040961\n2 3 -1 1082040962\n");
+  put("metis", "plain", "% c\n4 3\n2\n1 3\n2 4\n3\n");
+  put("metis", "weights", "3 2 111 2\n1 5 6 2 1.5 3 2\n1 5 6 1 1.5\n1 5 6 1 2\n");
+  put("metis", "empty", "3 1 1\n\n3 0.5\n2 0.5\n\n");
 }
 
 Tensor tensor(const std::vector<double>& values, Shape shape, Dtype dtype) {
@@ -100,6 +107,11 @@ void write_weft_datasets() {
   data.graph_classes = 2;
   write_dataset(path, data);
   put("weft", "sparse", get(path));
+
+  data.node_ids = {};
+  data.node_names = {tensor({0, 3, 3, 6}, Shape(4), Dtype::i64), "annbob"};
+  write_dataset(path, data);
+  put("weft", "names", get(path));
   std::filesystem::remove(path);
 }
 

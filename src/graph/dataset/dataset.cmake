@@ -1,5 +1,5 @@
 # Datasets: one reader a layout, and what is common to them.
-foreach(source dataset compressed_rows npz_dataset graphsaint reddit tu ogb edge_list builtin karate citations known_names lookup pickle
+foreach(source dataset compressed_rows npz_dataset graphsaint reddit tu ogb edge_list edge_layout edge_records metis builtin karate citations known_names lookup pickle
     pickle_strings pickled_arrays planetoid splits npz_rows
     node_rows node_table feature_file label_file split_file attach)
   target_sources(weft_graph PRIVATE ${CMAKE_CURRENT_LIST_DIR}/${source}.cpp)

@@ -1,50 +1,51 @@
-// Plain lists of edges, as SNAP and KONECT publish them: a source and a target a line, comments start with '#' or '%'.
-// Ids may be any numbers; where they are not 0, 1, 2, ... nodes get new ones in their order, and the dataset keeps the
-// file's.
+// Plain lists of edges, as SNAP, KONECT, pandas and networkx write them: a source and a target a line, perhaps a
+// weight. Ids may be any numbers; where they are not 0, 1, 2, ... nodes get new ones in their order, and the dataset
+// keeps the file's. Ids that are words become names, and nodes are numbered in the order in which the words occur
+// first.
 #include <algorithm>
 #include <limits>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/parallel.hpp"
+#include "graph/dataset/edge_layout.hpp"
+#include "graph/dataset/edge_records.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/gzip.hpp"
-#include "graph/io/text_scan.hpp"
-#include "graph/io/text_table.hpp"
 
 namespace weft::io {
 namespace {
 
-constexpr std::string_view comments = "#%";
+constexpr std::size_t head_bytes = std::size_t{1} << 20;
 
-// What may stand behind the two ids (a weight, a time, a sign) is not read.
-TableLayout layout_of(std::string_view text) {
-  TableLayout layout;
-  layout.columns = 2;
-  layout.comments = comments;
-  layout.more_columns = true;
-  layout.least = 0;
-  layout.expected = "a source and a target";
-  TextCursor cursor(text, ',');
-  std::int64_t id = 0;
-  if (cursor.to_content(comments) && cursor.read_integer(id) && cursor.skip_separator()) layout.separator = ',';
-  return layout;
+bool sniff_edge_list(const Source& source) { return begins_as_edge_list(source.text().substr(0, 1 << 16)); }
+
+void add_note(Dataset& data, std::string_view note) {
+  if (note.empty()) return;
+  if (!data.note.empty()) data.note += "; ";
+  data.note += note;
 }
 
-bool sniff_edge_list(const Source& source) {
-  const std::string_view text = source.text().substr(0, 1 << 16);
-  TextCursor cursor(text, ',');
-  if (!cursor.to_content(comments)) return false;
-  std::int64_t id = 0;
-  if (!cursor.read_integer(id) || (cursor.skip_separator(), !cursor.read_integer(id))) return false;
-  double extra = 0;
-  for (int i = 0; i < 2; ++i) {
-    cursor.skip_separator();
-    cursor.skip_blanks();
-    if (cursor.at_line_end() || !cursor.read_real(extra)) break;
+/// Weights of the edges in the file's order, which is that of their ids.
+void take_weights(Dataset& data, std::span<const float> weights, const EdgeLayout& layout) {
+  if (layout.columns.weight < 0 && !layout.braces) return;
+  if (weights.empty()) return;
+  // Numbers of seconds since 1970, from 1973 on: a third column without a name may be the time of an edge.
+  constexpr float earliest_time = 1e8f;
+  if (!layout.header && !layout.braces && *std::ranges::min_element(weights) >= earliest_time) {
+    add_note(data, "column 3 looks like times and is not read as weights");
+    return;
   }
-  cursor.skip_blanks();
-  return cursor.at_line_end();
+  data.values = Tensor::empty(Shape(static_cast<std::int64_t>(weights.size())), Dtype::f32, "the edge values");
+  std::ranges::copy(weights, data.values.span<float>().begin());
+}
+
+/// A first line "NODES EDGES" cannot be told from an edge for sure.
+template <class Id>
+bool may_count(std::span<const Id> ends) {
+  const auto rows = static_cast<std::int64_t>(ends.size() / 2);
+  if (rows < 4 || static_cast<std::int64_t>(ends[1]) != rows - 1) return false;
+  return std::ranges::all_of(ends.subspan(2), [&](Id id) { return id <= ends[0]; });
 }
 
 /// The ids that occur, ascending. By marks where they lie close together, else by sorting them.
@@ -65,28 +66,35 @@ std::vector<Id> ids_that_occur(std::span<const Id> ends, Id largest) {
   return ids;
 }
 
-template <class Id>
-Dataset from_table(Table<Id> table) {
-  const auto edges = static_cast<std::size_t>(table.rows);
-  const std::span<const Id> ends = table.all();
+/// release() is called where `ends` are no longer needed, before the graph takes its memory.
+template <class Id, class Release>
+Dataset from_ends(std::span<const Id> ends, std::span<const float> weights, const EdgeLayout& layout,
+                  const Release& release) {
+  const std::size_t edges = ends.size() / 2;
   const Id largest = ends.empty() ? Id(-1) : *std::max_element(ends.begin(), ends.end());
   const std::vector<Id> ids = ends.empty() ? std::vector<Id>{} : ids_that_occur(ends, largest);
   const auto nodes = static_cast<std::int64_t>(ids.size());
-  check_counts(nodes, nodes, table.rows);
+  check_counts(nodes, nodes, static_cast<std::int64_t>(edges));
   const bool renumbered = nodes - 1 != static_cast<std::int64_t>(largest);
   Buffer<NodeId> sources(edges, "source of every edge"), targets(edges, "target of every edge");
-  parallel_ranges(default_threads(), table.rows, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
-    const auto place = [&](Id id) {
-      if (!renumbered) return static_cast<NodeId>(id);
-      return static_cast<NodeId>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
-    };
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
-      sources[k] = place(ends[2 * k]);
-      targets[k] = place(ends[2 * k + 1]);
-    }
-  });
-  table.values = {};
+  parallel_ranges(default_threads(), static_cast<std::int64_t>(edges), 1 << 14,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    const auto place = [&](Id id) {
+                      if (!renumbered) return static_cast<NodeId>(id);
+                      return static_cast<NodeId>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
+                    };
+                    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
+                      sources[k] = place(ends[2 * k]);
+                      targets[k] = place(ends[2 * k + 1]);
+                    }
+                  });
   Dataset data;
+  data.note = layout.note;
+  take_weights(data, weights, layout);
+  if (!layout.header && !layout.words && layout.columns.count == 2 && may_count(ends))
+    add_note(data, fmt::format("the first line, '{} {}', is read as an edge, but may count nodes and edges", ends[0],
+                               ends[1]));
+  release();
   data.graph = Graph::from_coo(nodes, nodes, {targets.data(), edges}, {sources.data(), edges});
   if (renumbered) {
     data.node_ids = Tensor::empty(Shape(nodes), Dtype::i64, "the file's node ids");
@@ -95,22 +103,53 @@ Dataset from_table(Table<Id> table) {
   return data;
 }
 
+template <class Id>
+Dataset read_numbers(const Source& source, const EdgeLayout& layout, const Progress& progress) {
+  EdgeTable<Id> table = read_edges<Id>(TextBlocks(source), layout, progress);
+  const auto edges = static_cast<std::size_t>(table.rows);
+  return from_ends<Id>({table.ends.data(), 2 * edges}, {table.weights.data(), table.weights.empty() ? 0 : edges},
+                       layout, [&] { table = {}; });
+}
+
+Dataset read_records(Source source, const EdgeLayout& layout, const Progress& progress) {
+  if (is_gzip(source.bytes)) unpack(source, progress);
+  EdgeRecords records = read_edge_records(source.text(), layout);
+  Dataset data = from_ends<std::int64_t>(records.ends, records.weights, layout, [&] { records.ends = {}; });
+  if (!layout.words) return data;
+  data.node_names = std::move(records.names);
+  if (layout.header) return data;
+  add_note(data, "its first line is read as an edge, not as a header");
+  return data;
+}
+
+bool has_quotes(Source source, const Progress& progress) {
+  if (is_gzip(source.bytes)) unpack(source, progress);
+  return source.text().find('"') != std::string_view::npos;
+}
+
 Dataset read_edge_list(const Source& source, const ReadOptions& options) {
-  const TableLayout layout = is_gzip(source.bytes) ? layout_of(text_head(source, 1 << 20)) : layout_of(source.text());
+  const EdgeLayout layout = is_gzip(source.bytes) ? edge_layout_of(text_head(source, head_bytes))
+                                                  : edge_layout_of(source.text().substr(0, head_bytes));
+  if (layout.by_record) return read_records(source, layout, options.progress);
   try {
-    return from_table(read_integers<std::int32_t>(TextBlocks(source), layout, options.progress));
+    return read_numbers<std::int32_t>(source, layout, options.progress);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported) throw;  // some id has more than 31 bits
-  }
-  return from_table(read_integers<std::int64_t>(TextBlocks(source), layout, options.progress));
+    if (error.code() != ErrorCode::unsupported) {
+      // Quotes that only come later may hold delimiters.
+      if (error.code() != ErrorCode::invalid_file || !has_quotes(source, options.progress)) throw;
+      return read_records(source, layout, options.progress);
+    }
+  }  // some id has more than 31 bits
+  return read_numbers<std::int64_t>(source, layout, options.progress);
 }
 
 }  // namespace
 
 const Format& edge_list_format() {
   static const Format format{.name = "edge list",
-                             .endings = {".txt", ".txt.gz", ".edges", ".csv", ".csv.gz", ".tsv"},
-                             .description = "SNAP edge list",
+                             .endings = {".txt", ".txt.gz", ".edges", ".edges.gz", ".edgelist", ".edgelist.gz", ".csv",
+                                         ".csv.gz", ".tsv", ".tsv.gz"},
+                             .description = "edge list: SNAP, KONECT, CSV, TSV, networkx",
                              .sniff = &sniff_edge_list,
                              .read = &read_edge_list,
                              .unpacks = true};

@@ -51,6 +51,7 @@ const Format& graphsaint_format();
 const Format& reddit_format();
 const Format& tu_format();
 const Format& ogb_format();
+const Format& metis_format();
 const Format& edge_list_format();
 
 /// Every format, in the order their contents are looked at.

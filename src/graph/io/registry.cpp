@@ -138,7 +138,7 @@ void check_values(const Graph& graph, const ConstTensorView& values) {
 std::span<const Format* const> formats() {
   static const std::array all = {&weft_format(), &planetoid_format(), &npz_dataset_format(), &npz_format(),
                                  &mtx_format(),  &ogb_format(),       &graphsaint_format(),  &reddit_format(),
-                                 &tu_format(),   &csr_format(),       &edge_list_format()};
+                                 &tu_format(),   &csr_format(),       &metis_format(),       &edge_list_format()};
   return all;
 }
 

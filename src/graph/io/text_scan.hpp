@@ -51,6 +51,16 @@ class TextCursor {
     return {begin, static_cast<std::size_t>(at_ - begin)};
   }
 
+  /// Passes whatever stands before the separator or the line's end; where the separator is a blank, a token.
+  void skip_field() {
+    skip_blanks();
+    if (separator_ == ' ') {
+      token();
+      return;
+    }
+    while (!at_line_end() && *at_ != separator_) ++at_;
+  }
+
   /// A whole token that is a decimal integer. False leaves the cursor at the token.
   bool read_integer(std::int64_t& value) {
     skip_blanks();

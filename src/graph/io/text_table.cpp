@@ -7,8 +7,7 @@
 
 #include "core/check.hpp"
 #include "graph/io/format.hpp"
-#include "graph/io/text_chunks.hpp"
-#include "graph/io/text_scan.hpp"
+#include "graph/io/text_rows.hpp"
 
 namespace weft::io {
 namespace {
@@ -21,30 +20,6 @@ bool to_next_column(TextCursor& cursor, const TableLayout& layout) {
   return layout.separator == ' ' || cursor.skip_separator();
 }
 
-/// Whether nothing follows but, where that is allowed, further numbers.
-bool ends_line(TextCursor& cursor, const TableLayout& layout) {
-  for (double ignored = 0; cursor.skip_blanks(), !cursor.at_line_end();)
-    if (!layout.more_columns || !to_next_column(cursor, layout) || !cursor.read_real(ignored)) return false;
-  return true;
-}
-
-/// Numbers of a line and what stands between them take a byte each: text of fewer holds a line that is too short, and
-/// no memory is asked for in its name.
-bool has_room(std::string_view text, std::int64_t rows, std::int64_t bytes_a_row) {
-  std::int64_t bytes = 0;
-  return !__builtin_mul_overflow(rows, bytes_a_row, &bytes) && bytes <= static_cast<std::int64_t>(text.size()) + 1;
-}
-
-/// Rows to have room for where so many are needed now: where `share` of the file has been read, for what may follow,
-/// but never more than twice as many, nor more than text of that length holds.
-std::int64_t rows_with_room(std::int64_t needed, const TextBlocks& blocks, std::int64_t bytes_a_row) {
-  if (blocks.share() >= 1) return needed;
-  const auto most = static_cast<std::int64_t>(blocks.most_bytes()) / bytes_a_row + 1;
-  const double in_all = 1.05 * static_cast<double>(needed) / blocks.share();
-  const std::int64_t room = in_all < 2 * static_cast<double>(needed) ? static_cast<std::int64_t>(in_all) : 2 * needed;
-  return std::max(needed, std::min(room, most));
-}
-
 }  // namespace
 
 template <class Value>
@@ -52,49 +27,39 @@ Table<Value> read_integers(TextBlocks&& blocks, const TableLayout& layout, const
   Table<Value> table;
   table.columns = layout.columns;
   std::atomic<bool> too_large{false};
-  while (blocks.next()) {
-    const std::string_view text = blocks.text();
-    const TextChunks chunks(text, text, layout.comments, blocks.lines_before());
-    const bool keeps = has_room(text, chunks.lines(), 2 * layout.columns);
-    const std::span<const Value> before = table.all();
-    const std::int64_t needed = table.rows + chunks.lines();
-    if (keeps && needed * layout.columns > static_cast<std::int64_t>(table.values.size())) {
-      const std::int64_t room = rows_with_room(needed, blocks, 2 * layout.columns) * layout.columns;
-      Buffer<Value> larger(static_cast<std::size_t>(room), "numbers of a table");
-      std::ranges::copy(before, larger.data());
-      table.values = std::move(larger);
-    }
-    const auto parse = [&](std::size_t i, TextFault& fault) {
-      const TextChunk& chunk = chunks.chunks()[i];
-      TextCursor cursor(chunk.text, layout.separator);
-      Value* out = keeps ? table.values.data() + (table.rows + chunk.first) * layout.columns : nullptr;
-      for (; cursor.to_content(layout.comments); cursor.next_line()) {
-        const char* const start = cursor.position();
-        for (int c = 0; c < layout.columns; ++c) {
-          std::int64_t value = 0;
-          if ((c > 0 && !to_next_column(cursor, layout)) || !cursor.read_integer(value)) {
-            fault = fault_of(text, start, layout.expected);
-            return;
-          }
-          if (value < layout.least || value > layout.most) {
-            fault = {start, fmt::format("found {}: expected {} to {}", value, layout.least, layout.most)};
-            return;
-          }
-          if (std::is_same_v<Value, std::int32_t> && static_cast<std::int32_t>(value) != value)
-            too_large.store(true, std::memory_order_relaxed);
-          if (keeps) *out++ = static_cast<Value>(value);
-        }
-        if (!ends_line(cursor, layout)) {
-          fault = fault_of(text, start, layout.expected);
-          return;
-        }
+  const auto check_bits = [&] { WEFT_CHECK(!too_large.load(), unsupported, "a number has more than 31 bits"); };
+  const auto grow = [&](std::int64_t rows, std::int64_t room, std::int64_t kept) {
+    check_bits();
+    if (rows * layout.columns <= static_cast<std::int64_t>(table.values.size())) return;
+    Buffer<Value> larger(static_cast<std::size_t>(room * layout.columns), "numbers of a table");
+    std::copy_n(table.values.data(), kept * layout.columns, larger.data());
+    table.values = std::move(larger);
+  };
+  const auto line = [&](TextCursor& cursor, std::int64_t row, std::string_view text, TextFault& fault) {
+    const char* const start = cursor.position();
+    Value* const out = row < 0 ? nullptr : table.values.data() + row * layout.columns;
+    for (int c = 0; c < layout.columns; ++c) {
+      std::int64_t value = 0;
+      if ((c > 0 && !to_next_column(cursor, layout)) || !cursor.read_integer(value)) {
+        fault = fault_of(text, start, layout.expected);
+        return false;
       }
-    };
-    with_block(blocks, [&] { chunks.each(within_file(blocks, progress), parse); });
-    WEFT_CHECK(keeps, internal, "{} lines of {} numbers in {} bytes", chunks.lines(), layout.columns, text.size());
-    WEFT_CHECK(!too_large.load(), unsupported, "a number has more than 31 bits");
-    table.rows = needed;
-  }
+      if (value < layout.least || value > layout.most) {
+        fault = {start, fmt::format("found {}: expected {} to {}", value, layout.least, layout.most)};
+        return false;
+      }
+      if (std::is_same_v<Value, std::int32_t> && static_cast<std::int32_t>(value) != value)
+        too_large.store(true, std::memory_order_relaxed);
+      if (out != nullptr) out[c] = static_cast<Value>(value);
+    }
+    cursor.skip_blanks();
+    if (cursor.at_line_end()) return true;
+    fault = fault_of(text, start, layout.expected);
+    return false;
+  };
+  const RowText rows{layout.separator, layout.comments, 2 * layout.columns};
+  table.rows = read_rows(blocks, rows, progress, grow, line);
+  check_bits();
   table.text_bytes = blocks.bytes_read();
   return table;
 }

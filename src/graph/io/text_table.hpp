@@ -16,7 +16,6 @@ struct TableLayout {
   int columns = 1;
   char separator = ' ';                              // between columns; blanks may stand around it
   std::string_view comments = "#";                   // lines that start with one of these are skipped, and empty ones
-  bool more_columns = false;                         // further numbers may follow, and are ignored
   std::string_view expected;                         // of a line, for people: "a source and a target"
   std::int64_t least = INT64_MIN, most = INT64_MAX;  // of the numbers
 };
