@@ -102,9 +102,9 @@ double homophily(const Dataset& dataset);
 
 /// What a dataset gets from files of its own; empty: it stays as it is.
 struct DatasetParts {
-  std::string features;  // identity, degree, constant or a file: .npy, .npz, CSV
-  std::string labels;    // a file: .npy, CSV
-  std::string masks;     // a file: .npz, CSV
+  std::string features = {};  // identity, degree, constant or a file: .npy, .npz, CSV
+  std::string labels = {};    // a file: .npy, CSV
+  std::string masks = {};     // a file: .npz, CSV
 };
 /// Replaces the parts named; docs/own-data.md has the layouts of the files. Rows are matched to nodes by the ids or
 /// names that the file has, otherwise by their order. Nodes that only these files have are added to a graph that came

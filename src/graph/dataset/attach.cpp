@@ -149,6 +149,8 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
     if (!splits->indices) rows.push_back(&splits->rows);
   }
   std::vector<std::string> notes;
+  for (const io::NodeRows* file : rows)
+    if (!file->note.empty()) notes.push_back(file->note);
   if (is_graph_alone(data, parts))
     if (const std::int64_t added = io::add_missing_nodes(data, rows); added > 0)
       notes.push_back(fmt::format("{} nodes without edges were added: only the files about nodes have them", added));

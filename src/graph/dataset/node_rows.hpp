@@ -21,6 +21,8 @@ struct NodeRows {
   /// "line 7"; none: the number of the row.
   std::function<std::string(std::int64_t row)> place = {};
 
+  std::string note = {};  // what a person should hear of how the file was read
+
   /// Of a row, for messages.
   std::string place_of(std::int64_t row) const;
 };

@@ -39,7 +39,11 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
   known.insert(known.end(), columns.begin(), columns.end());
   auto table = open(source, known);
   if (table->columns() == 1) return {rows_of(source.path, table, -1), table->strings(0)};
+  // A first line such as ann,y is no header where ann is a node, although columns of labels are called y.
+  if (table->dialect().has_header() && NodeIndex(data).find(table->dialect().names.front()) >= 0)
+    table = open(source, known, false);
   int node = 0, word = 1;
+  std::string note;
   if (table->dialect().has_header()) {
     node = find_column(table->dialect().names, node_columns);
     word = find_column(table->dialect().names, columns);
@@ -54,9 +58,16 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
     WEFT_CHECK(table->columns() == 2, invalid_file,
                "it has {} columns and no header: expected two, a node and its {}, or a header with a column '{}'",
                table->columns(), what, columns.front());
-    if (is_header(table->strings(0), table->strings(1), NodeIndex(data))) table = open(source, known, true);
+    const std::vector<std::string> keys = table->strings(0), words = table->strings(1);
+    if (is_header(keys, words, NodeIndex(data))) {
+      table = open(source, known, true);
+      note = fmt::format("the first line of {} is taken for a header: no node is called {}", source.path,
+                         quoted(keys.front()));
+    }
   }
-  return {rows_of(source.path, table, node), table->strings(word)};
+  NodeWords result{rows_of(source.path, table, node), table->strings(word)};
+  result.rows.note = note;
+  return result;
 }
 
 }  // namespace weft::io
