@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "data_options.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "text.hpp"
@@ -18,7 +19,8 @@ namespace {
 
 struct Options {
   std::string in, out, self_loops = "keep";
-  bool symmetric = false, keep_duplicates = false, json = false;
+  bool symmetric = false, directed = false, keep_duplicates = false, json = false;
+  DataOptions parts;
 };
 
 /// The graph and its values, changed one step at a time; each step leaves a note.
@@ -96,6 +98,9 @@ std::string left_out(const Dataset& data, std::string path) {
 
 int run(const Options& options) {
   const SelfLoops loops = parse_self_loops(options.self_loops);
+  if (options.directed && options.symmetric)
+    throw UsageError("--directed and --undirected (--symmetric) contradict each other: give one");
+  options.parts.check();
   check_output(options.out);
   const Stopwatch watch;
   Dataset file = open_data(options.in);
@@ -107,6 +112,8 @@ int run(const Options& options) {
   clean(pipeline, options, loops);
   if (!note.empty()) note += pipeline.changes();
   pipeline.data().note = note;
+  options.parts.apply(pipeline.data(), options.json ? stderr : stdout);  // degrees are those of the edges written
+  note = pipeline.data().note;
   const double clean_seconds = watch.seconds() - read_seconds;
   {
     ProgressBar bar;
@@ -144,6 +151,7 @@ int run(const Options& options) {
                          grouped(graph.num_cols()), grouped(edges_read), seconds_text(read_seconds)));
   if (!note.empty()) print_line(stdout, "note     " + note);
   if (!left.empty()) print_line(stdout, fmt::format("left out {}: only .weft keeps them", left));
+  if (options.directed) print_line(stdout, "edges    directed: none gets a reverse");
   for (const auto& step : pipeline.steps())
     if (step.before != step.after)
       print_line(stdout,
@@ -164,13 +172,19 @@ Command add_convert(CLI::App& root) {
       ->required();
   app->add_option("OUT", options->out, "The file to write; its ending says the format (.weft, .npz, .mtx, .mtx.gz)")
       ->required();
-  app->add_flag("--symmetric", options->symmetric, "Give every edge its reverse");
+  app->add_flag("--undirected,--symmetric", options->symmetric,
+                "Give every edge its reverse: for lists that have each edge of an undirected graph once");
+  app->add_flag("--directed", options->directed,
+                "Keep edges as they are, which is what happens without it, and say so");
   app->add_option("--self-loops", options->self_loops, "What becomes of self-loops: keep, add (one a node) or remove")
       ->capture_default_str();
   app->add_flag("--keep-duplicates", options->keep_duplicates,
                 "Keep parallel edges; without it they become one edge whose value is the sum of theirs");
+  options->parts.add_to(*app);
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
-  app->footer("Example:\n  weft convert citations.mtx.gz citations.weft --symmetric --self-loops add");
+  app->footer(
+      "Example:\n  weft convert citations.mtx.gz citations.weft --undirected --self-loops add\n"
+      "  weft convert edges.csv mine.weft --undirected --features x.npy --labels y.csv --split random:0.6,0.2,0.2");
   return {app, [options] { return run(*options); }};
 }
 

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "core/check.hpp"
+#include "data_options.hpp"
 #include "model_facts.hpp"
 #include "options.hpp"
 #include "predictions.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 struct Options {
   std::string data, load, dtype = "f32", device, threads = "0", out, scores, json;
+  DataOptions parts;
 };
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv"); }
@@ -116,13 +119,18 @@ int run(const Options& options, const std::string& command) {
   const auto dtypes = parse_dtypes(options.dtype);
   if (dtypes.size() != 1) throw UsageError("--dtype takes one type here");
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
+  options.parts.check();
   check_files(options);
   const Model model = load_model(options.load);
   Context context = pick_context(options.device, threads);
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" ? stderr : stdout;
   print_line(out, device_line(context));
-  const Dataset dataset = open_data(options.data);
+  Dataset dataset = open_data(options.data);
+  options.parts.apply(dataset, out);
+  WEFT_CHECK(dataset.has_features(), invalid_argument,
+             "'{}' has no features, and the model takes {} a node: give those that it was trained on with --features",
+             options.data, model.spec.inputs);
   print_line(out, "data     " + data_line(dataset));
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
   print_line(out, "model    " + to_string(model.spec));
@@ -148,6 +156,7 @@ int run(const Options& options, const std::string& command) {
 
 std::string command_text(const Options& options) {
   std::string text = fmt::format("weft infer --data {} --load {}", options.data, options.load);
+  text += options.parts.command();
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
   if (!options.device.empty()) text += " --device " + options.device;
   if (options.threads != "0") text += " --threads " + options.threads;
@@ -164,6 +173,7 @@ Command add_infer(CLI::App& root) {
                   "a name (citations)")
       ->required();
   app->add_option("--load", options->load, "The model: a file that weft train --save has written")->required();
+  options->parts.add_to(*app);
   app->add_option("--dtype", options->dtype, "Storage type of activations: f32, f16, bf16 or f64")
       ->capture_default_str();
   app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");

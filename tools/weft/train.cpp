@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
-#include "core/check.hpp"
+#include "data_options.hpp"
 #include "machine.hpp"
 #include "model_facts.hpp"
 #include "options.hpp"
@@ -247,14 +247,8 @@ int run(TrainRequest request) {
   if (!request.quiet) print_line(out, device_line(context));
   Dataset dataset = open_data(request.data);
   if (request.random_features > 0) make_up(dataset, request.random_features, request.random_classes);
-  // A model of this data could not even be made.
-  constexpr const char* expected =
-      "expected a dataset to learn from, such as citations (weft info shows what is there), or --synthetic "
-      "FEATURES,CLASSES to make some up";
-  WEFT_CHECK(dataset.has_features(), invalid_argument, "'{}' has no features: {}", request.data, expected);
-  WEFT_CHECK(static_cast<bool>(dataset.labels), invalid_argument, "'{}' has no labels: {}", request.data, expected);
-  WEFT_CHECK(dataset.classes > 0, invalid_argument, "'{}' has labels, but none of any node is known: {}", request.data,
-             expected);
+  request.parts.apply(dataset, request.quiet ? nullptr : out);
+  check_learnable(dataset, request.data);
   request.spec.inputs = dataset.num_features();
   request.spec.classes = dataset.classes;
   request.spec.several_labels = dataset.multi_label();

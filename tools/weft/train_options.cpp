@@ -258,9 +258,11 @@ void check_files(const TrainRequest& request) {
 void TrainArguments::add_to(CLI::App& app) {
   app.add_option(
          "--data", data_,
-         "A dataset with features, labels and splits: a file or folder (docs/formats.md), or a name (citations)")
+         "A dataset: a file or folder (docs/formats.md), or a name (citations); what it lacks of features, labels and "
+         "splits, the options under Data give")
       ->required();
   app.add_option("--model", model_, "gcn, sage, gin, gat or gatv2")->required();
+  parts_.add_to(app);
   texts_.resize(settings().size());
   for (std::size_t i = 0; i < settings().size(); ++i) {
     const Setting& setting = settings()[i];
@@ -294,8 +296,15 @@ TrainRequest TrainArguments::read() const {
   request.options = TrainOptions::of(architecture);
   request.data = data_;
   request.command = fmt::format("weft train --data {} --model {}", data_, model_);
+  parts_.check();
+  request.parts = parts_;
+  request.command += parts_.command();
   read_settings(request);
   if (!synthetic_.empty()) {
+    if (parts_.any())
+      throw UsageError(
+          "--synthetic makes features, labels and splits up: leave out --features, --labels, --masks and "
+          "--split");
     const std::vector<std::string> sizes = split_list("--synthetic", synthetic_);
     if (sizes.size() != 2)
       throw UsageError(fmt::format("--synthetic is '{}': expected FEATURES,CLASSES, such as 128,40", synthetic_));
