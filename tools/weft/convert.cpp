@@ -107,12 +107,13 @@ int run(const Options& options) {
   const double read_seconds = watch.seconds();
   std::string note = file.note;
   const std::string format = file.format;
-  const std::int64_t edges_read = file.graph.num_edges();
+  const std::int64_t edges_read = file.graph.num_edges(), rows_read = file.graph.num_rows();
+  const std::int64_t cols_read = file.graph.num_cols();
   Pipeline pipeline(std::move(file));
   clean(pipeline, options, loops);
   if (!note.empty()) note += pipeline.changes();
   pipeline.data().note = note;
-  options.parts.apply(pipeline.data(), options.json ? stderr : stdout);  // degrees are those of the edges written
+  const std::vector<std::string> given = options.parts.apply(pipeline.data());  // after all changes: degrees are final
   note = pipeline.data().note;
   const double clean_seconds = watch.seconds() - read_seconds;
   {
@@ -138,6 +139,7 @@ int run(const Options& options) {
         {"edges_written", graph.num_edges()},
         {"values", pipeline.values() ? nlohmann::json(name(pipeline.values().dtype())) : nullptr},
         {"steps", steps},
+        {"given", given},
         {"left_out", left},
         {"bytes", ignored ? nlohmann::json() : nlohmann::json(size)},
         {"read_seconds", read_seconds},
@@ -146,9 +148,8 @@ int run(const Options& options) {
     print_line(stdout, json_text(json));
     return 0;
   }
-  print_line(stdout,
-             fmt::format("read     {} ({}): {} x {}, {} edges in {}", options.in, format, grouped(graph.num_rows()),
-                         grouped(graph.num_cols()), grouped(edges_read), seconds_text(read_seconds)));
+  print_line(stdout, fmt::format("read     {} ({}): {} x {}, {} edges in {}", options.in, format, grouped(rows_read),
+                                 grouped(cols_read), grouped(edges_read), seconds_text(read_seconds)));
   if (!note.empty()) print_line(stdout, "note     " + note);
   if (!left.empty()) print_line(stdout, fmt::format("left out {}: only .weft keeps them", left));
   if (options.directed) print_line(stdout, "edges    directed: none gets a reverse");
@@ -156,6 +157,7 @@ int run(const Options& options) {
     if (step.before != step.after)
       print_line(stdout,
                  fmt::format("change   {}: {} -> {} edges", step.what, grouped(step.before), grouped(step.after)));
+  for (const std::string& line : given) print_line(stdout, line);
   print_line(stdout,
              fmt::format("wrote    {}: {} edges{}, {} in {}", options.out, grouped(graph.num_edges()),
                          pipeline.values() ? fmt::format(" with {} values", name(pipeline.values().dtype())) : "",

@@ -60,29 +60,26 @@ void DataOptions::check() const {
   parse_seed(split_seed_);
 }
 
-void DataOptions::apply(Dataset& dataset, std::FILE* out) const {
-  const auto say = [&](const std::string& line) {
-    if (out != nullptr) print_line(out, line);
-  };
-  std::vector<std::string> notes;
+std::vector<std::string> DataOptions::apply(Dataset& dataset) const {
+  std::vector<std::string> lines;
   {
     ProgressBar bar;
-    notes = attach(dataset, parts_, bar.callback());
+    for (const std::string& note : attach(dataset, parts_, bar.callback())) lines.push_back("note     " + note);
   }
-  for (const std::string& note : notes) say("note     " + note);
-  if (!parts_.features.empty())
-    say(fmt::format("features {}: {} a node", parts_.features, grouped(dataset.num_features())));
-  if (!parts_.labels.empty())
-    say(fmt::format("labels   {}: {} classes{}", parts_.labels, grouped(dataset.classes),
-                    dataset.class_names ? ": " + classes_text(dataset) : ""));
   // What the note says of features and splits is of those that the data had.
   if (any() && !dataset.note.empty()) dataset.note += "; then" + command();
-  if (!split_.empty()) split_nodes(dataset, parse_split(split_), parse_seed(split_seed_));
-  if (!has_splits()) return;
-  print_line(out,
-             fmt::format("splits   {}: train {}, val {}, test {}",
-                         split_.empty() ? parts_.masks : fmt::format("{} (seed {})", split_, parse_seed(split_seed_)),
-                         size_of_split(dataset.train), size_of_split(dataset.val), size_of_split(dataset.test)));
+  if (!parts_.features.empty())
+    lines.push_back(fmt::format("features {}: {} a node", parts_.features, grouped(dataset.num_features())));
+  if (!parts_.labels.empty())
+    lines.push_back(fmt::format("labels   {}: {} classes{}", parts_.labels, grouped(dataset.classes),
+                                dataset.class_names ? " (" + classes_text(dataset) + ")" : ""));
+  const std::uint64_t seed = parse_seed(split_seed_);
+  if (!split_.empty()) split_nodes(dataset, parse_split(split_), seed);
+  if (has_splits())
+    lines.push_back(fmt::format("splits   {}: train {}, val {}, test {}",
+                                split_.empty() ? parts_.masks : fmt::format("{} (seed {})", split_, seed),
+                                size_of_split(dataset.train), size_of_split(dataset.val), size_of_split(dataset.test)));
+  return lines;
 }
 
 std::string DataOptions::command() const {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
+#include <vector>
 
 #include "command.hpp"
 #include "weft/dataset.hpp"
@@ -16,8 +16,8 @@ class DataOptions {
   void add_to(CLI::App& app, const char* group = "Data");
   /// A UsageError for the first value that is wrong, before any data is read.
   void check() const;
-  /// With a line for people of each thing that it did, to `out` where that is not null.
-  void apply(Dataset& dataset, std::FILE* out) const;
+  /// Gives them to the dataset. Returns a line for people of each thing that it did.
+  std::vector<std::string> apply(Dataset& dataset) const;
 
   bool any() const { return !parts_.features.empty() || !parts_.labels.empty() || has_splits(); }
   bool has_splits() const { return !parts_.masks.empty() || !split_.empty(); }

@@ -127,7 +127,7 @@ int run(const Options& options, const std::string& command) {
   std::FILE* out = options.json == "-" ? stderr : stdout;
   print_line(out, device_line(context));
   Dataset dataset = open_data(options.data);
-  options.parts.apply(dataset, out);
+  for (const std::string& line : options.parts.apply(dataset)) print_line(out, line);
   WEFT_CHECK(dataset.has_features(), invalid_argument,
              "'{}' has no features, and the model takes {} a node: give those that it was trained on with --features",
              options.data, model.spec.inputs);

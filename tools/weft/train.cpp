@@ -247,7 +247,8 @@ int run(TrainRequest request) {
   if (!request.quiet) print_line(out, device_line(context));
   Dataset dataset = open_data(request.data);
   if (request.random_features > 0) make_up(dataset, request.random_features, request.random_classes);
-  request.parts.apply(dataset, request.quiet ? nullptr : out);
+  for (const std::string& line : request.parts.apply(dataset))
+    if (!request.quiet) print_line(out, line);
   check_learnable(dataset, request.data);
   request.spec.inputs = dataset.num_features();
   request.spec.classes = dataset.classes;

@@ -153,7 +153,8 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
     if (!file->note.empty()) notes.push_back(file->note);
   if (is_graph_alone(data, parts))
     if (const std::int64_t added = io::add_missing_nodes(data, rows); added > 0)
-      notes.push_back(fmt::format("{} nodes without edges were added: only the files about nodes have them", added));
+      notes.push_back(fmt::format("{} node{} without edges added: only the files about nodes have {}", added,
+                                  added == 1 ? "" : "s", added == 1 ? "it" : "them"));
   if (features || made != nullptr) {
     data.features = {};
     data.sparse_features = {};
