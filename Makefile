@@ -5,11 +5,14 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 # More settings for CMake, as in: make test CMAKE_FLAGS=-DWEFT_CUDA=OFF
 CMAKE_FLAGS ?=
-# What is built here runs and is measured here: the peers of `weft bench` get this machine's instructions, and CUDA code
-# is compiled for its first GPU (without one for sm_90) instead of every architecture, six times the work. Packagers use
-# the release preset as it is.
+# CUDA code is compiled for these architectures: by default for this machine's first GPU, without one for sm_90. All that
+# weft supports, as in ARCHITECTURES="80;86;89;90;100;120", take six times as long and as much room.
 gpu := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -cd 0-9)
-native = $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON -DCMAKE_CUDA_ARCHITECTURES=$(or $(gpu),90))
+ARCHITECTURES ?= $(or $(gpu),90)
+# What `make build` makes runs and is measured here: the peers of `weft bench` get this machine's instructions. A package
+# is for other machines as well.
+native = $(if $(filter release package,$(1)),'-DCMAKE_CUDA_ARCHITECTURES=$(ARCHITECTURES)') \
+  $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON)
 
 # Ninja where it is there and the folder is new; an existing folder keeps the generator it has.
 generator = $(if $(wildcard build/$(1)/CMakeCache.txt),,$(if $(shell command -v ninja 2>/dev/null),-G Ninja))
@@ -24,12 +27,12 @@ weft := build/release/bin/weft
 sources = git ls-files -co --exclude-standard -- '*.cpp' '*.hpp' '*.cu' '*.cuh'
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build build-tests demo test fuzz sanitize tsan bench install format tidy clean
+.PHONY: help bootstrap build build-tests demo test fuzz sanitize tsan bench install package docs performance format tidy clean
 
 help: ## show this list
 	@echo "weft: sparse kernels for graph neural networks"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "Start with make demo. Settings: JOBS=$(JOBS) PREFIX=$(PREFIX) CMAKE_FLAGS=$(CMAKE_FLAGS)"
 
@@ -69,6 +72,17 @@ bench: build ## measure the CPU operators beside their peers on this machine
 
 install: build ## install under PREFIX
 	@cmake --install build/release --prefix $(PREFIX)
+
+package: bootstrap ## build a Debian package of the command and the shared libraries
+	$(call build,package)
+	@cd build/package && cpack -G DEB >/dev/null && ls -1 "$$PWD"/*.deb
+
+docs: bootstrap ## write the API reference from the headers: build/docs/html/index.html
+	@command -v doxygen >/dev/null || { echo "make docs needs doxygen: apt-get install doxygen" >&2; exit 1; }
+	@mkdir -p build/docs && doxygen docs/Doxyfile && echo "build/docs/html/index.html"
+
+performance: ## write docs/performance.md, the chart and the README's table from bench/records
+	@scripts/performance
 
 format: ## lay out the sources with clang-format
 	@command -v clang-format >/dev/null || { echo "make format needs clang-format: apt-get install clang-format" >&2; exit 1; }

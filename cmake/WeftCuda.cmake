@@ -66,3 +66,9 @@ if(NOT WEFT_CUDA STREQUAL "OFF")
     weft_no_cuda("no working CUDA compiler was found")
   endif()
 endif()
+
+# One copy of the CUDA runtime in a process: a program that loads both shared libraries would have two static ones.
+set(WEFT_CUDA_RUNTIME CUDA::cudart_static)
+if(BUILD_SHARED_LIBS)
+  set(WEFT_CUDA_RUNTIME CUDA::cudart)
+endif()

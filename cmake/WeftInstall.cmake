@@ -1,13 +1,15 @@
-# What `cmake --install` puts in place: headers, library, the weft command, and the files by which
+# What `cmake --install` puts in place: headers, the two libraries, the weft command, and the files by which
 # find_package(weft) and pkg-config find them. All of it can be moved as a whole.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # A static library leaves its own dependencies to whoever links it, so the exported target names them.
-target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads OpenMP::OpenMP_CXX ZLIB::ZLIB
-  PkgConfig::libzip PkgConfig::hwy PkgConfig::openblas)
+target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB BZip2::BZip2 PkgConfig::lzma PkgConfig::zstd
+  PkgConfig::libzip PkgConfig::hwy)
+target_link_libraries(weft_nn_library PRIVATE fmt::fmt)
 if(WEFT_HAS_CUDA)
-  target_link_libraries(weft PRIVATE CUDA::cudart_static CUDA::cublas)
+  target_link_libraries(weft PRIVATE ${WEFT_CUDA_RUNTIME})
+  target_link_libraries(weft_nn_library PRIVATE ${WEFT_CUDA_RUNTIME} CUDA::cublas)
 endif()
 
 get_target_property(library_type weft TYPE)
@@ -17,7 +19,7 @@ else()
   set(WEFT_STATIC OFF)
 endif()
 
-install(TARGETS weft EXPORT weft-targets
+install(TARGETS weft weft_nn_library EXPORT weft-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
@@ -25,6 +27,14 @@ install(TARGETS weft EXPORT weft-targets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+if(TARGET weft_shell_files)
+  get_target_property(shell_files weft_shell_files WEFT_FOLDER)
+  install(FILES ${shell_files}/weft.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${shell_files}/weft DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${shell_files}/_weft DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${shell_files}/weft.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 if(TARGET weft_cli)
   file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   # The command may be linked with libraries the loader does not search by itself, such as cuSPARSE.
@@ -42,23 +52,49 @@ install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/cmake/weft-config.cmake ${PROJECT_BINARY_DIR}/cmake/weft-config-version.cmake
   DESTINATION ${package_folder})
 
-# pkg-config. Of a static library everything it needs is public: plain `pkg-config --libs weft` links.
-set(libraries_needed)
-foreach(library IN LISTS OpenMP_CXX_LIB_NAMES)
-  string(APPEND libraries_needed " -l${library}")
-endforeach()
+# pkg-config: weft, and weft-nn on top of it. Of a static library everything it needs is public: plain
+# `pkg-config --libs weft` links.
+set(libraries_needed " -lbz2")
+set(nn_libraries_needed)
 if(WEFT_HAS_CUDA)
-  string(APPEND libraries_needed " -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcudart_static -ldl -lrt")
-endif()
-set(WEFT_PC_PACKAGES "fmt, libzip, zlib, libhwy, openblas")
-if(WEFT_STATIC)
-  set(WEFT_PC_REQUIRES "Requires: ${WEFT_PC_PACKAGES}")
-  set(WEFT_PC_LIBS "Libs: -L\${libdir} -lweft${libraries_needed}")
-else()
-  set(WEFT_PC_REQUIRES "Requires.private: ${WEFT_PC_PACKAGES}")
-  set(WEFT_PC_LIBS "Libs: -L\${libdir} -lweft\nLibs.private:${libraries_needed}")
+  set(cuda_folder "-L${CUDAToolkit_LIBRARY_DIR}")
+  string(APPEND libraries_needed " ${cuda_folder} $<IF:$<BOOL:${WEFT_STATIC}>,-lcudart_static -ldl -lrt,-lcudart>")
+  string(APPEND nn_libraries_needed " ${cuda_folder} -lcublas")
 endif()
 file(RELATIVE_PATH WEFT_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" WEFT_PC_TO_PREFIX "${WEFT_PC_TO_PREFIX}")
-configure_file(${CMAKE_CURRENT_LIST_DIR}/weft.pc.in ${PROJECT_BINARY_DIR}/cmake/weft.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/cmake/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# weft_pkg_config(NAME LIBRARY DESCRIPTION OWN PACKAGES LIBRARIES): OWN names weft's own package beneath, or nothing.
+function(weft_pkg_config name library description own packages libraries)
+  set(WEFT_PC_NAME ${name})
+  set(WEFT_PC_DESCRIPTION ${description})
+  if(WEFT_STATIC)
+    string(JOIN ", " all ${own} ${packages})
+    set(WEFT_PC_REQUIRES "Requires: ${all}")
+    set(WEFT_PC_LIBS "Libs: -L\${libdir} -Wl,--gc-sections -l${library}${libraries}")
+  else()
+    string(JOIN ", " all ${packages})
+    set(WEFT_PC_REQUIRES "Requires: ${own}\nRequires.private: ${all}")
+    set(WEFT_PC_LIBS "Libs: -L\${libdir} -l${library}\nLibs.private:${libraries}")
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/weft.pc.in ${PROJECT_BINARY_DIR}/cmake/${name}.pc.in @ONLY)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/cmake/${name}.pc INPUT ${PROJECT_BINARY_DIR}/cmake/${name}.pc.in)
+  install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+weft_pkg_config(weft weft "${PROJECT_DESCRIPTION}" "" "fmt;libzip;zlib;liblzma;libzstd;libhwy" "${libraries_needed}")
+weft_pkg_config(weft-nn weft_nn "Models and training on weft's operators" weft "fmt" "${nn_libraries_needed}")
+
+# A Debian package: `make package` (the shared libraries, by the package preset).
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME weft)
+set(CPACK_PACKAGE_CONTACT "the weft maintainers <weft@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Whoever compiles against the package needs the headers of what static linking and the CMake files name.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libzip-dev, zlib1g-dev, libbz2-dev, liblzma-dev, libzstd-dev, libhwy-dev")
+include(CPack)

@@ -5,6 +5,8 @@ target_compile_features(weft_settings INTERFACE cxx_std_20)
 target_compile_options(weft_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-psabi>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WEFT_WERROR}>>:-Werror>)
+# One section for each function and variable: whoever links a static library can drop those it does not use.
+target_compile_options(weft_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections -fdata-sections>)
 target_link_libraries(weft_settings INTERFACE fmt::fmt Threads::Threads)
 if(WEFT_SANITIZE)
   target_compile_options(weft_settings INTERFACE

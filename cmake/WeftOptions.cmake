@@ -11,6 +11,10 @@ option(WEFT_BUILD_BENCH "Build the micro-benchmarks" OFF)
 option(WEFT_INSTALL "Make the install target" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "Treat warnings as errors" OFF)
 option(WEFT_FUZZ "Build nothing but the fuzz targets of the readers, with clang" OFF)
+set(WEFT_COMMIT "" CACHE STRING "The commit that records name, for a tree without its history; else git is asked")
+if(NOT WEFT_COMMIT MATCHES "^[0-9A-Za-z._-]*$")
+  message(FATAL_ERROR "WEFT_COMMIT=${WEFT_COMMIT}: expected a commit's hash or name, of letters, digits, '.', '_' and '-'")
+endif()
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
 if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12) OR

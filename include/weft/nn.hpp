@@ -22,7 +22,8 @@ enum class Architecture : std::uint8_t { gcn, sage, gin, gat, gatv2 };
 enum class Activation : std::uint8_t { none, relu, elu };
 enum class LayerNorm : std::uint8_t { none, batch, layer };
 /// What a GCN divides a sum over neighbours by: nothing, the source's number of outgoing edges (left), the
-/// destination's number of incoming ones (right: a mean), or the root of both.
+/// destination's number of incoming ones (right: a mean), or the root of both. Of edges with weights it is the sum of
+/// those weights instead of their number.
 enum class DegreeNorm : std::uint8_t { none, left, right, both };
 
 std::string_view name(Architecture architecture);
@@ -61,6 +62,14 @@ struct ModelSpec {
   float attention_dropout = 0.0f;
   /// A node may have several classes, each by itself: what training on such labels makes of a model.
   bool several_labels = false;
+  /// Messages are multiplied by the weights of their edges (Dataset::values): what training on a graph with weights
+  /// makes of a model, and what inference then expects. With w the weight of the edge from u to v:
+  ///   gcn            sum of w x_u, divided by weighted degrees as degree_norm says; nodes of degree 0 get 0
+  ///   sage           sum of w x_u; that sum divided by the number of neighbours (mean); largest w x_u (max)
+  ///   gin            sum of w x_u, or with lambda that sum divided by the number of neighbours
+  ///   gat, gatv2     none: attention weighs edges itself
+  /// Self-loops that the model adds have the weight 1. Weights that are all 1 are the same as none, to the bit.
+  bool edge_weights = false;
 
   /// What the papers have used on citation graphs.
   static ModelSpec of(Architecture architecture);
@@ -93,7 +102,10 @@ std::string to_string(const Model& model);
 /// A safetensors file: the spec, a version and a checksum in its metadata, so that other tools read the parameters.
 /// Written whole or not at all.
 void save_model(const std::string& path, const Model& model);
-Model load_model(const std::string& path);
+/// Whether a model's file must have the checksum that save_model writes, and the right one. Other tools that rewrite
+/// the file cannot make it: what they wrote is read where it is ignored, and damage to it may then go unnoticed.
+enum class Checksum : std::uint8_t { required, ignored };
+Model load_model(const std::string& path, Checksum checksum = Checksum::required);
 
 // ---- Training --------------------------------------------------------------------------------
 
@@ -118,12 +130,15 @@ enum class Sampling : std::uint8_t { none, node, edge, walk, neighbour };
 std::string_view name(Sampling sampling);
 Sampling parse_sampling(std::string_view text);
 
+/// As a fanout: every neighbour of a node, however many they are.
+inline constexpr std::int64_t all_neighbours = -1;
+
 struct SampleOptions {
   Sampling method = Sampling::none;
   std::int64_t batch = 0;        // nodes, edges or walks drawn, or training nodes; 0: 6000, 4000, 3000 or 512
   std::int64_t walk_length = 2;  // walk: steps
-  /// neighbour: of a node at most (4096), from the last layer's to the first's; the last number counts for the layers
-  /// left. Empty: 25, 10.
+  /// neighbour: how many of a node's neighbours are drawn at most (1 to 4096, or all_neighbours), from the last layer
+  /// to the first; the last number counts for the layers left. Empty: 25, 10.
   std::vector<std::int64_t> fanouts;
   std::int64_t batches = 0;  // an epoch; 0: as many as hold the graph's nodes, or the training nodes (the most), once
   /// GraphSAINT's: subgraphs are drawn beforehand until each node was in so many on average; losses and messages are
@@ -153,8 +168,10 @@ struct TrainOptions {
   /// Outputs of layers that follow from what the layers keep (GIN's) are made again in the backward, not kept: one
   /// product more a layer, one array of activations less, the same bits. Unset: where that saves 1 GiB or more.
   std::optional<bool> recompute;
-  std::uint64_t seed = 0;             // of dropout and of batches
-  SampleOptions sample;               // evaluations see the whole graph all the same
+  std::uint64_t seed = 0;  // of dropout and of batches
+  SampleOptions sample;    // evaluations see the whole graph all the same
+  /// Trains as if the dataset had no edge values. Without it gat and gatv2 refuse a dataset that has some.
+  bool ignore_weights = false;
   std::string checkpoint;             // file; empty: none
   std::int64_t checkpoint_every = 0;  // epochs; 0: only when training is interrupted
   bool resume = false;  // go on from `checkpoint` where it exists; its epochs are among those of the result
@@ -183,6 +200,10 @@ struct TrainResult {
   std::int64_t batches = 1;        // an epoch
   std::int64_t skipped_steps = 0;  // a gradient was beyond f16, and no parameter changed; with `resume` of all epochs
   bool stopped_early = false, interrupted = false;
+  /// Checkpoints of this run that could not be written, which does not end training, and why the last of them could
+  /// not. The file keeps the last checkpoint that was written whole.
+  std::int64_t failed_checkpoints = 0;
+  std::string checkpoint_error;
 
   /// Of the optimiser, one a batch.
   std::int64_t steps() const { return static_cast<std::int64_t>(epochs.size()) * batches; }
@@ -199,13 +220,27 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
 
 // ---- Inference -------------------------------------------------------------------------------
 
+struct InferOptions {
+  Dtype dtype = Dtype::f32;  // of activations and sparse kernels
+  bool embeddings = false;   // keep what the last layer reads
+};
+
 struct Predictions {
   Tensor scores;   // f32 [nodes, classes], on the host: what the softmax or the sigmoid is taken of
   Tensor classes;  // i32 [nodes], or f32 [nodes, classes] of 0 and 1 where the model's nodes have several
+  /// f32 [nodes, width], on the host: the output of the last hidden layer after norm and activation, which the last
+  /// layer reads. Heads stand side by side, or are averaged where the model does so. Empty where not asked for.
+  Tensor embeddings;
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
 };
-/// Any graph with as many features will do, whether the model has seen it or not.
+/// Any graph with as many features will do, whether the model has seen it or not. Edge values count for models with
+/// ModelSpec::edge_weights; where there are none, every edge has the weight 1. Embeddings of a model of one layer, which
+/// has no hidden one, are refused.
+Predictions infer(Context& context, const Dataset& dataset, const Model& model, const InferOptions& options);
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype = Dtype::f32);
+/// f32 of the scores' shape: the softmax of every row, or where nodes may have several classes the sigmoid of every
+/// score. Scores are f32 [nodes, classes] on the host; large ones do not overflow.
+Tensor probabilities(const Tensor& scores, bool several_labels);
 
 }  // namespace weft

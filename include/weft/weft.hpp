@@ -3,6 +3,7 @@
 
 #include "weft/context.hpp"
 #include "weft/dataset.hpp"
+#include "weft/dense.hpp"
 #include "weft/error.hpp"
 #include "weft/generate.hpp"
 #include "weft/graph.hpp"

@@ -1,5 +1,8 @@
 #include "core/names.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <charconv>
 
 #include "weft/types.hpp"
@@ -21,6 +24,17 @@ constexpr NameTable<Dtype, 6> dtype_names{{{Dtype::f32, "f32"},
                                            {Dtype::f64, "f64"},
                                            {Dtype::i32, "i32"},
                                            {Dtype::i64, "i64"}}};
+constexpr NameTable<Dtype, 4> floating_names{
+    {{Dtype::f32, "f32"}, {Dtype::f16, "f16"}, {Dtype::bf16, "bf16"}, {Dtype::f64, "f64"}}};
+constexpr NameTable<Dtype, 9> dtype_aliases{{{Dtype::f32, "fp32"},
+                                             {Dtype::f32, "float32"},
+                                             {Dtype::f32, "float"},
+                                             {Dtype::f16, "fp16"},
+                                             {Dtype::f16, "float16"},
+                                             {Dtype::f16, "half"},
+                                             {Dtype::bf16, "bfloat16"},
+                                             {Dtype::f64, "float64"},
+                                             {Dtype::f64, "double"}}};
 constexpr NameTable<SpmmOp, 6> spmm_op_names{{{SpmmOp::copy_u, "copy_u"},
                                               {SpmmOp::copy_e, "copy_e"},
                                               {SpmmOp::u_add_e, "u_add_e"},
@@ -49,7 +63,8 @@ std::string_view name(SddmmOp op) { return name_in(sddmm_op_names, op); }
 std::string_view name(Target target) { return name_in(target_names, target); }
 std::string_view name(Score score) { return name_in(score_names, score); }
 
-Dtype parse_dtype(std::string_view text) { return parse_in(dtype_names, "dtype", text); }
+Dtype parse_dtype(std::string_view text) { return parse_in(dtype_names, "dtype", text, dtype_aliases); }
+Dtype parse_floating_dtype(std::string_view text) { return parse_in(floating_names, "dtype", text, dtype_aliases); }
 SpmmOp parse_spmm_op(std::string_view text) { return parse_in(spmm_op_names, "spmm op", text); }
 Reduce parse_reduce(std::string_view text) { return parse_in(reduce_names, "reducer", text); }
 SddmmOp parse_sddmm_op(std::string_view text) { return parse_in(sddmm_op_names, "sddmm op", text); }
@@ -61,15 +76,35 @@ std::string to_string(Device device) {
 }
 
 Device parse_device(std::string_view text) {
-  if (text == "cpu") return {};
-  if (text == "cuda") return {DeviceKind::cuda, 0};
-  if (text.starts_with("cuda:")) {
-    const std::string_view digits = text.substr(5);
+  const std::string given = lower_case(text);
+  if (given == "cpu") return {};
+  for (const std::string_view kind : {"cuda", "gpu"}) {
+    if (given == kind) return {DeviceKind::cuda, 0};
+    if (!given.starts_with(std::string(kind) + ":")) continue;
+    const std::string_view digits = std::string_view(given).substr(kind.size() + 1);
     int index = -1;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (error == std::errc{} && end == digits.data() + digits.size() && index >= 0) return {DeviceKind::cuda, index};
   }
-  fail(ErrorCode::invalid_argument, "device '{}' is not known: expected cpu, cuda or cuda:N", text);
+  constexpr std::array<std::string_view, 3> known{"cpu", "cuda", "cuda:N"};
+  fail_unknown("device", text, known);
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lower;
+}
+
+void fail_unknown(std::string_view what, std::string_view text, std::span<const std::string_view> names,
+                  std::string_view meant) {
+  fail(ErrorCode::invalid_argument, "{} '{}' is not known: {}expected one of {}", what, text, did_you_mean(meant),
+       fmt::join(names, ", "));
+}
+
+void fail_unknown(std::string_view what, std::string_view text, std::span<const std::string_view> names) {
+  fail_unknown(what, text, names, nearest(lower_case(text), names));
 }
 
 }  // namespace weft

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/check.hpp"
+#include "core/nearest.hpp"
+#include "weft/types.hpp"
 
 namespace weft {
 
@@ -29,15 +33,44 @@ void check_enum(Enum value, Enum last, std::string_view what) {
              static_cast<unsigned>(last));
 }
 
-template <class Enum, std::size_t N>
-Enum parse_in(const NameTable<Enum, N>& table, std::string_view what, std::string_view text) {
-  std::string known;
-  for (const auto& [key, entry] : table) {
-    if (entry == text) return key;
-    known += known.empty() ? "" : ", ";
-    known += entry;
-  }
-  fail(ErrorCode::invalid_argument, "{} '{}' is not known: expected one of {}", what, text, known);
+/// The names of all enumerators, in their order; they count from 0 on.
+template <class Enum>
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> names;
+  for (unsigned i = 0; name(static_cast<Enum>(i)) != "unknown"; ++i) names.push_back(name(static_cast<Enum>(i)));
+  return names;
 }
+
+/// ASCII letters in lower case: how names are compared.
+std::string lower_case(std::string_view text);
+
+/// An Error: "model 'gncc' is not known: did you mean gcn? expected one of gcn, sage". `meant` may be empty.
+[[noreturn]] void fail_unknown(std::string_view what, std::string_view text, std::span<const std::string_view> names,
+                               std::string_view meant);
+/// The same, with the nearest of the names as what was meant.
+[[noreturn]] void fail_unknown(std::string_view what, std::string_view text, std::span<const std::string_view> names);
+
+/// Letters may be of either case. `aliases` are further spellings in lower case, understood but never printed.
+template <class Enum, std::size_t N, std::size_t M = 0>
+Enum parse_in(const NameTable<Enum, N>& table, std::string_view what, std::string_view text,
+              const NameTable<Enum, M>& aliases = {}) {
+  std::vector<std::pair<Enum, std::string_view>> spellings(table.begin(), table.end());
+  spellings.insert(spellings.end(), aliases.begin(), aliases.end());
+  const std::string given = lower_case(text);
+  std::vector<std::string_view> words;
+  for (const auto& [key, word] : spellings) {
+    if (word == given) return key;
+    words.push_back(word);
+  }
+  const std::string_view near = nearest(given, words);
+  std::string_view meant;
+  for (const auto& [key, word] : spellings)
+    if (word == near) meant = name_in(table, key);
+  words.resize(N);
+  fail_unknown(what, text, words, meant);
+}
+
+/// Storage types that kernels compute with, by their names and the usual other ones: fp16, half, bfloat16, double.
+Dtype parse_floating_dtype(std::string_view text);
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,17 +27,28 @@ inline std::size_t typing_distance(std::string_view a, std::string_view b) {
   return rows[2][b.size()];
 }
 
-/// The first of the nearest names, or nothing where more than about a third of the letters differ.
+/// The most that a name may differ from a word to be what was meant by it: about a third of the letters, of which one
+/// must be right.
+inline std::size_t most_typos(std::string_view word) {
+  return word.empty() ? 0 : std::min((word.size() + 2) / 3, word.size() - 1);
+}
+
+/// The first of the nearest names, or nothing where all of them differ by more than most_typos.
 template <class Names>
 std::string_view nearest(std::string_view word, const Names& names) {
   std::string_view best;
-  std::size_t least = (word.size() + 1) / 3 + 1;
+  std::size_t least = most_typos(word) + 1;
   for (const std::string_view name : names)
     if (const std::size_t distance = typing_distance(word, name); distance < least) {
       best = name;
       least = distance;
     }
   return best;
+}
+
+/// "did you mean gcn? ", or nothing where nothing was meant.
+inline std::string did_you_mean(std::string_view meant) {
+  return meant.empty() ? "" : "did you mean " + std::string(meant) + "? ";
 }
 
 }  // namespace weft

@@ -1,8 +1,5 @@
 #include "core/parallel.hpp"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 #include <sched.h>
 
 #include <atomic>
@@ -11,38 +8,52 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "core/task_observer.hpp"
+#include "core/thread_pool.hpp"
 #include "weft/context.hpp"
 
 namespace weft {
 namespace {
 
-struct Job {
-  std::int64_t tasks;
-  TaskBody body;
-  TaskOrder order;
-  std::atomic<std::int64_t> next{0};
-  std::atomic<bool> stop{false};
-  std::mutex lock;
-  std::exception_ptr error;
+thread_local bool inside_task = false;
 
-  void work(int thread, int threads) {
+class Job : public SharedJob {
+ public:
+  Job(int threads, std::int64_t tasks, TaskBody body, TaskOrder order)
+      : SharedJob(threads), tasks_(tasks), body_(body), order_(order) {}
+
+  void work(int seat) override {
+    inside_task = true;
     try {
-      if (order == TaskOrder::round_robin) {
-        for (std::int64_t t = thread; t < tasks && !stop.load(std::memory_order_relaxed); t += threads) body(t, thread);
-      } else {
-        for (std::int64_t t;
-             !stop.load(std::memory_order_relaxed) && (t = next.fetch_add(1, std::memory_order_relaxed)) < tasks;)
-          body(t, thread);
-      }
+      if (order_ == TaskOrder::next_free)
+        for (std::int64_t task; going() && (task = next()) < tasks_;) body_(task, seat);
+      else  // the stripe of each seat is a task, as nobody might take the seat
+        for (std::int64_t stripe; going() && (stripe = next()) < seats();)
+          for (std::int64_t task = stripe; task < tasks_ && going(); task += seats())
+            body_(task, static_cast<int>(stripe));
     } catch (...) {
-      const std::lock_guard guard(lock);
-      if (!error) error = std::current_exception();
-      stop.store(true, std::memory_order_relaxed);
+      const std::lock_guard guard(lock_);
+      if (!error_) error_ = std::current_exception();
+      stop_.store(true, std::memory_order_relaxed);
     }
+    inside_task = false;
   }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  bool going() const { return !stop_.load(std::memory_order_relaxed); }
+  std::int64_t next() { return next_.fetch_add(1, std::memory_order_relaxed); }
+
+  const std::int64_t tasks_;
+  const TaskBody body_;
+  const TaskOrder order_;
+  std::atomic<std::int64_t> next_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex lock_;
+  std::exception_ptr error_;
 };
 
 std::atomic<int> chosen_threads{0};
@@ -66,24 +77,15 @@ int quota_threads() {
 void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder order) {
   if (tasks <= 0) return;
   if (TaskObserver* observer = task_observer.load(std::memory_order_acquire)) observer->handed_out(threads, tasks);
-  const int used = static_cast<int>(std::clamp<std::int64_t>(tasks, 1, std::max(threads, 1)));
-  Job job{tasks, body, order, {}, {}, {}, {}};
-  if (used == 1) {
-    job.work(0, 1);
-  } else {
-#if defined(__SANITIZE_THREAD__) || !defined(_OPENMP)
-    // ThreadSanitizer does not see what libgomp's barriers order; it does see threads start and end. Fuzz targets are
-    // built without OpenMP.
-    std::vector<std::thread> team;
-    for (int thread = 1; thread < used; ++thread) team.emplace_back([&job, thread, used] { job.work(thread, used); });
-    job.work(0, used);
-    for (std::thread& member : team) member.join();
-#else
-#pragma omp parallel num_threads(used)
-    job.work(omp_get_thread_num(), omp_get_num_threads());  // the team may be smaller than asked for
-#endif
-  }
-  if (job.error) std::rethrow_exception(job.error);
+  // A task that hands out tasks runs them itself: the threads are busy.
+  const bool alone = inside_task;
+  Job job(alone ? 1 : static_cast<int>(std::clamp<std::int64_t>(tasks, 1, std::max(threads, 1))), tasks, body, order);
+  if (job.seats() == 1)
+    job.work(0);
+  else
+    ThreadPool::instance().run(job);
+  inside_task = alone;
+  job.rethrow();
 }
 
 void observe_tasks(TaskObserver* observer) { task_observer.store(observer, std::memory_order_release); }

@@ -42,10 +42,8 @@ DegreeScales DegreeScales::of_means(const Build& build, DegreeNorm norm) {
 
 Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back, bool spends)
     : context_(build.context), graph_(build.graph), reduce_(reduce), spends_(spends), slots_(build.slots) {
-  if (reduce != Reduce::max && build.weights.given) {
-    weights_ = build.weights;
-    reduce_ = Reduce::sum;
-  }
+  weights_ = build.weights;
+  if (reduce != Reduce::max && weights_.given) reduce_ = Reduce::sum;
   OpDesc desc{OpKind::spmm, build.dtype, 1, width, reduce_, weights_.given};
   forward_ = make_plan(context_, graph_, desc);
   context_.reserve(forward_.workspace_bytes);
@@ -99,9 +97,10 @@ void Aggregate::extremum_backward(ConstTensorView x, ConstTensorView out_grad, T
   const Features features = Features::of(x.shape);
   ExtremumBackwardArgs args;
   args.graph = reversed.view();
-  args.op = SpmmOp::copy_u;
+  args.op = weights_.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
   args.width = args.out_width = features.width;
   args.x = operand(x, features);
+  args.edge = operand(weights_, features);
   args.out_grad = operand(out_grad, features);
   args.arg_e = winners_.view().as<EdgeId>();
   args.out = result(x_grad);

@@ -36,7 +36,7 @@ class Aggregate {
   Reduce reduce_;
   bool spends_;
   Slots& slots_;
-  ConstTensorView weights_;  // of a batch's edges; a mean is among them
+  ConstTensorView weights_;  // as Build has them; a mean is among them
   Tensor means_;             // 1 / degree, for the gradient of a mean
   Plan forward_, backward_;
   Tensor winners_;  // max: edge ids

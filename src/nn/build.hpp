@@ -75,8 +75,9 @@ struct Build {
   const std::int64_t* step = nullptr;  // what dropout counts by, where the context runs
   std::optional<bool> recompute = {};  // TrainOptions has it
 
-  /// Of a batch: what messages along the edges are multiplied by before they are added up, degree norms and means
-  /// included, in the storage type, by edge id. None: as degrees in the graph have it. Attention and maxima know none.
+  /// Of a batch, or of a graph whose edges have weights: what messages along the edges are multiplied by before they are
+  /// added up or compared, weights, degree norms and means included, in the storage type, by edge id. None: as degrees
+  /// in the graph have it. Attention knows none, and maxima only the weights of the graph itself.
   ConstTensorView weights = {};
 
   /// Where the gradient of what a layer gives stands. Attention has read it by the time its input's is written, so that

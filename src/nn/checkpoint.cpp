@@ -2,19 +2,18 @@
 
 #include <fmt/ranges.h>
 
-#include <bit>
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "core/check.hpp"
 #include "core/device.hpp"
-#include "nn/model_file.hpp"
+#include "core/quoted.hpp"
+#include "nn/checkpoint_file.hpp"
 
 namespace weft::nn {
 namespace {
-
-constexpr const char *options_key = "weft.training", *data_key = "weft.data";
-constexpr std::int64_t state_words = sizeof(StepState) / 8, figure_words = sizeof(Published) / 8;
 
 std::string sampling(const SampleOptions& s) {
   if (s.method == Sampling::none) return "";
@@ -40,88 +39,94 @@ std::string data_of(const Trainer& trainer) {
                      trainer.graph().num_edges(), trainer.nodes_in(0), trainer.nodes_in(1), trainer.nodes_in(2));
 }
 
-Tensor words_of(const void* data, std::int64_t words) {
-  Tensor tensor = Tensor::empty(Shape(words), Dtype::i64, "a checkpoint");
-  std::memcpy(tensor.view().mutable_data(), data, tensor.bytes());
-  return tensor;
+/// The first word of the options in which a checkpoint and this run differ, as both have it.
+std::pair<std::string_view, std::string_view> first_difference(std::string_view a, std::string_view b) {
+  const auto next_word = [](std::string_view& text) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return word;
+  };
+  for (;;) {
+    const std::string_view of_a = next_word(a), of_b = next_word(b);
+    if (of_a != of_b || (a.empty() && b.empty())) return {of_a, of_b};
+  }
 }
 
 /// A flat array of the file into one on the device.
-void put_back(const TensorFile& file, const char* name, Tensor& to, const Context& context, const std::string& path) {
-  const Tensor& from = tensor_named(file, name, path);
+void put_back(const Tensor& from, const char* name, Tensor& to, const Context& context, const std::string& path) {
   WEFT_CHECK(from.dtype() == to.dtype() && from.shape() == to.shape(), invalid_file,
              "{}: {} is {} {}: expected {} {}; it is of another model", path, name, weft::name(from.dtype()),
              to_string(from.shape()), weft::name(to.dtype()), to_string(to.shape()));
   copy_bytes(context.device(), to.view().mutable_data(), Device{}, from.view().data, from.bytes(), context.stream());
 }
 
-}  // namespace
-
-void save_checkpoint(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options) {
-  trainer.context().synchronise();
-  CUstream_st* const stream = trainer.context().stream();
-  const StepState state = trainer.state();
-  Parameters& parameters = trainer.parameters();
-  Model now = model.clone();
-  parameters.copy_to(now, parameters.values(), stream);
-  TensorFile file;
-  put_model(file, now, "checkpoint");
-  file.metadata[options_key] = what_counts(options, trainer.context().device());
-  file.metadata[data_key] = data_of(trainer);
-  const auto keep = [&](const char* name, const Tensor& tensor) {
-    file.tensors.push_back({name, tensor.to(Device{}, stream)});
-  };
-  keep("training.values", parameters.values());
-  keep("training.first", parameters.first());
-  keep("training.second", parameters.second());
-  keep("training.best", parameters.best());
-  file.tensors.push_back({"training.state", words_of(&state, state_words)});
-  if (state.epoch > 0)
-    file.tensors.push_back({"training.figures", words_of(&trainer.published(0), state.epoch * figure_words)});
-  write_tensors(path, file);
+void check_same_data(const std::string& path, const Checkpoint& saved, const std::string& sizes,
+                     const DataFingerprint& data) {
+  WEFT_CHECK(saved.data == sizes, invalid_argument,
+             "{} was trained on other data ({}): expected {}; leave resume out or name another file", path,
+             weft::quoted(saved.data, 80), sizes);
+  std::string other;
+  for (std::size_t i = 0; i < data.names.size(); ++i)
+    if (saved.fingerprint.parts[i] != data.parts[i])
+      other += fmt::format("{}{}", other.empty() ? "" : ", ", data.names[i]);
+  WEFT_CHECK(other.empty(), invalid_argument,
+             "{} was trained on other data of the same size, which differs in: {}; leave resume out or name another "
+             "file",
+             path, other);
 }
 
-std::int64_t restore(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options) {
+}  // namespace
+
+void save_checkpoint(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options,
+                     const DataFingerprint& data) {
+  trainer.context().synchronise();
+  CUstream_st* const stream = trainer.context().stream();
+  Parameters& parameters = trainer.parameters();
+  Checkpoint now;
+  now.model = model.clone();
+  parameters.copy_to(now.model, parameters.values(), stream);
+  now.options = what_counts(options, trainer.context().device());
+  now.data = data_of(trainer);
+  now.fingerprint = data;
+  now.state = trainer.state();
+  for (std::int64_t epoch = 0; epoch < now.state.epoch; ++epoch) now.figures.push_back(trainer.published(epoch));
+  now.values = parameters.values().to(Device{}, stream);
+  now.first = parameters.first().to(Device{}, stream);
+  now.second = parameters.second().to(Device{}, stream);
+  now.best = parameters.best().to(Device{}, stream);
+  write_checkpoint(path, now);
+}
+
+std::int64_t restore(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options,
+                     const DataFingerprint& data) {
   if (!std::filesystem::exists(path)) return 0;
-  TensorFile file = read_tensors(path);
-  const Model saved = take_model(file, "checkpoint", path);
-  WEFT_CHECK(saved.spec == model.spec, invalid_argument,
+  const Checkpoint saved = read_checkpoint(path);
+  WEFT_CHECK(saved.model.spec == model.spec, invalid_argument,
              "{} is of another model ({}): expected {}; leave resume out or name another file", path,
-             to_string(saved.spec), to_string(model.spec));
-  const auto training = file.metadata.find(options_key);
-  WEFT_CHECK(training != file.metadata.end() && training->second == what_counts(options, trainer.context().device()),
-             invalid_argument,
-             "{} was trained with other options ({}): expected {}; leave resume out or name another file", path,
-             training != file.metadata.end() ? training->second : "none",
-             what_counts(options, trainer.context().device()));
-  const auto data = file.metadata.find(data_key);
-  WEFT_CHECK(data != file.metadata.end() && data->second == data_of(trainer), invalid_argument,
-             "{} was trained on other data ({}): expected {}; leave resume out or name another file", path,
-             data != file.metadata.end() ? data->second : "unknown", data_of(trainer));
-  const Tensor& words = tensor_named(file, "training.state", path);
-  WEFT_CHECK(words.dtype() == Dtype::i64 && words.shape().size() == state_words, invalid_file,
-             "{}: training.state is {} {}: expected i64 [{}]", path, name(words.dtype()), to_string(words.shape()),
-             state_words);
-  StepState state;
-  std::memcpy(&state, words.view().data, sizeof(state));
-  WEFT_CHECK(state.epoch >= 0 && state.epoch <= options.epochs, invalid_argument,
+             to_string(saved.model.spec), to_string(model.spec));
+  const std::string wanted = what_counts(options, trainer.context().device());
+  const auto [theirs, ours] = first_difference(saved.options, wanted);
+  WEFT_CHECK(
+      saved.options == wanted, invalid_argument,
+      "{} was trained with other options ({} where this run has {}): expected the same; leave resume out or name "
+      "another file",
+      path, weft::quoted(theirs, 80), weft::quoted(ours, 80));
+  check_same_data(path, saved, data_of(trainer), data);
+  const StepState& state = saved.state;
+  WEFT_CHECK(state.epoch <= options.epochs, invalid_argument,
              "{} is {} epochs old and epochs is {}: expected at least as many", path, state.epoch, options.epochs);
-  std::vector<Published> figures(static_cast<std::size_t>(state.epoch));
-  if (state.epoch > 0) {
-    const Tensor& published = tensor_named(file, "training.figures", path);
-    WEFT_CHECK(published.dtype() == Dtype::i64 && published.shape().size() == state.epoch * figure_words, invalid_file,
-               "{}: training.figures is {} {}: expected i64 [{}]", path, name(published.dtype()),
-               to_string(published.shape()), state.epoch * figure_words);
-    std::memcpy(figures.data(), published.view().data, published.bytes());
-  }
+  WEFT_CHECK(state.step == state.epoch * trainer.batches(), invalid_file,
+             "{}: step is {} after {} epochs: expected {}, one for every batch", path, state.step, state.epoch,
+             state.epoch * trainer.batches());
   const Context& context = trainer.context();
   Parameters& parameters = trainer.parameters();
-  put_back(file, "training.values", parameters.values(), context, path);
-  put_back(file, "training.first", parameters.first(), context, path);
-  put_back(file, "training.second", parameters.second(), context, path);
-  put_back(file, "training.best", parameters.best(), context, path);
+  put_back(saved.values, "training.values", parameters.values(), context, path);
+  put_back(saved.first, "training.first", parameters.first(), context, path);
+  put_back(saved.second, "training.second", parameters.second(), context, path);
+  put_back(saved.best, "training.best", parameters.best(), context, path);
   trainer.refresh_stored();
-  trainer.set_published(figures);
+  trainer.set_published(saved.figures);
   trainer.set_state(state);
   return state.epoch;
 }

@@ -4,14 +4,17 @@
 
 #include <string>
 
+#include "nn/data_fingerprint.hpp"
 #include "nn/trainer.hpp"
 
 namespace weft::nn {
 
 /// Waits for the device. Written whole or not at all.
-void save_checkpoint(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options);
+void save_checkpoint(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options,
+                     const DataFingerprint& data);
 /// The number of epochs that are over: 0 where the file does not exist. An Error where it is of another model, of
-/// other options that count, or of data of another size.
-std::int64_t restore(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options);
+/// other options that count, or of other data.
+std::int64_t restore(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options,
+                     const DataFingerprint& data);
 
 }  // namespace weft::nn

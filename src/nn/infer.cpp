@@ -1,9 +1,11 @@
 // A trained model over a graph, seen before or not.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "nn/sample/weigher.hpp"
 #include "nn/trainer.hpp"
 
 namespace weft {
@@ -18,6 +20,26 @@ Tensor without_padding(Tensor scores, std::int64_t classes) {
   for (std::int64_t r = 0; r < rows; ++r)
     std::copy_n(scores.span<float>().begin() + r * stride, classes, dense.span<float>().begin() + r * classes);
   return dense;
+}
+
+Tensor as_floats(const Context& context, const Tensor& values) {
+  Tensor host = values.to(Device{}, context.stream());
+  if (host.dtype() == Dtype::f32) return host;
+  return host.to(Dtype::f32);
+}
+
+/// Of one row of scores. Shifted by the largest, so that no exponential overflows.
+void softmax(std::span<const float> scores, std::span<float> shares) {
+  const float largest = *std::ranges::max_element(scores);
+  float sum = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) sum += shares[i] = std::exp(scores[i] - largest);
+  for (float& share : shares) share /= sum;
+}
+
+/// The exponential is taken of what is not above 0.
+float sigmoid(float score) {
+  const float small = std::exp(-std::fabs(score));
+  return score >= 0 ? 1 / (1 + small) : small / (1 + small);
 }
 
 Tensor classes_of(const Tensor& scores, bool several) {
@@ -66,27 +88,37 @@ double accuracy_over(const Dataset& dataset, const Tensor& predicted, std::span<
 }  // namespace
 
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype) {
+  return infer(context, dataset, model, InferOptions{dtype});
+}
+
+Predictions infer(Context& context, const Dataset& dataset, const Model& model, const InferOptions& options) {
+  const Dtype dtype = options.dtype;
   validate(model.spec);
   nn::check_fits(dataset, model.spec);
   nn::check_parameters(model);
   WEFT_CHECK(is_floating(dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(dtype));
   WEFT_CHECK(dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
              "dtype is f64: models run in it on the cpu device only; use f32, f16 or bf16");
+  WEFT_CHECK(!options.embeddings || model.spec.layers > 1, invalid_argument,
+             "the model has 1 layer, and embeddings are what a hidden layer gives: expected a model of 2 layers or "
+             "more");
   nn::Parameters parameters(context, model, dtype, false, false);
   nn::Gemm gemm(context);
   nn::Slots slots;
   const ModelSpec padded = nn::padded(model.spec, dtype, context.device());
   nn::Build build{context, gemm, parameters, slots, padded, {}, dtype, false, 0, nullptr};
-  std::vector<nn::Block> blocks(1);
-  blocks.front().graph = build.graph = nn::graph_for(context, dataset.graph, model.spec);
-  nn::make_orders(build, static_cast<bool>(dataset.sparse_features));
-  nn::Inferred inferred = nn::Network::infer(
-      build, std::make_shared<const nn::Features>(context, padded, dtype, dataset), std::move(blocks));
+  const nn::ModelGraph graph = nn::graph_for(context, dataset, model.spec, dtype);
+  build.graph = graph.graph;
+  nn::make_orders(build, static_cast<bool>(dataset.sparse_features), static_cast<bool>(graph.weights));
+  std::vector<nn::Block> blocks;
+  blocks.push_back(nn::whole_block(context, graph, model.spec, dtype));
+  nn::Inferred inferred =
+      nn::Network::infer(build, std::make_shared<const nn::Features>(context, padded, dtype, dataset),
+                         std::move(blocks), options.embeddings);
   Predictions p;
   p.seconds = inferred.seconds;
-  Tensor scores = inferred.logits.to(Device{}, context.stream());
-  p.scores =
-      without_padding(scores.dtype() == Dtype::f32 ? std::move(scores) : scores.to(Dtype::f32), model.spec.classes);
+  p.scores = without_padding(as_floats(context, inferred.logits), model.spec.classes);
+  if (inferred.hidden) p.embeddings = as_floats(context, inferred.hidden);
   const bool several = model.spec.several_labels;
   const bool comparable = dataset.labels && dataset.classes == model.spec.classes && dataset.multi_label() == several;
   p.classes = classes_of(p.scores, several);
@@ -100,6 +132,24 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<NodeId>(i);
   p.accuracy = comparable ? accuracy_over(dataset, p.classes, all) : unknown;
   return p;
+}
+
+Tensor probabilities(const Tensor& scores, bool several_labels) {
+  WEFT_CHECK(scores && scores.dtype() == Dtype::f32 && scores.shape().rank == 2, invalid_argument,
+             "scores: expected f32 [nodes, classes]");
+  WEFT_CHECK(scores.device().kind == DeviceKind::cpu, invalid_argument, "scores are on {}: expected the cpu",
+             to_string(scores.device()));
+  Tensor shares = Tensor::empty(scores.shape(), Dtype::f32, "probabilities");
+  const std::span<const float> from = scores.span<float>();
+  const std::span<float> to = shares.span<float>();
+  if (several_labels) {
+    std::ranges::transform(from, to.begin(), sigmoid);
+    return shares;
+  }
+  const auto classes = static_cast<std::size_t>(scores.shape().width);
+  if (classes == 0) return shares;
+  for (std::size_t at = 0; at < from.size(); at += classes) softmax(from.subspan(at, classes), to.subspan(at, classes));
+  return shares;
 }
 
 }  // namespace weft

@@ -19,7 +19,7 @@ struct LayerSizes {
 LayerSizes sizes_of_layer(const ModelSpec& spec, std::int64_t layer);
 
 inline bool attends(Architecture a) { return a == Architecture::gat || a == Architecture::gatv2; }
-/// Maxima are over features themselves: weights cannot come before them, and messages cannot be weighed.
+/// Maxima are over features themselves: matrices cannot come before them, and a message cannot stand for several.
 inline bool takes_maxima(const ModelSpec& spec) {
   return spec.architecture == Architecture::sage && spec.aggregate == Reduce::max;
 }

@@ -87,6 +87,8 @@ void validate(const ModelSpec& spec) {
              spec.output_heads, name(spec.architecture));
   WEFT_CHECK(nn::attends(spec.architecture) || !spec.mean_heads, invalid_argument,
              "mean_heads is set: {} has no heads; expected gat or gatv2", name(spec.architecture));
+  WEFT_CHECK(!nn::attends(spec.architecture) || !spec.edge_weights, invalid_argument,
+             "edge_weights is set: {} has no use for them; expected gcn, sage or gin", name(spec.architecture));
   WEFT_CHECK(spec.aggregate == Reduce::sum || spec.aggregate == Reduce::mean || spec.aggregate == Reduce::max,
              invalid_argument, "aggregate is {}: expected sum, mean or max", name(spec.aggregate));
   const auto rate = [](std::string_view field, float value) {
@@ -135,6 +137,7 @@ std::string to_string(const ModelSpec& spec) {
   if (spec.architecture == Architecture::gcn) text += fmt::format(", degree norm {}", name(spec.degree_norm));
   if (spec.architecture == Architecture::sage) text += fmt::format(", {} of neighbours", name(spec.aggregate));
   if (spec.lambda != 0) text += fmt::format(", lambda {}", spec.lambda);
+  if (spec.edge_weights) text += ", edge weights";
   if (spec.self_loops) text += ", self-loops";
   if (spec.activation != Activation::none) text += fmt::format(", {}", name(spec.activation));
   if (spec.norm != LayerNorm::none) text += fmt::format(", {} norm", name(spec.norm));

@@ -1,6 +1,7 @@
 #include "nn/model_file.hpp"
 
 #include "core/check.hpp"
+#include "core/quoted.hpp"
 #include "nn/layout.hpp"
 #include "nn/spec_json.hpp"
 
@@ -8,15 +9,17 @@ namespace weft {
 namespace nn {
 namespace {
 
-constexpr std::string_view version = "1";
+/// Checkpoints of version 1 do not say which data they were trained on.
+std::string_view version_of(std::string_view kind) { return kind == "checkpoint" ? "2" : "1"; }
 constexpr const char *kind_key = "weft.kind", *version_key = "weft.version", *spec_key = "weft.spec";
 
-void check_key(const TensorFile& file, const char* key, std::string_view wanted, const std::string& path) {
+void check_key(const TensorFile& file, const char* key, std::string_view wanted, const std::string& path,
+               std::string_view advice = "") {
   const auto found = file.metadata.find(key);
   WEFT_CHECK(found != file.metadata.end(), invalid_file,
              "{} has no '{}' in its metadata: expected a file that weft train wrote", path, key);
-  WEFT_CHECK(found->second == wanted, invalid_file, "{}: '{}' is '{}': this weft reads '{}'", path, key, found->second,
-             wanted);
+  WEFT_CHECK(found->second == wanted, invalid_file, "{}: '{}' is {}: this weft reads '{}'{}", path, key,
+             weft::quoted(found->second, 80), wanted, advice);
 }
 
 void take(std::vector<Parameter>& to, const std::vector<ParameterSpec>& specs, TensorFile& file,
@@ -34,7 +37,7 @@ void take(std::vector<Parameter>& to, const std::vector<ParameterSpec>& specs, T
 
 void put_model(TensorFile& file, const Model& model, std::string_view kind) {
   file.metadata[kind_key] = kind;
-  file.metadata[version_key] = version;
+  file.metadata[version_key] = version_of(kind);
   file.metadata[spec_key] = spec_to_json(model.spec);
   for (const std::vector<Parameter>* list : {&model.parameters, &model.statistics})
     for (const Parameter& p : *list) file.tensors.push_back({p.name, p.value.clone()});
@@ -42,7 +45,10 @@ void put_model(TensorFile& file, const Model& model, std::string_view kind) {
 
 Model take_model(TensorFile& file, std::string_view kind, const std::string& path) {
   check_key(file, kind_key, kind, path);
-  check_key(file, version_key, version, path);
+  check_key(file, version_key, version_of(kind), path,
+            kind == "checkpoint"
+                ? "; older checkpoints do not record which data they were trained on: train from the start"
+                : "");
   const auto spec = file.metadata.find(spec_key);
   WEFT_CHECK(spec != file.metadata.end(), invalid_file, "{} has no '{}' in its metadata; save the model again", path,
              spec_key);
@@ -61,8 +67,8 @@ void save_model(const std::string& path, const Model& model) {
   nn::write_tensors(path, file);
 }
 
-Model load_model(const std::string& path) {
-  nn::TensorFile file = nn::read_tensors(path);
+Model load_model(const std::string& path, Checksum checksum) {
+  nn::TensorFile file = nn::read_tensors(path, checksum);
   return nn::take_model(file, "model", path);
 }
 

@@ -11,6 +11,7 @@ constexpr NameTable<Architecture, 5> architecture_names{{{Architecture::gcn, "gc
                                                          {Architecture::gin, "gin"},
                                                          {Architecture::gat, "gat"},
                                                          {Architecture::gatv2, "gatv2"}}};
+constexpr NameTable<Architecture, 1> architecture_aliases{{{Architecture::sage, "graphsage"}}};
 constexpr NameTable<Activation, 3> activation_names{
     {{Activation::none, "none"}, {Activation::relu, "relu"}, {Activation::elu, "elu"}}};
 constexpr NameTable<LayerNorm, 3> layer_norm_names{
@@ -26,6 +27,7 @@ constexpr NameTable<Sampling, 5> sampling_names{{{Sampling::none, "none"},
                                                  {Sampling::edge, "edge"},
                                                  {Sampling::walk, "walk"},
                                                  {Sampling::neighbour, "neighbour"}}};
+constexpr NameTable<Sampling, 1> sampling_aliases{{{Sampling::neighbour, "neighbor"}}};
 constexpr NameTable<BestBy, 2> best_by_names{{{BestBy::accuracy, "accuracy"}, {BestBy::loss, "loss"}}};
 
 }  // namespace
@@ -39,13 +41,15 @@ std::string_view name(Schedule schedule) { return name_in(schedule_names, schedu
 std::string_view name(Sampling sampling) { return name_in(sampling_names, sampling); }
 std::string_view name(BestBy best) { return name_in(best_by_names, best); }
 
-Architecture parse_architecture(std::string_view text) { return parse_in(architecture_names, "model", text); }
+Architecture parse_architecture(std::string_view text) {
+  return parse_in(architecture_names, "model", text, architecture_aliases);
+}
 Activation parse_activation(std::string_view text) { return parse_in(activation_names, "activation", text); }
 LayerNorm parse_layer_norm(std::string_view text) { return parse_in(layer_norm_names, "norm", text); }
 DegreeNorm parse_degree_norm(std::string_view text) { return parse_in(degree_norm_names, "degree norm", text); }
 Optimiser parse_optimiser(std::string_view text) { return parse_in(optimiser_names, "optimiser", text); }
 Schedule parse_schedule_of_rate(std::string_view text) { return parse_in(schedule_names, "schedule", text); }
-Sampling parse_sampling(std::string_view text) { return parse_in(sampling_names, "sampler", text); }
+Sampling parse_sampling(std::string_view text) { return parse_in(sampling_names, "sampler", text, sampling_aliases); }
 BestBy parse_best_by(std::string_view text) { return parse_in(best_by_names, "best epoch by", text); }
 
 }  // namespace weft

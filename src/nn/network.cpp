@@ -4,12 +4,12 @@
 
 namespace weft::nn {
 
-void make_orders(const Build& build, bool sparse) {
+void make_orders(const Build& build, bool sparse, bool weighted) {
   if (build.context.device().kind == DeviceKind::cpu) return;
   const bool attention = attends(build.spec.architecture);
   for (std::int64_t l = 0; l < build.spec.layers; ++l) {
     const LayerSizes s = sizes_of_layer(build.spec, l);
-    OpDesc desc{OpKind::spmm, build.dtype, 1, summed_width(build, l, sparse), Reduce::sum, false};
+    OpDesc desc{OpKind::spmm, build.dtype, 1, summed_width(build, l, sparse), Reduce::sum, weighted};
     if (attention) desc = {OpKind::attention, build.dtype, s.heads, s.width, Reduce::sum, true};
     make_plan(build.context, build.graph, desc);
     desc.backward = attention;
@@ -152,7 +152,8 @@ Matrix Network::pass(Stage& stage, const Matrix& x, bool training) {
   return {out_of(stage), nullptr, false};
 }
 
-Inferred Network::infer(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks) {
+Inferred Network::infer(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks,
+                        bool keep_hidden) {
   using Clock = std::chrono::steady_clock;
   Network network(std::move(build), std::move(features), std::move(blocks), WithoutStages{});
   Context& context = network.build_.context;
@@ -171,6 +172,7 @@ Inferred Network::infer(Build build, std::shared_ptr<const Features> features, s
     stage.out = network.own_output(stage);
     network.build_.slots.allocate(context);
     timed([&] { x = network.pass(stage, x, false); });
+    if (keep_hidden && stage.sizes.last) result.hidden = std::move(result.logits);  // which this layer has read
     result.logits = std::move(stage.out);  // of the last layer, in the end; x is a view of it
   }
   return result;

@@ -15,12 +15,13 @@
 namespace weft::nn {
 
 /// Makes what a whole graph keeps for planners before there is anything else in memory: sorting takes as much again for
-/// a while. `sparse`: the input is.
-void make_orders(const Build& build, bool sparse);
+/// a while. `sparse`: the input is. `weighted`: edges have weights.
+void make_orders(const Build& build, bool sparse, bool weighted);
 
 /// What a model makes of a graph, and the time that took once all was planned.
 struct Inferred {
   Tensor logits;  // [nodes, classes], in what the storage type is accumulated in
+  Tensor hidden;  // [nodes, width], of the storage type: what the last layer read; only where asked for
   double seconds = 0;
 };
 
@@ -31,7 +32,8 @@ class Network {
 
   /// One forward over a whole graph, layer by layer: each one's memory goes, but for its output, before the next one's
   /// is taken.
-  static Inferred infer(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks);
+  static Inferred infer(Build build, std::shared_ptr<const Features> features, std::vector<Block> blocks,
+                        bool keep_hidden);
 
   /// Logits [nodes, classes], in what the storage type is accumulated in.
   ConstTensorView forward(bool training);

@@ -64,6 +64,11 @@ Targets::Targets(const Context& context, const Dataset& dataset, std::int64_t cl
     labels_ = dataset.labels.to(device, context.stream());
   }
   splits_ = splits.to(device, context.stream());
+  WEFT_CHECK(
+      dataset.train, invalid_argument,
+      "the dataset {} has labels, but no training split: expected nodes to train on, such as the arrays train_idx "
+      "or train_mask of an .npz",
+      dataset.name);
   WEFT_CHECK(counts_[0] > 0, invalid_argument,
              "the dataset {} has no labelled nodes in its training split: there is nothing to learn from",
              dataset.name);

@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "nn/checkpoint.hpp"
+#include "nn/edge_weights.hpp"
 #include "nn/trainer.hpp"
 
 namespace weft {
@@ -132,10 +133,19 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
   on_cpu ? reset_memory_peak() : reset_memory_peak(context.device());
   nn::Trainer trainer(context, dataset, model, options);
   std::int64_t first = 0;
-  if (options.resume) first = nn::restore(options.checkpoint, trainer, model, options);
+  const auto data = options.checkpoint.empty() ? nn::DataFingerprint{} : nn::fingerprint_of(dataset);
+  if (options.resume) first = nn::restore(options.checkpoint, trainer, model, options, data);
   TrainResult result;
   result.batches = trainer.batches();
-  const auto save = [&] { nn::save_checkpoint(options.checkpoint, trainer, model, options); };
+  const auto save = [&] {
+    try {
+      nn::save_checkpoint(options.checkpoint, trainer, model, options, data);
+    } catch (const Error& error) {  // a full disk must not cost the training; a failed device has ended it anyway
+      if (error.code() != ErrorCode::io && error.code() != ErrorCode::out_of_memory) throw;
+      ++result.failed_checkpoints;
+      result.checkpoint_error = error.what();
+    }
+  };
   Run run(trainer, options, watch);
   run.go(first, result, save);
   if (!options.checkpoint.empty() && (result.interrupted || options.checkpoint_every > 0)) save();
@@ -165,6 +175,7 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
   options.sample = nn::completed(given.sample, model.spec);  // a checkpoint knows them whole
   model.spec.several_labels = dataset.multi_label();
   nn::check_fits(dataset, model.spec);
+  model.spec.edge_weights = nn::learns_from_weights(dataset, model.spec.architecture, options.ignore_weights);
   nn::check_parameters(model);
   WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
              "dtype is f64: models train in it on the cpu device only, for checks; use f32, f16 or bf16");

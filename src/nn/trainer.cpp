@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "nn/sample/weigher.hpp"
 
 namespace weft::nn {
 namespace {
@@ -25,11 +26,6 @@ T* as(Tensor& tensor) {
 ModelSpec padded(ModelSpec spec, Dtype dtype, Device device) {
   spec.classes = padded_classes(spec.classes, dtype, device);
   return spec;
-}
-
-Graph graph_for(const Context& context, const Graph& graph, const ModelSpec& spec) {
-  const Graph wanted = spec.self_loops ? with_self_loops(graph, SelfLoops::add).graph : graph;
-  return context.device().kind == DeviceKind::cuda ? wanted.to(context.device(), context.stream()) : wanted;
 }
 
 void check_options(const TrainOptions& o) {
@@ -63,18 +59,18 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
       parameters_(context, model, options.dtype, true, options.decay_first_layer_only),
       gemm_(context, options.tf32),
       spec_(padded(model.spec, options.dtype, context.device())),
-      graph_(graph_for(context, dataset.graph, spec_)) {
+      graph_(graph_for(context, dataset, spec_, options.dtype)) {
   const bool whole = options.sample.method == Sampling::none;
   {
     Build first = build(slots_, whole);
-    first.graph = graph_;
-    make_orders(first, static_cast<bool>(dataset.sparse_features));
+    first.graph = graph_.graph;
+    make_orders(first, static_cast<bool>(dataset.sparse_features), static_cast<bool>(graph_.weights));
   }
   features_ = std::make_shared<const Features>(context, spec_, options.dtype, dataset);
   sampler_ =
       make_sampler({context, graph_, spec_, options.dtype, options.seed, learned_nodes(dataset)}, options.sample);
-  std::vector<Block> blocks(1);
-  blocks.front().graph = graph_;
+  std::vector<Block> blocks;
+  blocks.push_back(whole_block(context, graph_, spec_, options.dtype));
   network_ = std::make_unique<Network>(build(slots_, whole), features_, std::move(blocks));
   slots_.need_bytes(Slot::fold, fold_bytes(dataset.num_nodes(), num_splits * 4, 1));
   slots_.allocate(context);

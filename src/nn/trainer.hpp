@@ -14,8 +14,6 @@ namespace weft::nn {
 
 /// The spec a network of the model is built from.
 ModelSpec padded(ModelSpec spec, Dtype dtype, Device device);
-/// A graph with what the model adds to it, where the context runs.
-Graph graph_for(const Context& context, const Graph& graph, const ModelSpec& spec);
 /// An Error that names the option which makes no sense.
 void check_options(const TrainOptions& options);
 
@@ -51,7 +49,7 @@ class Trainer {
   /// Of the last forward pass in training; waits for the device.
   SplitSums training_sums() const;
   std::int64_t nodes_in(int split) const { return targets_.nodes_in(split); }  // labelled ones
-  const Graph& graph() const { return graph_; }
+  const Graph& graph() const { return graph_.graph; }
   /// What the last forward pass multiplied its sum of losses by.
   double loss_weight() const { return loss_weight_; }
   std::int64_t batches() const { return sampler_ != nullptr ? sampler_->batches() : 1; }  // an epoch's
@@ -75,7 +73,7 @@ class Trainer {
   Gemm gemm_;
   Slots slots_, batch_slots_;
   ModelSpec spec_;
-  Graph graph_;
+  ModelGraph graph_;
   std::shared_ptr<const Features> features_;
   std::unique_ptr<Sampler> sampler_;  // none: the whole graph
   std::unique_ptr<Network> network_;  // over the whole graph; where there is a sampler, for evaluations only

@@ -1,8 +1,10 @@
 // Plans and policies as text.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <initializer_list>
 #include <tuple>
+#include <vector>
 
 #include "core/names.hpp"
 #include "plan/cuda/stage_choice.hpp"
@@ -29,6 +31,10 @@ constexpr NameTable<Assignment, 3> assignment_names{{{Assignment::dynamic, "dyna
                                                      {Assignment::consecutive, "consecutive"}}};
 constexpr NameTable<Accumulate, 2> accumulate_names{{{Accumulate::f32, "f32"}, {Accumulate::half2, "half2"}}};
 constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::atomic, "atomic"}}};
+
+constexpr auto policy_keys =
+    std::to_array<std::string_view>({"schedule", "tasks", "prefetch", "assignment", "edges", "order", "join", "whole",
+                                     "vector", "lanes", "loads", "waves", "stage", "flush", "accumulate"});
 
 std::int64_t parse_count(std::string_view key, std::string_view text, std::int64_t most) {
   std::int64_t value = -1;
@@ -66,12 +72,16 @@ ScheduleKind parse_schedule(std::string_view text) { return parse_in(schedule_na
 
 Policy parse_policy(std::string_view text) {
   Policy policy;
+  std::vector<std::string_view> given;
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const auto equals = item.find('=');
     WEFT_CHECK(equals != std::string_view::npos, invalid_argument, "policy '{}': expected key=value", item);
     const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
+    WEFT_CHECK(std::ranges::count(given, key) == 0, invalid_argument, "policy key {} is given twice: expected it once",
+               key);
+    given.push_back(key);
     if (key == "schedule") {
       policy.schedule = parse_schedule(value);
     } else if (key == "tasks") {
@@ -104,10 +114,7 @@ Policy parse_policy(std::string_view text) {
     } else if (key == "accumulate") {
       policy.accumulate = parse_in(accumulate_names, "accumulate", value);
     } else {
-      fail(ErrorCode::invalid_argument,
-           "policy key '{}' is not known: expected schedule, tasks, prefetch, assignment, edges, order, join, whole, "
-           "vector, lanes, loads, waves, stage, flush or accumulate",
-           key);
+      fail_unknown("policy key", key, policy_keys);
     }
   }
   return policy;

@@ -45,6 +45,27 @@ TEST(names, lead_back_to_their_enumerators) {
   round_trip({Score::gat, Score::gatv2, Score::dot}, parse_score, "attention score");
 }
 
+TEST(names, are_understood_in_either_case_and_by_their_usual_spellings) {
+  EXPECT_EQ(parse_reduce("MEAN"), Reduce::mean);
+  for (const char* text : {"f32", "F32", "fp32", "float32", "float"}) EXPECT_EQ(parse_dtype(text), Dtype::f32) << text;
+  for (const char* text : {"fp16", "float16", "half", "Half"})
+    EXPECT_EQ(parse_floating_dtype(text), Dtype::f16) << text;
+  EXPECT_EQ(parse_floating_dtype("bfloat16"), Dtype::bf16);
+  for (const char* text : {"float64", "double"}) EXPECT_EQ(parse_floating_dtype(text), Dtype::f64) << text;
+  expect_refused([] { parse_floating_dtype("i32"); }, "expected one of f32, f16, bf16, f64");
+}
+
+TEST(names, that_are_mistyped_are_answered_with_the_one_that_was_meant) {
+  expect_refused([] { parse_reduce("maen"); }, "reducer 'maen' is not known: did you mean mean? expected one of sum");
+  // Another spelling leads to the name that is printed everywhere.
+  expect_refused([] { parse_dtype("flaot16"); }, "did you mean f16? expected one of f32, f16, bf16, f64, i32, i64");
+  expect_refused([] { parse_reduce("everything"); }, "reducer 'everything' is not known: expected one of");
+}
+
+TEST(names, of_all_enumerators_come_in_their_order) {
+  EXPECT_EQ(all_names<Reduce>(), (std::vector<std::string_view>{"sum", "mean", "max", "min"}));
+}
+
 TEST(names, of_error_codes_are_the_ones_messages_use) {
   EXPECT_EQ(name(ErrorCode::invalid_argument), "invalid_argument");
   EXPECT_EQ(name(ErrorCode::invalid_graph), "invalid_graph");
@@ -83,8 +104,12 @@ TEST(devices, are_printed_and_parsed_alike) {
   EXPECT_EQ(parse_device("cpu"), Device{});
   EXPECT_EQ(parse_device("cuda"), (Device{DeviceKind::cuda, 0}));
   EXPECT_EQ(parse_device("cuda:12"), (Device{DeviceKind::cuda, 12}));
-  for (const char* text : {"", "gpu", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "CPU", "cpu "})
+  EXPECT_EQ(parse_device("CPU"), Device{});
+  EXPECT_EQ(parse_device("gpu"), (Device{DeviceKind::cuda, 0}));
+  EXPECT_EQ(parse_device("GPU:1"), (Device{DeviceKind::cuda, 1}));
+  for (const char* text : {"", "gpu:", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "cpu "})
     expect_refused([text] { parse_device(text); }, "device");
+  expect_refused([] { parse_device("cdua"); }, "device 'cdua' is not known: did you mean cuda? expected one of cpu");
 }
 
 TEST(version, is_the_one_of_the_header) {
@@ -100,6 +125,9 @@ TEST(nearest, finds_what_was_mistyped_and_nothing_far_off) {
   EXPECT_EQ(nearest("generator", names), "generate");
   EXPECT_EQ(nearest("convret", names), "convert");
   EXPECT_EQ(nearest("nonsense", names), "");
+  const std::vector<std::string_view> models{"gcn", "sage", "gin", "gat", "gatv2"};
+  EXPECT_EQ(nearest("gncc", models), "gcn");
+  EXPECT_EQ(nearest("g", models), "");
   EXPECT_EQ(nearest("", names), "");
   EXPECT_EQ(nearest("x", std::vector<std::string_view>{}), "");
 }

@@ -22,23 +22,34 @@ std::vector<SampleOptions> all_samplers() {
 class cuda_sampling : public GpuTest {};
 
 TEST_F(cuda_sampling, draws_the_batches_of_the_cpu_to_the_bit) {
-  const Dataset dataset = small_dataset(3000, 8, 3, false, false, 81);
+  Dataset plain = small_dataset(3000, 8, 3, false, false, 81), weighted = small_dataset(3000, 8, 3, false, false, 81);
+  add_edge_weights(weighted, 87);
   OwnContext own;
   Context cpu = Context::cpu();
-  for (const SampleOptions& options : all_samplers())
-    for (const Architecture a : {Architecture::gcn, Architecture::sage, Architecture::gat}) {
-      const ModelSpec spec = spec_for(dataset, a);
-      const auto make = [&](Context& context) {
-        return nn::make_sampler(
-            {context, nn::graph_for(context, dataset.graph, spec), spec, Dtype::f32, 9, nn::learned_nodes(dataset)},
-            options);
+  std::vector<SampleOptions> samplers = all_samplers();
+  samplers.push_back(samplers.front());
+  samplers.back().coverage = 0;
+  for (const SampleOptions& options : samplers)
+    for (const auto& [a, weighs] : {std::pair{Architecture::gcn, false},
+                                    {Architecture::gcn, true},
+                                    {Architecture::sage, false},
+                                    {Architecture::sage, true},
+                                    {Architecture::gat, false}}) {
+      const Dataset& dataset = weighs ? weighted : plain;
+      ModelSpec spec = spec_for(dataset, a);
+      spec.edge_weights = weighs;
+      const nn::ModelGraph graph = nn::graph_for(cpu, dataset, spec, Dtype::f32),
+                           copied = nn::graph_for(own.context, dataset, spec, Dtype::f32);
+      const auto make = [&](Context& context, const nn::ModelGraph& of) {
+        return nn::make_sampler({context, of, spec, Dtype::f32, 9, nn::learned_nodes(dataset)}, options);
       };
-      const auto here = make(cpu), there = make(own.context);
+      const auto here = make(cpu, graph), there = make(own.context, copied);
       ASSERT_EQ(here->batches(), there->batches()) << name(options.method);
       for (std::int64_t b = 0; b < std::min<std::int64_t>(4, here->batches()); ++b) {
         const nn::Batch expected = here->draw(1, b), got = there->draw(1, b);
         own.context.synchronise();
-        const std::string what = fmt::format("{} {} batch {}", name(options.method), name(a), b);
+        const std::string what =
+            fmt::format("{} {}{} batch {}", name(options.method), name(a), weighs ? " with weights" : "", b);
         const auto same = [&](const Tensor& x, const Tensor& y, const char* part) {
           ASSERT_EQ(static_cast<bool>(x), static_cast<bool>(y)) << what << " " << part;
           if (!x) return;

@@ -29,6 +29,16 @@ TEST_P(cuda_training, has_them_in_products_that_do_the_passes_around_them_too) {
   expect_gradients_of_the_cpu(dataset, make_model(spec, 55), {});
 }
 
+TEST_P(cuda_training, has_those_of_a_graph_with_edge_weights) {
+  const GradientCase& c = GetParam();
+  if (nn::attends(c.architecture)) return;  // has no use for weights
+  Dataset dataset = small_dataset(500, 16, 5, c.sparse, c.several_labels, 56);
+  add_edge_weights(dataset, 57);
+  ModelSpec spec = c.spec(dataset);
+  spec.edge_weights = true;
+  expect_gradients_of_the_cpu(dataset, make_model(spec, 58), {});
+}
+
 class cuda_training_runs : public GpuTest {};
 
 constexpr Architecture architectures[] = {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat,
@@ -64,6 +74,36 @@ TEST_F(cuda_training_runs, of_recorded_epochs_give_the_losses_of_direct_ones_to_
       }
       // Dropout is another one in every epoch.
       EXPECT_NE(recorded.published(3).loss, recorded.published(4).loss) << name(a);
+    }
+}
+
+TEST_F(cuda_training_runs, on_edge_weights_record_allocate_nothing_and_infer_what_was_measured) {
+  Dataset dataset = small_dataset(700, 24, 4, false, false, 64);
+  add_edge_weights(dataset, 65);
+  for (const Architecture a : {Architecture::gcn, Architecture::sage, Architecture::gin})
+    for (const Reduce reduce : {Reduce::mean, Reduce::max}) {
+      if (a != Architecture::sage && reduce == Reduce::max) continue;
+      ModelSpec spec = spec_for(dataset, a);
+      spec.aggregate = reduce;
+      spec.edge_weights = true;
+      TrainOptions options;
+      options.epochs = 12;
+      OwnContext own;
+      nn::Trainer recorded(own.context, dataset, make_model(spec, 1), options),
+          direct(own.context, dataset, make_model(spec, 1), options);
+      direct.record(false);
+      const std::size_t before = memory_stats(gpu).allocations;
+      for (int epoch = 0; epoch < 12; ++epoch) {
+        recorded.epoch(true);
+        direct.epoch(true);
+      }
+      own.context.synchronise();
+      EXPECT_EQ(memory_stats(gpu).allocations, before) << name(a);
+      for (int epoch = 0; epoch < 12; ++epoch)
+        EXPECT_EQ(recorded.published(epoch).loss, direct.published(epoch).loss) << name(a) << " epoch " << epoch;
+      Context context = Context::cuda();
+      const TrainResult result = train(context, dataset, make_model(spec, 1), options);
+      EXPECT_EQ(infer(context, dataset, result.model).val_accuracy, result.val_accuracy) << name(a);
     }
 }
 

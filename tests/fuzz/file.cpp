@@ -1,6 +1,5 @@
 // A reader of single files.
 #include "fuzzed.hpp"
-#include "graph/io/gzip.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace weft;
@@ -8,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   test::expect_an_answer(4 * size, [&] {  // unpacked text may be some times the file
     io::Source source = test::source_of(bytes, "fuzzed");
     const io::Format& format = io::WEFT_FUZZED();
-    if (io::is_gzip(source.bytes) && !format.unpacks) io::unpack(source, {});
+    if (!format.unpacks) io::unpack(source, {});
     format.sniff(source);
     return format.read(source, {});
   });

@@ -16,6 +16,8 @@ void mend(std::span<std::byte> bytes) {
     mend_weft(bytes);
   else if (io::is_gzip(bytes))
     mend_gzip(bytes);
+  else if (is_safetensors(bytes))
+    mend_safetensors(bytes);
   else if (starts_with(std::as_bytes(std::span(bundle_mark))))
     for_each_file(bytes, [](std::string_view, std::span<std::byte> content) { mend(content); });
   else

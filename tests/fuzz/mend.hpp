@@ -8,7 +8,8 @@
 
 namespace weft::test {
 
-/// A .weft file, a zip archive, a gzip file, or a bundle of such files; which one, the content tells.
+/// A .weft file, a zip archive, a gzip file, a model or checkpoint, or a bundle of such files; which one, the content
+/// tells.
 void mend(std::span<std::byte> bytes);
 
 /// The checksum of every section that lies inside the file, then that of the header.
@@ -18,5 +19,9 @@ void mend_weft(std::span<std::byte> bytes);
 void mend_zip(std::span<std::byte> bytes);
 /// The CRC-32 and the size behind every member, and the CRC-16 of a member's header where it has one.
 void mend_gzip(std::span<std::byte> bytes);
+/// Whether a header starts as that of a model or checkpoint does, with its checksum first.
+bool is_safetensors(std::span<const std::byte> bytes);
+/// The checksum of the header and of every tensor that lies inside the file.
+void mend_safetensors(std::span<std::byte> bytes);
 
 }  // namespace weft::test

@@ -12,6 +12,8 @@
 #include "graph/dataset/pickles.hpp"
 #include "graph/io/gzip.hpp"
 #include "graph/io/npy.hpp"
+#include "graph/io/packers.hpp"
+#include "seed_models.hpp"
 #include "weft/dataset.hpp"
 
 namespace {
@@ -76,6 +78,12 @@ void write_graph_files() {
   put("metis", "plain", "% c\n4 3\n2\n1 3\n2 4\n3\n");
   put("metis", "weights", "3 2 111 2\n1 5 6 2 1.5 3 2\n1 5 6 1 1.5\n1 5 6 1 2\n");
   put("metis", "empty", "3 1 1\n\n3 0.5\n2 0.5\n\n");
+  for (const io::PackingName& each : io::packings) {
+    const std::string name(each.name);
+    put("edge_list", name, test::packed(each.packing, "0 1 0.5\n1 2 1\n") + test::packed(each.packing, "2 0 1\n"));
+    put("mtx", name, test::packed(each.packing, "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 1\n"));
+    put("csr", name, test::packed(each.packing, {reinterpret_cast<const char*>(rows.data()), rows.size() * 4}));
+  }
 }
 
 Tensor tensor(const std::vector<double>& values, Shape shape, Dtype dtype) {
@@ -147,6 +155,16 @@ void write_npz_datasets() {
   members["labels_indices"] = npy<std::int32_t>("<i4", {0, 1, 1});
   members["labels_shape"] = npy<std::int64_t>("<i8", {3, 2});
   put("npz_dataset", "dense", npz(members, ZIP_CM_STORE));
+  members = {{"edge_index", npy<std::int64_t>("<i8", {0, 0, 2, 1, 2, 1}, {2, 3})},
+             {"edge_weight", npy<float>("<f4", {1, 2, 0.5f})},
+             {"num_nodes", npy<std::int64_t>("<i8", {3})},
+             {"x", npy<float>("<f4", {1, 2, 3, 4, 5, 6}, {3, 2})},
+             {"y", npy<std::int64_t>("<i8", {1, 0, 2})},
+             {"train_mask", npy<std::uint8_t>("|b1", {1, 0, 0})},
+             {"val_mask", npy<std::uint8_t>("|b1", {0, 1, 0, 0, 0, 0}, {3, 2})}};
+  put("npz_dataset", "edge_index", npz(members, ZIP_CM_STORE));
+  put("npy", "rows", members["edge_index"]);
+  put("npy", "columns", npy<std::int32_t>("<i4", {0, 1, 0, 2, 2, 1}, {3, 2}));
 }
 
 using Files = std::map<std::string, std::string>;
@@ -231,5 +249,9 @@ int main(int count, char** arguments) {
   write_npz_datasets();
   write_planetoid();
   write_folders();
+  const std::string path = root + "/seed.safetensors";
+  test::write_models(
+      path, [&](const char* format, const std::string& name) { put(format, name, get(path)); }, put);
+  std::filesystem::remove(path);
   return 0;
 }

@@ -71,6 +71,11 @@ inline Dataset small_dataset(std::int64_t nodes, std::int64_t features, std::int
   return d;
 }
 
+/// Gives every edge a weight from [0.25, 2.25).
+inline void add_edge_weights(Dataset& dataset, std::uint64_t seed) {
+  dataset.values = random_tensor(Shape(dataset.graph.num_edges()), Dtype::f32, seed, 0.25, 2.25);
+}
+
 inline ModelSpec spec_for(const Dataset& d, Architecture architecture) {
   ModelSpec spec = ModelSpec::of(architecture);
   spec.inputs = d.num_features();
@@ -151,6 +156,13 @@ inline std::vector<GradientCase> gradient_cases() {
                    [](ModelSpec& s) { s.layers = 3, s.mean_heads = s.residual = true, s.norm = LayerNorm::batch; }},
       GradientCase{"gatv2", Architecture::gatv2},
       GradientCase{"gatv2_of_sparse_features", Architecture::gatv2, true}};
+}
+
+/// Those whose layers take edge weights.
+inline std::vector<GradientCase> weighted_cases() {
+  std::vector<GradientCase> cases = gradient_cases();
+  std::erase_if(cases, [](const GradientCase& c) { return nn::attends(c.architecture); });
+  return cases;
 }
 
 inline std::vector<double> losses_of(const TrainResult& result) {

@@ -33,6 +33,7 @@ ModelSpec odd_spec(Architecture a) {
   spec.residual = true;
   spec.dropout = 0.3f;
   spec.mean_heads = nn::attends(a);
+  spec.edge_weights = !nn::attends(a);
   return spec;
 }
 

@@ -1,12 +1,10 @@
 // Files of tensors: what is written comes back, and what cannot be is refused.
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/memory.hpp"
 #include "nn/tensor_file_case.hpp"
+#include "support/full_disk.hpp"
 #include "weft/context.hpp"
 
 namespace weft::test {
@@ -42,7 +40,7 @@ TEST_F(tensor_files, names_and_metadata_of_any_utf8_come_back) {
 TEST_F(tensor_files, neither_tensors_nor_metadata_are_needed) {
   EXPECT_TRUE(same(round_trip({}), {}));
   put(file_, file_bytes("{}"));
-  EXPECT_TRUE(same(read_tensors(file_), {}));
+  EXPECT_TRUE(same(read_tensors(file_, Checksum::ignored), {}));
 }
 
 TEST_F(tensor_files, the_layout_and_the_checksum_are_the_documented_ones) {
@@ -77,7 +75,7 @@ TEST_F(tensor_files, what_python_writes_is_read) {
   std::memcpy(data.data() + 8, bias, 8);
   std::memcpy(data.data() + 16, weight, 4);
   put(file_, file_bytes(header, data));
-  const TensorFile file = read_tensors(file_);
+  const TensorFile file = read_tensors(file_, Checksum::ignored);
   EXPECT_EQ(file.metadata, (std::map<std::string, std::string>{{"format", "pt"}}));
   ASSERT_EQ(file.tensors.size(), 3u);
   EXPECT_EQ(file.tensors[0].name, "scale");
@@ -93,7 +91,7 @@ TEST_F(tensor_files, a_header_in_any_order_and_of_any_length_is_read) {
                         "\"none\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[4,4]},"
                         "\"\\u0061\":{\"shape\":[1,1,1],\"dtype\":\"I32\",\"data_offsets\":[0,4]}}\t ",
                         std::string_view("\1\0\0\0\2\0\0\0", 8)));
-  const TensorFile file = read_tensors(file_);
+  const TensorFile file = read_tensors(file_, Checksum::ignored);
   ASSERT_EQ(file.tensors.size(), 3u);
   EXPECT_EQ(file.tensors[0].name, "a");
   EXPECT_EQ(file.tensors[1].name, "none");
@@ -138,14 +136,10 @@ TEST_F(tensor_files, a_full_disk_leaves_the_old_file_whole_and_nothing_else) {
   write_tensors(file_, small());
   TensorFile large;
   large.tensors.push_back({"w", any_bits(Shape(10'000), Dtype::f32, 3)});
-  rlimit old{};
-  ::getrlimit(RLIMIT_FSIZE, &old);
-  const rlimit full{20'000, old.rlim_max};  // what a full disk looks like to a process
-  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
-  ::setrlimit(RLIMIT_FSIZE, &full);
-  const std::string refusal = refusal_of([&] { write_tensors(file_, large); });
-  ::setrlimit(RLIMIT_FSIZE, &old);
-  ::signal(SIGXFSZ, handler);
+  const std::string refusal = refusal_of([&] {
+    const FullDisk disk(20'000);
+    write_tensors(file_, large);
+  });
   EXPECT_NE(refusal.find(file_ + ": cannot write"), refusal.npos) << refusal;
   EXPECT_TRUE(same(read_tensors(file_), small()));
   EXPECT_EQ(folder_.names().size(), 1u);

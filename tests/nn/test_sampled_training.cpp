@@ -29,10 +29,7 @@ struct Learned {
   }
 };
 
-TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
-  const GradientCase& c = GetParam();
-  const Dataset dataset = small_dataset(40, 6, 3, c.sparse, c.several_labels, 75);
-  ModelSpec spec = c.spec(dataset);
+void expect_losses_and_gradients_of_the_graph(const Dataset& dataset, ModelSpec spec) {
   spec.dropout = spec.attention_dropout = 0;
   const Model model = make_model(spec, 8);
   const Learned exact(dataset, model, {});
@@ -40,7 +37,11 @@ TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
   edge.coverage = 3;
   SampleOptions neighbour = sampling(Sampling::neighbour, 1000);
   neighbour.fanouts = {1000};
-  for (const SampleOptions& sample : {edge, neighbour}) {
+  SampleOptions by_its_own_degrees = edge;
+  by_its_own_degrees.coverage = 0;
+  SampleOptions all = neighbour;
+  all.fanouts = {all_neighbours};
+  for (const SampleOptions& sample : {edge, by_its_own_degrees, neighbour, all}) {
     // The means of batch norm are over nodes near the training nodes only, then.
     if (sample.method == Sampling::neighbour && spec.norm == LayerNorm::batch) continue;
     const Learned got(dataset, model, sample);
@@ -49,6 +50,22 @@ TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
       ASSERT_NEAR(got.gradients.span<double>()[i], exact.gradients.span<double>()[i], 1e-9)
           << name(sample.method) << " element " << i;
   }
+}
+
+TEST_P(nn_whole_batches, give_the_losses_and_gradients_of_the_graph) {
+  const GradientCase& c = GetParam();
+  const Dataset dataset = small_dataset(40, 6, 3, c.sparse, c.several_labels, 75);
+  expect_losses_and_gradients_of_the_graph(dataset, c.spec(dataset));
+}
+
+TEST_P(nn_whole_batches, give_those_of_a_graph_with_edge_weights) {
+  const GradientCase& c = GetParam();
+  if (nn::attends(c.architecture)) return;  // has no use for weights
+  Dataset dataset = small_dataset(40, 6, 3, c.sparse, c.several_labels, 78);
+  add_edge_weights(dataset, 79);
+  ModelSpec spec = c.spec(dataset);
+  spec.edge_weights = true;
+  expect_losses_and_gradients_of_the_graph(dataset, spec);
 }
 INSTANTIATE_TEST_SUITE_P(layers, nn_whole_batches, ::testing::ValuesIn(gradient_cases()),
                          [](const auto& tested) { return tested.param.name; });
@@ -150,6 +167,7 @@ TEST(nn_sampled_training, refuses_options_that_make_no_batches) {
   refused([](SampleOptions& s) { s.walk_length = 0; }, "walk_length");
   refused([](SampleOptions& s) { s.fanouts = {5, 5, 5}; }, "fanouts");
   refused([](SampleOptions& s) { s.fanouts = {0}; }, "fanouts");
+  refused([](SampleOptions& s) { s.fanouts = {-2}; }, "1 to 4096 neighbours, or -1 for all");
   refused([](SampleOptions& s) { s.coverage = -1; }, "coverage");
   refused([](SampleOptions& s) { s.fanouts = {4097}; }, "fanouts");
   refused([](SampleOptions& s) { s.method = Sampling::node, s.batch = 1, s.coverage = 100'000; }, "coverage");

@@ -19,14 +19,16 @@ namespace {
 struct Sampled {
   Context context = Context::cpu(2);
   ModelSpec spec;
+  nn::ModelGraph whole;
   Graph graph;
   std::unique_ptr<nn::Sampler> sampler;
   Sampled(const Dataset& dataset, Architecture a, const SampleOptions& options, std::uint64_t seed = 3,
           const std::function<void(ModelSpec&)>& change = {})
       : spec(spec_for(dataset, a)) {
     if (change) change(spec);
-    graph = nn::graph_for(context, dataset.graph, spec);
-    sampler = nn::make_sampler({context, graph, spec, Dtype::f64, seed, nn::learned_nodes(dataset)}, options);
+    whole = nn::graph_for(context, dataset, spec, Dtype::f64);
+    graph = whole.graph;
+    sampler = nn::make_sampler({context, whole, spec, Dtype::f64, seed, nn::learned_nodes(dataset)}, options);
   }
 };
 
@@ -279,6 +281,31 @@ TEST(nn_sampling, of_neighbours_takes_each_training_node_once_an_epoch_and_no_ed
     EXPECT_TRUE(std::ranges::equal(order, dataset.train.span<NodeId>()));
   }
   EXPECT_NE(orders[0], orders[1]);
+}
+
+TEST(nn_sampling, of_all_neighbours_takes_every_edge_of_a_node_however_many_there_are) {
+  constexpr std::int64_t nodes = 6000;  // more than the 4096 that may be drawn
+  Dataset dataset = small_dataset(nodes, 4, 3, false, false, 79);
+  dataset.graph = generate(StarSpec{nodes});
+  dataset.train = Tensor::empty(Shape(2), Dtype::i32);
+  dataset.train.span<NodeId>()[0] = 0;
+  dataset.train.span<NodeId>()[1] = 5;
+  SampleOptions options = sampling(Sampling::neighbour, 2);
+  options.fanouts = {all_neighbours};
+  Sampled s(dataset, Architecture::gcn, options);
+  const nn::Batch batch = s.sampler->draw(0, 0);
+  EXPECT_EQ(batch.nodes.shape().rows, nodes);
+  const std::span<const NodeId> order = batch.nodes.span<NodeId>();
+  const GraphView last = batch.blocks.back().graph.host_view();
+  ASSERT_EQ(last.num_rows, 2);
+  for (std::int64_t i = 0; i < 2; ++i) {
+    const bool hub = order[static_cast<std::size_t>(i)] == 0;
+    std::set<NodeId> sources;
+    for (EdgeId e = last.offsets[i]; e < last.offsets[i + 1]; ++e)
+      sources.insert(order[static_cast<std::size_t>(last.cols[e])]);
+    EXPECT_EQ(static_cast<std::int64_t>(sources.size()), hub ? nodes : 1) << "with the self-loop";
+    EXPECT_EQ(last.offsets[i + 1] - last.offsets[i], hub ? nodes : 1);
+  }
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ TEST(nn_training, from_a_checkpoint_goes_on_to_the_same_losses_to_the_bit) {
       EXPECT_TRUE(bitwise_equal(rest.model.parameters[p].value, whole.model.parameters[p].value));
     // Other data, other options, another model.
     const Dataset larger = small_dataset(301, 20, 4, true, false, 43);
-    expect_refused([&] { train(context, larger, make_model(spec, 1), options); }, "other data (300 nodes");
+    expect_refused([&] { train(context, larger, make_model(spec, 1), options); }, "other data ('300 nodes");
     TrainOptions other = options;
     other.lr = 0.5;
     expect_refused([&] { train(context, dataset, make_model(spec, 1), other); }, "options");

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "command_runner.hpp"
+#include "markup.hpp"
 #include "weft/context.hpp"
 
 namespace weft::test {
@@ -229,6 +230,57 @@ TEST(bench_command, a_batch_goes_on_where_one_graph_fails_and_keeps_its_records)
   const auto json = nlohmann::json::parse(text_of(folder / "out.json"));
   ASSERT_EQ(json["results"].size(), 2u);
   EXPECT_EQ(json["results"][1]["graph"], "star:nodes=50");
+}
+
+TEST(bench_command, a_policy_that_fails_costs_no_other_its_row) {
+  const Folder folder;
+  // Of a GPU: no plan on a CPU has it. Peers are timed beside the first policy that runs.
+  for (const bool first : {true, false}) {
+    SCOPED_TRACE(first);
+    std::vector<std::string> arguments{
+        "bench",    "spmm", small,    "star:nodes=50",     "--width",  "8",
+        "--repeat", "1",    "--json", folder / "out.json", "--report", folder / "out.html"};
+    const std::vector<std::string> refused{"--policy", "assignment=consecutive"},
+        others{"--policy", "auto", "--policy", "tasks=3"};
+    arguments.insert(arguments.end(), refused.begin(), refused.end());
+    arguments.insert(first ? arguments.end() : arguments.end() - 2, others.begin(), others.end());
+    const Outcome outcome = run_weft(arguments);
+    expect_complaint(outcome, 1, "2 of the measurements failed");
+    EXPECT_NE(outcome.out.find("note: star:nodes=50 width 8 f32 policy assignment=consecutive failed: policy"),
+              std::string::npos)
+        << outcome.out;
+    const auto results = nlohmann::json::parse(text_of(folder / "out.json"))["results"];
+    ASSERT_EQ(results.size(), 6u);
+    std::size_t failed = 0;
+    for (const auto& result : results) {
+      if (result["policy"] == "assignment=consecutive") {
+        ++failed;
+        EXPECT_NE(result["error"].get<std::string>().find("assignment=consecutive is a GPU's"), std::string::npos);
+        for (const char* key : {"median_us", "verified", "plan"}) EXPECT_FALSE(result.contains(key)) << key;
+      } else {
+        EXPECT_FALSE(result.contains("error"));
+        EXPECT_EQ(result["verified"]["right"], true);
+        EXPECT_GT(result["median_us"].get<double>(), 0);
+      }
+    }
+    EXPECT_EQ(failed, 2u);
+    const std::string page = text_of(folder / "out.html");
+    EXPECT_EQ(unbalanced(page), "");
+    EXPECT_EQ(count_of(page, ">failed: policy assignment=consecutive is a GPU's"), 2u);
+    EXPECT_EQ(count_of(page, "<svg"), 4u);
+  }
+  expect_complaint(run_weft({"bench", "spmm", small, "--width", "8", "--policy", "assignment=consecutive"}), 1,
+                   "assignment=consecutive is a GPU's");
+}
+
+TEST(bench_command, report_goes_to_standard_output_where_asked) {
+  const Outcome outcome =
+      run_weft({"bench", "spmm", "star:nodes=50", "--width", "8", "--repeat", "1", "--report", "-"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.rfind("<!doctype html>", 0), 0u) << outcome.out.substr(0, 100);
+  EXPECT_EQ(unbalanced(outcome.out), "");
+  EXPECT_NE(outcome.err.find("median us"), std::string::npos) << outcome.err;
+  expect_complaint(run_weft({"bench", "spmm", small, "--width", "8", "--report", "-", "--json", "-"}), 2, "both '-'");
 }
 
 TEST(bench_command, says_why_there_is_no_gpu) {

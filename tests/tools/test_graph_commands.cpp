@@ -152,6 +152,38 @@ TEST(info, reads_a_plain_list_of_edges) {
   }
 }
 
+TEST(info, takes_adjacency_lists_for_what_they_are) {
+  const Folder folder;
+  write_text(folder / "k4.graph", "4 6\n2 3 4\n1 3 4\n1 2 4\n1 2 3\n");
+  const auto info = info_of(folder / "k4.graph");
+  EXPECT_EQ(info["format"], "metis");
+  EXPECT_EQ(info["nodes"], 4);
+  EXPECT_EQ(info["edges"], 12);
+  write_text(folder / "k4.txt", "4 6\n2 3 4\n1 3 4\n1 2\n1 2 3\n");
+  const Outcome refused = run_weft({"info", folder / "k4.txt"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("line 2: found '2 3 4': expected 2 columns"), std::string::npos) << refused.err;
+}
+
+TEST(convert, carries_weights_and_names_of_a_csv_file) {
+  const Folder folder;
+  write_text(folder / "edges.csv", "source,target,weight,since\nann,bob,0.5,1999\nbob,\"eve, old\",2,2001\n");
+  const auto read = info_of(folder / "edges.csv");
+  EXPECT_EQ(read["values"]["dtype"], "f32");
+  EXPECT_EQ(read["values"]["min"], 0.5);
+  EXPECT_EQ(read["values"]["max"], 2);
+  EXPECT_EQ(read["dataset"]["named"], true);
+  EXPECT_EQ(read["note"], "column 'since' is not read");
+  for (const std::string name : {"g.weft", "g.npz", "g.mtx"}) {
+    const Outcome outcome = run_weft({"convert", folder / "edges.csv", folder / name, "--json"});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.json()["values"], "f32");
+    EXPECT_EQ(outcome.json()["left_out"], name == "g.weft" ? "" : "node names");
+    EXPECT_EQ(info_of(folder / name)["values"]["max"], 2) << name;
+  }
+  EXPECT_EQ(info_of(folder / "g.weft")["dataset"]["named"], true);
+}
+
 TEST(info, knows_what_is_built_in) {
   const auto info = info_of("karate");
   EXPECT_EQ(info["nodes"], 34);

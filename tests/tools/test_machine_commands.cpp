@@ -28,12 +28,13 @@ TEST(doctor, json_carries_the_self_test) {
   EXPECT_GE(json["formats"].size(), 4u);
 }
 
-TEST(device_line, says_why_a_gpu_was_passed_over) {
+TEST(device_line, says_in_a_word_that_there_is_no_gpu_or_why_one_was_passed_over) {
   const CudaDevice gpu{.index = 0, .name = "H100"};
-  EXPECT_EQ(tool::gpu_note(false, {}, "not built", false), "; this build has no CUDA");
-  EXPECT_EQ(tool::gpu_note(false, {}, "not built", true), "; a GPU is present, but this build has no CUDA");
-  EXPECT_EQ(tool::gpu_note(true, {}, "this machine has no usable GPU", false), "; this machine has no usable GPU");
-  EXPECT_EQ(tool::gpu_note(true, {gpu}, "", true), "; a GPU is present (H100): --device cuda uses it");
+  EXPECT_EQ(tool::gpu_note(false, {}, false), "; no GPU");
+  EXPECT_EQ(tool::gpu_note(true, {}, false), "; no GPU");
+  EXPECT_EQ(tool::gpu_note(true, {}, true), "; no usable GPU (weft doctor says why)");
+  EXPECT_EQ(tool::gpu_note(false, {}, true), "; a GPU is present, but this build has no CUDA");
+  EXPECT_EQ(tool::gpu_note(true, {gpu}, true), "; a GPU is present (H100): --device cuda uses it");
 }
 
 TEST(explain, chooses_one_candidate_and_says_why) {

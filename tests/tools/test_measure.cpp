@@ -6,6 +6,7 @@
 #include "bench/reference.hpp"
 #include "bench/run_case.hpp"
 #include "bench/timing.hpp"
+#include "markup.hpp"
 #include "weft/generate.hpp"
 
 namespace weft::test {
@@ -78,6 +79,22 @@ TEST(measure, a_wrong_result_is_never_timed_and_its_record_has_no_time) {
   EXPECT_EQ(json["verified"]["first_wrong"].get<std::string>().find("row 0, element 0 is 1 and should be 5"), 0u);
   for (const char* key : {"median_us", "min_us", "gflops"}) EXPECT_FALSE(json.contains(key)) << key;
   EXPECT_NE(to_html(RunInfo{}, {measured.record}).find("WRONG"), std::string::npos);
+}
+
+TEST(measure, a_report_warns_of_a_busy_machine_in_the_terminals_words) {
+  RunInfo quiet;
+  quiet.threads = 8;
+  quiet.load = 1;
+  EXPECT_EQ(busy_note(quiet), "");
+  RunInfo busy = quiet;
+  busy.load = 6.25;
+  EXPECT_EQ(busy_note(busy), "this machine is busy (load 6.2 before weft started): expect noisy times");
+  const Record record = measure_fake(true, 1000).record;
+  EXPECT_EQ(to_html(quiet, {record}).find("busy"), std::string::npos);
+  const std::string page = to_html(busy, {record}, {"a <note>"});
+  EXPECT_NE(page.find(busy_note(busy)), std::string::npos);
+  EXPECT_NE(page.find("note: a &lt;note&gt;"), std::string::npos);
+  EXPECT_EQ(unbalanced(page), "");
 }
 
 TEST(measure, other_bits_in_a_later_run_make_it_wrong) {

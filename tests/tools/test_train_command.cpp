@@ -1,5 +1,6 @@
 // train and infer: what they show, what they write, and how they fail.
 #include <csignal>
+#include <cstring>
 #include <sstream>
 #include <thread>
 
@@ -167,8 +168,33 @@ TEST(infer, writes_predictions_that_other_programs_read) {
   const Outcome table = run_weft(inferring(small, model, {"--out", folder / "classes.csv"}));
   ASSERT_EQ(table.status, 0) << table.err;
   const std::string text = text_of(folder / "classes.csv");
-  EXPECT_EQ(text.rfind("node,class,score\n0,", 0), 0u) << text.substr(0, 60);
+  EXPECT_EQ(text.rfind("node,class,score,probability\n0,", 0), 0u) << text.substr(0, 60);
   EXPECT_EQ(count_of(text, "\n"), 241u);
+}
+
+TEST(infer, writes_embeddings_and_probabilities) {
+  const Folder folder;
+  const std::string model = folder / "gcn.safetensors", csv = folder / "classes.csv", p = folder / "p.npy";
+  ASSERT_EQ(run_weft(training({"--save", model, "--hidden", "5"})).status, 0);
+  const Outcome outcome =
+      run_weft(inferring(small, model, {"--embeddings", folder / "h.npy", "--probabilities", p, "--out", csv}));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string hidden = text_of(folder / "h.npy"), shares = text_of(p);
+  EXPECT_NE(hidden.find("'<f4'"), std::string::npos);
+  EXPECT_NE(hidden.find("(240, 5)"), std::string::npos);
+  EXPECT_NE(shares.find("(240, 3)"), std::string::npos);
+  std::vector<float> values(240 * 3);
+  ASSERT_GT(shares.size(), values.size() * 4);
+  std::memcpy(values.data(), shares.data() + shares.size() - values.size() * 4, values.size() * 4);
+  std::istringstream lines(text_of(csv));
+  std::string line;
+  std::getline(lines, line);
+  for (std::size_t node = 0; node < 240; ++node) {
+    const auto row = values.begin() + static_cast<std::ptrdiff_t>(3 * node);
+    EXPECT_NEAR(row[0] + row[1] + row[2], 1, 1e-6);
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_EQ(std::stof(line.substr(line.rfind(',') + 1)), *std::max_element(row, row + 3)) << line;
+  }
 }
 
 TEST(infer, calls_nodes_as_their_file_does_and_needs_no_labels) {
@@ -187,7 +213,7 @@ TEST(infer, calls_nodes_as_their_file_does_and_needs_no_labels) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("no labels"), std::string::npos) << outcome.out;
   EXPECT_TRUE(json_of(folder / "new.json")["result"]["accuracy"].is_null());
-  EXPECT_EQ(text_of(folder / "new.csv").rfind("node,class,score\n5000,", 0), 0u);
+  EXPECT_EQ(text_of(folder / "new.csv").rfind("node,class,score,probability\n5000,", 0), 0u);
 }
 
 TEST(infer, writes_the_names_of_nodes_as_csv_needs_them) {
@@ -240,7 +266,7 @@ TEST(train, wrong_values_are_wrong_usage) {
       {{"--norm", "frob"}, "frob"},
       {{"--degree-norm", "frob"}, "frob"},
       {{"--best-by", "frob"}, "frob"},
-      {{"--dtype", "i32"}, "expected f32, f16, bf16 or f64"},
+      {{"--dtype", "i32"}, "expected one of f32, f16, bf16, f64"},
       {{"--dtype", "f32,f16"}, "one type"},
       {{"--seed", "-1"}, "--seed is '-1'"},
       {{"--threads", "x"}, "--threads is 'x'"},
@@ -265,6 +291,8 @@ TEST(train, wrong_values_are_wrong_usage) {
   expect_complaint(run_weft({"train", "--data", small, "--model", "mlp"}), 2, "'mlp'");
   expect_complaint(run_weft(inferring(small, "m", {"--out", "x.txt"})), 2, ".npy or .csv");
   expect_complaint(run_weft(inferring(small, "m", {"--scores", "x.csv"})), 2, ".npy");
+  for (const std::string option : {"--probabilities", "--embeddings"})
+    expect_complaint(run_weft(inferring(small, "m", {option, "x.csv"})), 2, option + " is 'x.csv'");
   expect_complaint(run_weft(inferring(small, "m", {"--dtype", "i64"})), 2, "i64");
 }
 
@@ -304,14 +332,16 @@ TEST(infer, says_that_a_model_does_not_fit) {
   EXPECT_EQ(text_of(folder / "old.csv"), "old");
 }
 
-/// The command, started with the signal at its default and sent it once the first epoch was told of.
-int status_after(int signal, std::vector<std::string> arguments, const std::string& err) {
+/// The command, started with the signal at its default and sent it once the first epoch was told of; `second`, if not
+/// 0, follows 100 ms later.
+int status_after(int signal, std::vector<std::string> arguments, const std::string& err, int second = 0) {
   skip_leak_search_in_children();
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, signal);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
   posix_spawnattr_setsigdefault(&attributes, &signals);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const pid_t child = start_weft(std::move(arguments), "/dev/null", err, environ, &attributes);
@@ -319,9 +349,27 @@ int status_after(int signal, std::vector<std::string> arguments, const std::stri
   for (int i = 0; i < 6'000 && text_of(err).find("epoch ") == std::string::npos; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   kill(child, signal);
+  if (second != 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    kill(child, second);
+  }
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(train, a_second_signal_of_either_kind_ends_it_at_once) {
+  for (const auto& [first, second] :
+       {std::pair(SIGINT, SIGTERM), std::pair(SIGTERM, SIGINT), std::pair(SIGTERM, SIGTERM)}) {
+    const Folder folder;
+    // An epoch takes long enough that the first signal alone has not ended it by then.
+    const std::vector<std::string> arguments{"train",    "--data",   "citations:nodes=10000",
+                                             "--model",  "gcn",      "--hidden",
+                                             "512",      "--epochs", "1000",
+                                             "--device", "cpu",      "--threads",
+                                             "1"};
+    EXPECT_EQ(status_after(first, arguments, folder / "err", second), -second) << text_of(folder / "err");
+  }
 }
 
 TEST(train, a_signal_ends_it_with_what_there_is) {

@@ -199,6 +199,16 @@ TEST(train_curve, is_plain_text_of_the_size_asked_for) {
   }
 }
 
+TEST(train_curve, no_line_is_longer_than_asked_for) {
+  std::vector<double> values;
+  for (int i = 0; i < 500; ++i) values.push_back(-std::exp(0.1 * i));
+  for (const int line : {20, 40, 59, 79, 200}) {
+    const auto rows = rows_of(curve_text(values, 1, {.columns = 100, .line = line}));
+    for (const std::string& row : rows) EXPECT_LE(row.size(), static_cast<std::size_t>(line)) << row;
+    EXPECT_GE(rows[10].size(), static_cast<std::size_t>(std::min(line, 100)) - 8) << "the room is used";
+  }
+}
+
 TEST(train_progress, line_leaves_out_what_is_not_known) {
   EpochFigures figures;
   figures.epoch = 20;

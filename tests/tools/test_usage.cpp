@@ -4,8 +4,8 @@
 namespace weft::test {
 namespace {
 
-const std::vector<std::string> subcommands{"doctor",  "info",  "convert", "generate",
-                                           "explain", "bench", "train",   "infer"};
+const std::vector<std::string> subcommands{"doctor", "info",  "convert", "generate",  "explain",
+                                           "bench",  "train", "infer",   "completion"};
 
 TEST(usage, version_is_one_line_and_done) {
   const Outcome outcome = run_weft({"--version"});
@@ -19,6 +19,16 @@ TEST(usage, help_lists_every_command_and_nothing_else) {
   EXPECT_EQ(outcome.status, 0);
   for (const std::string& name : subcommands) EXPECT_NE(outcome.out.find("\n  " + name), std::string::npos) << name;
   EXPECT_EQ(outcome.out.find("\n  reorder"), std::string::npos);
+}
+
+TEST(usage, help_fits_eighty_columns) {
+  std::vector<std::string> names = subcommands;
+  names.emplace_back();
+  for (const std::string& name : names) {
+    std::istringstream lines(
+        run_weft(name.empty() ? std::vector<std::string>{"--help"} : std::vector<std::string>{name, "--help"}).out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << name << ": " << line;
+  }
 }
 
 TEST(usage, every_command_answers_help_with_an_example) {
@@ -77,7 +87,7 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"convert", "star:nodes=5"}, "weft convert --help"},
       {{"convert", "star:nodes=5", "x.frob"}, ".weft"},
       {{"convert", "star:nodes=5", "x.weft", "--self-loops", "maybe"}, "maybe"},
-      {{"convert", "star:nodes=5", "x.weft", "--self-loops", "maybe"}, "expected keep, add or remove"},
+      {{"convert", "star:nodes=5", "x.weft", "--self-loops", "maybe"}, "expected one of keep, add, remove"},
       {{"convert", "star:nodes=5", "x.weft", "--self-loops"}, "--self-loops has no value: what becomes of"},
       {{"generate"}, "SPEC"},
       {{"generate", "star:nodes=5"}, "-o"},
@@ -98,7 +108,7 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"explain", "spmm", "star:nodes=5", "--width", "1048576", "--heads", "2"}, "2097152"},
       {{"explain", "frob", "star:nodes=5", "--width", "8"}, "frob"},
       {{"explain", "spmm", "star:nodes=5", "--width", "8", "--policy", "frob=1"}, "frob"},
-      {{"explain", "spmm", "star:nodes=5", "--width", "8", "--policy", "frob=1"}, "expected schedule, tasks"},
+      {{"explain", "spmm", "star:nodes=5", "--width", "8", "--policy", "frob=1"}, "expected one of schedule, tasks"},
       {{"explain", "frob"}, "OP: operator 'frob' is not known: expected one of spmm, sddmm"},
       {{"explain", "spmm"}, "GRAPH is missing: a graph: a file, folder or name"},
       {{"explain", "attention", "star:nodes=5", "--width", "8", "--reduce", "max"}, "--reduce is 'max': only spmm"},
@@ -106,10 +116,34 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"explain", "spmm", "star:nodes=5", "--width", "8", "--backward"}, "--backward: spmm plans its gradients"},
       {{"bench", "frob"}, "OP: operator 'frob' is not known: expected one of spmm, sddmm"},
       {{"bench", "like:cora", "--width", "8"}, "OP: operator 'like:cora' is not known"},
-      {{"bench"}, "OP is missing: spmm, sddmm"},
+      {{"bench"}, "OP is missing: the operator: spmm, sddmm"},
       {{"bench", "spmm", "star:nodes=5", "--width"}, "--width has no value: features a node"},
       {{"bench", "spmm", "star:nodes=5", "--widht", "8"}, "unknown option '--widht': did you mean --width?"},
       {{"bench", "spmm"}, "GRAPH"},
+      {{"bench", "spm", "star:nodes=5", "--width", "8"}, "OP: operator 'spm' is not known: did you mean spmm?"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--reduce", "summ"}, "did you mean sum?"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--policy", "taks=4"}, "did you mean tasks?"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--policy", "tasks=4,tasks=5"}, "tasks is given twice"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--width", "16"}, "--width is given twice, as '8' and '16'"},
+      {{"info", "rmat:sclae=4"}, "rmat: key 'sclae' is not known: did you mean scale?"},
+      {{"train", "--dta", "citations", "--model", "gcn"}, "unknown option '--dta': did you mean --data? (see weft"},
+      {{"train", "--data", "citations", "--modle", "gcn"}, "unknown option '--modle': did you mean --model? (see"},
+      {{"train", "--data", "citations", "--optimzer", "sgd"}, "unknown option '--optimzer': did you mean --optimiser?"},
+      {{"train", "citations", "--model", "gcn"}, "'citations' belongs to no option: did you mean --data citations?"},
+      {{"train", "--data", "citations"}, "--model is missing: the model: gcn, sage, gin, gat or gatv2 (see"},
+      {{"train", "--data", "karate", "--model", "gncc"}, "model 'gncc' is not known: did you mean gcn? expected one"},
+      {{"train", "--data", "karate", "--model", "grahpsage"}, "did you mean sage?"},
+      {{"train", "--data", "karate", "--model", "gcn", "--optimiser", "amad"}, "did you mean adam?"},
+      {{"train", "--data", "karate", "--model", "gcn", "--sampler", "neigbor"}, "did you mean neighbour?"},
+      {{"train", "--data", "karate", "--model", "gcn", "--lr", "0.1", "--lr", "0.2"},
+       "--lr is given twice, as '0.1' and '0.2': expected it once"},
+      {{"train", "--data", "karate", "--model", "gcn", "--lr", "1", "--lr", "2", "--learning-rate", "3"},
+       "--lr is given 3 times, as '1' and '2' and '3'"},
+      {{"train", "--data", "karate", "--model", "gcn", "--residual", "--no-residual"},
+       "--residual and --no-residual are both given"},
+      {{"train", "--data", "karate", "--model", "sage", "--sampler", "neighbor", "--fanout", "5,0"},
+       "--fanout is '0': expected 1 to 4096 neighbours, or -1 for all"},
+      {{"completion", "bsh"}, "shell 'bsh' is not known: did you mean bash?"},
       {{"bench", "spmm", "star:nodes=5"}, "--width"},
       {{"bench", "spmm", "star:nodes=5", "--width", "0"}, "'0'"},
       {{"bench", "spmm", "star:nodes=5", "--width", "-4"}, "-4"},
@@ -118,7 +152,8 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"bench", "spmm", "star:nodes=5", "--width", "99999999999999999999"}, "99999999999999999999"},
       {{"bench", "frob", "star:nodes=5", "--width", "8"}, "frob"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "f8"}, "f8"},
-      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "f17"}, "'f17': expected f32, f16, bf16 or f64"},
+      {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "f17"},
+       "'f17' is not known: did you mean f16? expected one of f32, f16, bf16, f64"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--dtype", "i32"}, "i32"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--device", "tpu"}, "tpu"},
       {{"bench", "spmm", "star:nodes=5", "--width", "8", "--heads", "0"}, "--heads"},
@@ -143,6 +178,46 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
     EXPECT_NE(outcome.err.find("--help)"), std::string::npos) << outcome.err;
     EXPECT_EQ(outcome.out, "");
   }
+}
+
+TEST(usage, usual_spellings_are_understood_and_mean_the_same) {
+  const auto result = [](std::vector<std::string> options) {
+    std::vector<std::string> arguments{"train",  "--data", "citations:nodes=300", "--epochs", "2", "--quiet",
+                                       "--json", "-"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Outcome outcome = run_weft(arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    auto json = outcome.json();
+    return std::vector<nlohmann::json>{json["model"], json["epochs"][1]["loss"]};
+  };
+  EXPECT_EQ(result({"--model", "GraphSAGE", "--sampler", "neighbor", "--fanout", "-1", "--optimizer", "SGD",
+                    "--learning_rate", "0.1", "--batch-size", "50", "--weight_decay=0.001", "--dtype", "float64",
+                    "--no-normalize"}),
+            result({"--model", "sage", "--sampler", "neighbour", "--fanout", "4096", "--optimiser", "sgd", "--lr",
+                    "0.1", "--batch", "50", "--weight-decay", "0.001", "--dtype", "f64", "--no-normalise"}));
+}
+
+TEST(usage, train_help_has_the_defaults_of_every_model) {
+  const std::string help = run_weft({"train", "--help"}).out;
+  const auto row = [&](const std::string& option) {
+    std::istringstream lines(help.substr(help.find("Defaults by model")));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::vector<std::string> cells;
+      for (std::string word; words >> word;) cells.push_back(word);
+      if (!cells.empty() && cells.front() == option) return cells;
+    }
+    return std::vector<std::string>{};
+  };
+  using Row = std::vector<std::string>;
+  EXPECT_EQ(row("gcn"), (Row{"gcn", "sage", "gin", "gat", "gatv2"}));
+  EXPECT_EQ(row("--layers"), (Row{"--layers", "2", "2", "2", "2", "2"}));
+  EXPECT_EQ(row("--hidden"), (Row{"--hidden", "16", "64", "64", "8", "8"}));
+  EXPECT_EQ(row("--dropout"), (Row{"--dropout", "0.5", "0.5", "0.6", "0.6", "0.6"}));
+  EXPECT_EQ(row("--lr"), (Row{"--lr", "0.01", "0.01", "0.005", "0.005", "0.005"}));
+  EXPECT_EQ(row("--epochs"), (Row{"--epochs", "200", "200", "200", "1000", "1000"}));
+  EXPECT_EQ(row("--self-loops"), (Row{"--self-loops", "yes", "no", "no", "yes", "yes"}));
+  EXPECT_NE(help.find("--optimizer for --optimiser"), help.npos) << help;
 }
 
 TEST(usage, inputs_that_cannot_be_read_end_with_one_and_name_the_file) {

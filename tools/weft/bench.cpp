@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "bench/fresh.hpp"
 #include "bench/run_case.hpp"
@@ -14,7 +13,9 @@
 #include "command.hpp"
 #include "core/check.hpp"
 #include "machine.hpp"
+#include "option_text.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "progress.hpp"
 #include "text.hpp"
 
@@ -91,6 +92,8 @@ Request read(const Options& options) {
       static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, std::numeric_limits<std::int64_t>::max()));
   if (request.subgraphs > 0 && options.backward)
     throw UsageError("--backward needs the transpose, which --subgraphs would not count: leave one of the two out");
+  if (options.json == "-" && options.report == "-")
+    throw UsageError("--json and --report are both '-': name a file for one of them");
   if (request.subgraphs > 0 && !options.report.empty())
     throw UsageError("--report shows whole graphs: leave it or --subgraphs out");
   request.options.peers = options.peers;
@@ -106,7 +109,11 @@ class Remarks {
     if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) lines_.push_back(std::move(line));
   }
   void add_notes(const Record& record, DeviceKind device) {
-    if (!record.right())
+    if (record.failure)
+      add_failure(fmt::format("{} width {} {} policy {}", record.graph, record.width, name(record.dtype),
+                              record.policy.empty() ? "auto" : record.policy),
+                  *record.failure);
+    else if (!record.right())
       add(fmt::format("{} of width {} on {} is WRONG on {}: {}", record.op, record.width, record.graph,
                       record.verified.how, record.verified.first_wrong));
     if (device != DeviceKind::cpu) return;  // print_peers has a line for each
@@ -120,23 +127,28 @@ class Remarks {
       f();
     } catch (const Error& error) {
       if (alone) throw;
-      ++failed_;
-      if (!first_) first_ = error;
-      add(fmt::format("{} failed: {}", what, error.what()));
+      add_failure(what, error);
     }
   }
+  const std::vector<std::string>& lines() const { return lines_; }
   void print(std::FILE* file) const {
     for (const std::string& line : lines_) print_line(file, "note: " + line);
   }
-  /// An Error where something failed.
-  void conclude() const {
-    if (first_) fail(first_->code(), "{} of the measurements failed, the first so: {}", failed_, first_->what());
+  /// Where something failed, one line that says how much and why.
+  std::string conclusion() const {
+    return first_.empty() ? "" : fmt::format("{} of the measurements failed, the first so: {}", failed_, first_);
   }
 
  private:
+  void add_failure(const std::string& what, const Error& error) {
+    ++failed_;
+    if (first_.empty()) first_ = error.what();
+    add(fmt::format("{} failed: {}", what, error.what()));
+  }
+
   std::vector<std::string> lines_;
   std::size_t failed_ = 0;
-  std::optional<Error> first_;
+  std::string first_;  // failure
 };
 
 struct Run {
@@ -148,6 +160,10 @@ struct Run {
   Remarks remarks = {};
   std::size_t wrong = 0, results = 0;
 
+  /// Nothing else is measured that a failure could leave standing.
+  bool only_one() const {
+    return options.sources.size() * request.dtypes.size() * request.widths.size() * request.policies.size() == 1;
+  }
   void count(std::size_t more_wrong, std::size_t more_results) {
     wrong += more_wrong;
     results += more_results;
@@ -176,7 +192,7 @@ struct Run {
   }
 };
 
-nlohmann::json measure_whole(Run& run, const RunInfo& info) {
+std::vector<Record> measure_whole(Run& run) {
   const DeviceKind device = run.context.device().kind;
   std::vector<Record> records;
   std::unique_ptr<ResultTable> table;  // made when the first graph is there
@@ -185,6 +201,7 @@ nlohmann::json measure_whole(Run& run, const RunInfo& info) {
   run.each([&](const GraphFile& file) { return PlacedGraph(run.context, file.graph); },
            [&](const GraphFile& file, const PlacedGraph& graph, const Setup& setup) {
              for (Record& record : run_cases(run.context, graph, setup, run.request.policies, run.request.options)) {
+               if (record.failure && run.only_one()) throw *record.failure;
                record.graph = file.name;
                record.note = file.note;
                run.bar.clear();
@@ -196,9 +213,9 @@ nlohmann::json measure_whole(Run& run, const RunInfo& info) {
            });
   run.bar.clear();
   if (device != DeviceKind::cpu) print_peers(run.out, records);
-  if (!run.options.report.empty()) save_text(run.options.report, to_html(info, records));
-  for (const Record& record : records) run.count(record.right() ? 0 : 1, 1);
-  return to_json(info, records);
+  for (const Record& record : records)
+    if (!record.failure) run.count(record.right() ? 0 : 1, 1);
+  return records;
 }
 
 nlohmann::json measure_subgraphs(Run& run, const RunInfo& info) {
@@ -226,30 +243,37 @@ int run(const Options& options, const std::string& command) {
   for (const std::string& path : {options.json, options.report})
     if (!path.empty() && path != "-") check_savable(path);
   Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
-  // With JSON on stdout, people's output goes to stderr.
-  std::FILE* out = options.json == "-" ? stderr : stdout;
+  // With JSON or the page on stdout, people's output goes to stderr.
+  std::FILE* out = options.json == "-" || options.report == "-" ? stderr : stdout;
   print_line(out, device_line(context));
   RunInfo info = this_run(context);
   info.command = command;
   info.load = machine_load();
-  if (context.device().kind == DeviceKind::cpu && info.load > 0.5 * context.threads())
-    print_line(out, fmt::format("note: this machine is busy (load {:.1f} before weft started): expect noisy times",
-                                info.load));
+  if (const std::string busy = busy_note(info); !busy.empty()) print_line(out, "note: " + busy);
   if (info.gpu) print_line(out, fmt::format("copy: {:.0f} GB/s, read and written", info.copy_gb_s));
   ProgressBar bar;
   request.options.progress = bar.callback();
   Run all{request, options, context, out, bar};
-  const std::string json =
-      json_text(request.subgraphs > 0 ? measure_subgraphs(all, info) : measure_whole(all, info)) + "\n";
+  std::vector<Record> records;
+  nlohmann::json json;
+  if (request.subgraphs > 0) {
+    json = measure_subgraphs(all, info);
+  } else {
+    records = measure_whole(all);
+    json = to_json(info, records);
+  }
   all.remarks.print(out);
-  if (options.json == "-")
-    std::fputs(json.c_str(), stdout);
-  else if (!options.json.empty())
-    save_text(options.json, json);
+  Outputs outputs(out);
+  outputs.add_text("--json", options.json, [&] { return json_text(json) + "\n"; });
+  outputs.add_text("--report", options.report, [&] { return to_html(info, records, all.remarks.lines()); });
+  const int status = outputs.write_all();
   WEFT_CHECK(all.wrong == 0, internal, "{} of {} results are wrong: please report this with the table above", all.wrong,
              all.results);
-  all.remarks.conclude();
-  return 0;
+  if (const std::string failed = all.remarks.conclusion(); !failed.empty()) {
+    complain(failed);
+    return 1;
+  }
+  return status;
 }
 
 // As it was given, for the record; the program's name without its folder.
@@ -284,44 +308,56 @@ Command add_bench(CLI::App& root) {
   CLI::App* app =
       root.add_subcommand("bench", "Time an operator, its result checked, beside the gather floor and peers");
   add_operator(*app, options->op);
-  app->add_option("GRAPH", options->sources, "Graphs: files, folders or names (docs/formats.md), or SPECs")->required();
-  app->add_option("--width", options->width, "Features a node (a head) has: K or K,K,..");
-  app->add_option("--dtype", options->dtype, "Storage types: f32, f16, bf16, f64, or several as T,T,..")
+  app->add_option("GRAPH", options->sources, "Graphs: files, folders or names (docs/formats.md), or SPECs")
+      ->type_name("GRAPH")
+      ->required();
+  app->add_option("--width", options->width, "Features a node (a head) has: K or K,K,..")->type_name("K");
+  app->add_option("--dtype", options->dtype, "Storage type, or several as T,T,..")
+      ->type_name(one_of_floating_dtypes())
       ->capture_default_str();
-  app->add_option("--heads", options->heads, "Heads")->capture_default_str();
-  app->add_option("--reduce", options->reduce, "spmm and segment: sum, mean, max or min")->capture_default_str();
+  app->add_option("--heads", options->heads, "Heads")->type_name("N")->capture_default_str();
+  app->add_option("--reduce", options->reduce, "spmm and segment: the reducer")
+      ->type_name(one_of<Reduce>())
+      ->capture_default_str();
   app->add_option("--op", options->variant,
-                  "spmm: copy_u, copy_e, u_add_e, u_sub_e, u_mul_e (default), u_div_e; sddmm: dot (default), add, sub, "
-                  "mul, div, copy_lhs, copy_rhs; attention: gat (default), gatv2, dot");
+                  "Variant; spmm: copy_u, copy_e, u_add_e, u_sub_e, u_mul_e (default), u_div_e; sddmm: dot (default), "
+                  "add, sub, mul, div, copy_lhs, copy_rhs; attention: gat (default), gatv2, dot")
+      ->type_name("NAME");
   app->add_flag("--unweighted", options->unweighted, "Without edge values");
   app->add_flag("--edge-vectors", options->edge_vectors, "spmm: edges with a value for every feature");
   app->add_flag("--backward", options->backward, "attention: the gradients, after one forward that is not timed");
-  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
-  app->add_option("--threads", options->threads,
-                  "CPU threads, which take the CPU where no device is named; 0 takes every core")
-      ->capture_default_str();
+  add_device(*app, options->device, options->threads);
   app->add_flag("--peers", options->peers, "Also time the other libraries this build knows, in turns with weft");
   app->add_option("--policy", options->policies,
-                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
+                  "Values to fix, such as schedule=rows,tasks=64,prefetch=16 on a CPU or "
                   "edges=128,order=columns on a GPU; given several times, a row each (auto: the planner's choice)")
+      ->type_name("KEY=VALUE,..")
       ->allow_extra_args(false);
   app->add_option("--repeat", options->repeat, "Timed runs; 0: at least 20, fewer (never under 5) where they take long")
+      ->type_name("N")
       ->capture_default_str();
   app->add_option(
          "--subgraphs", options->subgraphs,
          "Instead of the whole graph so many subgraphs of 1,000 to 50,000 nodes, walks and drawn nodes in turn, "
          "planning counted; 0: the whole graph")
+      ->type_name("N")
       ->capture_default_str();
-  app->add_option("--seed", options->seed, "Of the inputs, and of the subgraphs")->capture_default_str();
-  app->add_option("--json", options->json, "Write the records to this file (- for standard output)");
-  app->add_option("--report", options->report, "Write an HTML page with table and bars to this file");
+  app->add_option("--seed", options->seed, "Of the inputs, and of the subgraphs")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option("--json", options->json, "Write the records to this file (- for standard output)")->type_name("FILE");
+  app->add_option("--report", options->report,
+                  "Write an HTML page with table and bars to this file (- for standard output)")
+      ->type_name("FILE");
   app->footer(
       "Example:\n  weft bench spmm like:arxiv --width 16,32,64,128 --peers --json arxiv.json\n\n"
-      "GB/s counts the gathered rows, x floor is the time over that of just loading them (gather floor), and a\n"
-      "peer's speed-up is its time over weft's. With --subgraphs times are geometric means: fresh us counts planning "
-      "(a\n"
-      "peer's descriptors and preprocessing), run us does not, launching is in both. A result that fails its check "
-      "shows WRONG instead of a time.");
+      "GB/s counts the gathered rows, x floor is the time over that of just loading\n"
+      "them (gather floor), and a peer's speed-up is its time over weft's. With\n"
+      "--subgraphs times are geometric means: fresh us counts planning (a peer's\n"
+      "descriptors and preprocessing), run us does not, launching is in both. A result\n"
+      "that fails its check shows WRONG instead of a time. A measurement that fails has\n"
+      "a row and a note with the reason; the others are measured all the same, and the\n"
+      "exit status is 1.");
   return {app, [options] { return run(*options, command_text(*options)); }};
 }
 

@@ -27,5 +27,7 @@ Command add_explain(CLI::App& root);
 Command add_bench(CLI::App& root);
 Command add_train(CLI::App& root);
 Command add_infer(CLI::App& root);
+Command add_completion(CLI::App& root);
+Command add_manpage(CLI::App& root);
 
 }  // namespace weft::tool

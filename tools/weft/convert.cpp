@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "core/names.hpp"
 #include "data_options.hpp"
 #include "options.hpp"
 #include "progress.hpp"
@@ -56,11 +57,12 @@ class Pipeline {
   std::vector<Step> steps_;
 };
 
+constexpr const char* self_loop_words = "keep|add|remove";
+
 SelfLoops parse_self_loops(const std::string& text) {
-  if (text == "keep") return SelfLoops::keep;
-  if (text == "add") return SelfLoops::add;
-  if (text == "remove") return SelfLoops::remove;
-  throw UsageError(fmt::format("--self-loops is '{}': expected keep, add or remove", text));
+  constexpr NameTable<SelfLoops, 3> names{
+      {{SelfLoops::keep, "keep"}, {SelfLoops::add, "add"}, {SelfLoops::remove, "remove"}}};
+  return as_usage("--self-loops", [&] { return parse_in(names, "treatment", text); });
 }
 
 void clean(Pipeline& pipeline, const Options& options, SelfLoops loops) {
@@ -171,14 +173,17 @@ Command add_convert(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("convert", "Write a graph or dataset in another format, cleaned up as asked");
   app->add_option("IN", options->in, "A graph or dataset: a file, folder or name (docs/formats.md), or a SPEC")
+      ->type_name("GRAPH")
       ->required();
   app->add_option("OUT", options->out, "The file to write; its ending says the format (.weft, .npz, .mtx, .mtx.gz)")
+      ->type_name("FILE")
       ->required();
   app->add_flag("--undirected,--symmetric", options->symmetric,
                 "Give every edge its reverse: for lists that have each edge of an undirected graph once");
   app->add_flag("--directed", options->directed,
                 "Keep edges as they are, which is what happens without it, and say so");
-  app->add_option("--self-loops", options->self_loops, "What becomes of self-loops: keep, add (one a node) or remove")
+  app->add_option("--self-loops", options->self_loops, "What becomes of self-loops (add gives each node one)")
+      ->type_name(self_loop_words)
       ->capture_default_str();
   app->add_flag("--keep-duplicates", options->keep_duplicates,
                 "Keep parallel edges; without it they become one edge whose value is the sum of theirs");

@@ -1,12 +1,14 @@
 // weft doctor: what this build is, what this machine has, and whether the two work together.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bench/run_case.hpp"
 #include "bench/workload.hpp"
 #include "command.hpp"
+#include "help.hpp"
 #include "kernels/cpu/target.hpp"
 #include "machine.hpp"
 #include "options.hpp"
@@ -131,8 +133,18 @@ std::string or_unknown(const std::string& text) { return text.empty() ? "unknown
 
 void print(const Findings& found) {
   const Machine& m = found.machine;
-  const auto line = [](std::string_view label, const std::string& text) {
-    print_line(stdout, fmt::format("{:<12}{}", label, text));
+  // `indent`: of what goes on below, behind the label.
+  const auto line = [](std::string_view label, const std::string& text, std::size_t indent = 0) {
+    constexpr std::size_t column = 12;
+    const std::string first = text.substr(0, indent);
+    print_line(stdout,
+               fmt::format("{:<{}}{}{}", label, column, first,
+                           wrapped(std::string_view(text).substr(first.size()), column + indent, column + indent)));
+  };
+  const auto widest = [](const auto& list, const auto& text_of) {
+    std::size_t most = 0;
+    for (const auto& each : list) most = std::max(most, text_of(each).size());
+    return most;
   };
   line("weft", fmt::format("{} ({}), built with {}", version(), build_commit(), compiler_text()));
   line("system", or_unknown(m.system));
@@ -160,15 +172,21 @@ void print(const Findings& found) {
   for (const PeerVersion& p : found.peers)
     peers += fmt::format("{}{} {}", peers.empty() ? "" : ", ", p.name, p.version);
   line("peers", peers.empty() ? "none compiled in" : peers);
-  for (const GraphFormat& f : found.formats)
-    line("format", fmt::format("{:<5} {:<6} {}", f.name,
-                               f.readable && f.writable ? "rw"
-                               : f.readable             ? "read"
-                                                        : "write",
-                               f.description));
-  for (const Check& c : found.checks)
-    line("self-test",
-         fmt::format("{:<15} {}{}", c.what, c.passed ? "pass" : "FAIL", c.detail.empty() ? "" : ": " + c.detail));
+  const std::size_t names = widest(found.formats, [](const GraphFormat& f) { return std::string_view(f.name); });
+  std::string_view label = "formats";
+  for (const GraphFormat& f : found.formats) {
+    const std::string access = f.readable && f.writable ? "read, write" : f.readable ? "read" : "write";
+    const std::string head = fmt::format("{:<{}}  {:<11}  ", f.name, names, access);
+    line(label, head + std::string(f.description), head.size());
+    label = "";
+  }
+  const std::size_t whats = widest(found.checks, [](const Check& c) { return std::string_view(c.what); });
+  label = "self-test";
+  for (const Check& c : found.checks) {
+    const std::string head = fmt::format("{:<{}}  {}", c.what, whats, c.passed ? "pass" : "FAIL");
+    line(label, head + (c.detail.empty() ? "" : ": " + c.detail), head.size());
+    label = "";
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "option_text.hpp"
 #include "options.hpp"
 #include "plan/gather_shape.hpp"
 #include "text.hpp"
@@ -203,20 +204,24 @@ Command add_explain(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("explain", "Show how an operator would run on a graph, and why");
   add_operator(*app, options->op);
-  app->add_option("GRAPH", options->source, "A graph: a file, folder or name (docs/formats.md), or a SPEC")->required();
-  app->add_option("--width", options->width, "Features a node (a head) has");
-  app->add_option("--heads", options->heads, "Heads")->capture_default_str();
-  app->add_option("--dtype", options->dtype, "Storage type: f32, f16, bf16 or f64")->capture_default_str();
-  app->add_option("--reduce", options->reduce, "spmm and segment: sum, mean, max or min")->capture_default_str();
+  app->add_option("GRAPH", options->source, "A graph: a file, folder or name (docs/formats.md), or a SPEC")
+      ->type_name("GRAPH")
+      ->required();
+  app->add_option("--width", options->width, "Features a node (a head) has")->type_name("K");
+  app->add_option("--heads", options->heads, "Heads")->type_name("N")->capture_default_str();
+  app->add_option("--dtype", options->dtype, "Storage type")
+      ->type_name(one_of_floating_dtypes())
+      ->capture_default_str();
+  app->add_option("--reduce", options->reduce, "spmm and segment: the reducer")
+      ->type_name(one_of<Reduce>())
+      ->capture_default_str();
   app->add_flag("--unweighted", options->unweighted, "spmm and spmv: without edge values");
   app->add_flag("--backward", options->backward, "attention: the plan of its gradients, over the transpose");
-  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
-  app->add_option("--threads", options->threads,
-                  "CPU threads, which take the CPU where no device is named; 0 takes every core")
-      ->capture_default_str();
+  add_device(*app, options->device, options->threads);
   app->add_option("--policy", options->policy,
-                  "Values to fix: schedule=rows,tasks=64,prefetch=16,assignment=round_robin on a CPU, "
-                  "edges=128,order=columns on a GPU; all keys are in docs/architecture.md");
+                  "Values to fix, such as schedule=rows,tasks=64,prefetch=16 on a CPU or "
+                  "edges=128,order=columns on a GPU; all keys are in docs/architecture.md")
+      ->type_name("KEY=VALUE,..");
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer(
       "Example:\n  weft explain spmm like:arxiv --width 64\n  weft explain attention like:arxiv --width 16 --heads 4");

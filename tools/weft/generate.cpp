@@ -96,10 +96,11 @@ int run(const Options& options) {
 Command add_generate(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("generate", "Make a synthetic graph and write it to a file");
-  app->add_option("SPEC", options->spec,
-                  "KIND:key=value,... such as rmat:scale=21,edge_factor=16,seed=1 or like:arxiv");
+  app->add_option("SPEC", options->spec, "KIND:key=value,... such as rmat:scale=21,edge_factor=16,seed=1 or like:arxiv")
+      ->type_name("SPEC");
   app->add_option("-o,--out", options->out,
-                  "The file to write; its ending says the format (.weft, .npz, .mtx, .mtx.gz)");
+                  "The file to write; its ending says the format (.weft, .npz, .mtx, .mtx.gz)")
+      ->type_name("FILE");
   app->add_flag("--list", options->list, "List the generators and the names like: knows");
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer("Example:\n  weft generate rmat:scale=16,edge_factor=16,seed=1 -o rmat16.weft\n  weft generate --list");

@@ -5,20 +5,26 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "command.hpp"
 #include "core/check.hpp"
 #include "data_options.hpp"
 #include "model_facts.hpp"
+#include "option_text.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "predictions.hpp"
+#include "terminal.hpp"
 #include "text.hpp"
+#include "weight_facts.hpp"
 
 namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string data, load, dtype = "f32", device, threads = "0", out, scores, json;
+  std::string data, load, dtype = "f32", device, threads = "0", out, scores, probabilities, embeddings, json;
+  bool ignore_weights = false, no_checksum = false;
   DataOptions parts;
 };
 
@@ -27,10 +33,14 @@ bool is_csv(const std::string& path) { return path.ends_with(".csv"); }
 void check_files(const Options& options) {
   if (!options.out.empty() && !options.out.ends_with(".npy") && !is_csv(options.out))
     throw UsageError(fmt::format("--out is '{}': expected a file that ends in .npy or .csv", options.out));
-  if (!options.scores.empty() && !options.scores.ends_with(".npy"))
-    throw UsageError(fmt::format("--scores is '{}': expected a file that ends in .npy", options.scores));
-  const std::pair<std::string_view, const std::string*> files[] = {
-      {"--out", &options.out}, {"--scores", &options.scores}, {"--json", &options.json}};
+  const std::pair<std::string_view, const std::string*> files[] = {{"--scores", &options.scores},
+                                                                   {"--probabilities", &options.probabilities},
+                                                                   {"--embeddings", &options.embeddings},
+                                                                   {"--out", &options.out},
+                                                                   {"--json", &options.json}};
+  for (const auto& [option, path] : std::span(files).first(3))
+    if (!path->empty() && !path->ends_with(".npy"))
+      throw UsageError(fmt::format("{} is '{}': expected a file that ends in .npy", option, *path));
   for (std::size_t i = 0; i < std::size(files); ++i) {
     const std::string& path = *files[i].second;
     if (path.empty()) continue;
@@ -57,14 +67,11 @@ std::vector<std::int64_t> histogram_of(const Predictions& predictions) {
 
 void print_histogram(std::FILE* out, const std::vector<std::int64_t>& counts) {
   constexpr std::size_t most_rows = 40;
-  constexpr std::int64_t bar = 40;
-  const std::int64_t most = counts.empty() ? 0 : *std::ranges::max_element(counts);
+  std::vector<HistogramRow> rows;
+  for (std::size_t i = 0; i < std::min(counts.size(), most_rows); ++i)
+    rows.push_back({fmt::format("{}", i), counts[i]});
   print_line(out, "predicted classes (nodes a class)");
-  for (std::size_t i = 0; i < std::min(counts.size(), most_rows); ++i) {
-    const auto marks = most > 0 ? static_cast<std::size_t>((counts[i] * bar + most - 1) / most) : 0;
-    const std::string line = fmt::format("  {:>8} {:>13} {}", i, grouped(counts[i]), std::string(marks, '#'));
-    print_line(out, line.substr(0, line.find_last_not_of(' ') + 1));
-  }
+  for (const std::string& line : histogram_lines(rows, columns_of(out))) print_line(out, line);
   if (counts.size() > most_rows) print_line(out, fmt::format("  and {} more classes", counts.size() - most_rows));
 }
 
@@ -102,7 +109,7 @@ nlohmann::json run_json(const Options& options, const std::string& command, cons
   return {{"command", command},
           {"data", data_json(dataset, options.data)},
           {"model", spec_json(model.spec)},
-          {"dtype", options.dtype},
+          {"dtype", name(parse_floating_dtype(options.dtype))},
           {"device", to_string(context.device())},
           {"threads", context.threads()},
           {"result",
@@ -121,7 +128,7 @@ int run(const Options& options, const std::string& command) {
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
   options.parts.check();
   check_files(options);
-  const Model model = load_model(options.load);
+  Model model = load_model(options.load, options.no_checksum ? Checksum::ignored : Checksum::required);
   Context context = pick_context(options.device, threads);
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" ? stderr : stdout;
@@ -133,31 +140,37 @@ int run(const Options& options, const std::string& command) {
              options.data, model.spec.inputs);
   print_line(out, "data     " + data_line(dataset));
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
+  const std::string weights = inference_weights(dataset, model.spec, options.ignore_weights);
+  if (!weights.empty()) print_line(out, "weights  " + weights);
   print_line(out, "model    " + to_string(model.spec));
-  const Predictions predictions = infer(context, dataset, model, dtypes.front());
+  if (options.ignore_weights) model.spec.edge_weights = false;
+  const Predictions predictions =
+      infer(context, dataset, model, InferOptions{dtypes.front(), !options.embeddings.empty()});
   print(out, dataset, model, predictions);
-  if (!options.out.empty()) {
-    if (is_csv(options.out))
-      save_csv(options.out, dataset, predictions);
+  const bool wanted = is_csv(options.out) || !options.probabilities.empty();
+  const Tensor chances = wanted ? probabilities(predictions.scores, model.spec.several_labels) : Tensor();
+  Outputs outputs(out);
+  outputs.add("--out", options.out, [&](const std::string& path) {
+    if (is_csv(path))
+      save_csv(path, dataset, predictions, chances);
     else
-      save_npy(options.out, predictions.classes);
-  }
-  if (!options.scores.empty()) save_npy(options.scores, predictions.scores);
-  const std::string json =
-      options.json.empty() ? "" : json_text(run_json(options, command, context, dataset, model, predictions)) + "\n";
-  if (options.json == "-")
-    std::fputs(json.c_str(), stdout);
-  else if (!options.json.empty())
-    save_text(options.json, json);
-  for (const std::string& path : {options.out, options.scores, options.json})
-    if (!path.empty() && path != "-") print_line(out, wrote_line(path));
-  return 0;
+      save_npy(path, predictions.classes);
+  });
+  outputs.add("--scores", options.scores, [&](const std::string& path) { save_npy(path, predictions.scores); });
+  outputs.add("--probabilities", options.probabilities, [&](const std::string& path) { save_npy(path, chances); });
+  outputs.add("--embeddings", options.embeddings,
+              [&](const std::string& path) { save_npy(path, predictions.embeddings); });
+  outputs.add_text("--json", options.json,
+                   [&] { return json_text(run_json(options, command, context, dataset, model, predictions)) + "\n"; });
+  return outputs.write_all();
 }
 
 std::string command_text(const Options& options) {
   std::string text = fmt::format("weft infer --data {} --load {}", options.data, options.load);
+  if (options.no_checksum) text += " --no-checksum";
   text += options.parts.command();
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
+  if (options.ignore_weights) text += " --ignore-weights";
   if (!options.device.empty()) text += " --device " + options.device;
   if (options.threads != "0") text += " --threads " + options.threads;
   return text;
@@ -171,24 +184,43 @@ Command add_infer(CLI::App& root) {
   app->add_option("--data", options->data,
                   "A dataset with as many features as the model was trained on: a file or folder (docs/formats.md), or "
                   "a name (citations)")
+      ->type_name("DATA")
       ->required();
-  app->add_option("--load", options->load, "The model: a file that weft train --save has written")->required();
+  app->add_option("--load", options->load, "The model: a file that weft train --save has written")
+      ->type_name("FILE")
+      ->required();
+  app->add_flag("--no-checksum", options->no_checksum,
+                "Read the model whatever its checksum, as one that another tool has rewritten needs it; damage to the "
+                "file may go unnoticed then");
+  app->add_flag("--ignore-weights", options->ignore_weights,
+                "Take every edge for one of weight 1, also where the model was trained with edge weights");
   options->parts.add_to(*app);
-  app->add_option("--dtype", options->dtype, "Storage type of activations: f32, f16, bf16 or f64")
+  app->add_option("--dtype", options->dtype, "Storage type of activations")
+      ->type_name(one_of_floating_dtypes())
       ->capture_default_str();
-  app->add_option("--device", options->device, "cpu, cuda or cuda:N; the first GPU by default, else the CPU");
-  app->add_option("--threads", options->threads,
-                  "CPU threads, which take the CPU where no device is named; 0 takes every core")
-      ->capture_default_str();
+  add_device(*app, options->device, options->threads);
   app->add_option(
-      "--out", options->out,
-      "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
-      "nodes have several) or .csv (node,class,score; a line a class where nodes have several, and none of a node with "
-      "none)");
+         "--out", options->out,
+         "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
+         "nodes have several) or .csv (node,class,score,probability; a line a class where nodes have several, and none "
+         "of a node with none)")
+      ->type_name("FILE");
   app->add_option("--scores", options->scores,
-                  "Write the scores of all classes to this .npy file: f32 [nodes, classes]");
-  app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)");
-  app->footer("Example:\n  weft infer --data citations --load gcn.safetensors --out predictions.csv");
+                  "Write the scores of all classes to this .npy file: f32 [nodes, classes]")
+      ->type_name("FILE");
+  app->add_option("--probabilities", options->probabilities,
+                  "Write the probabilities of all classes to this .npy file: f32 [nodes, classes], the softmax of a "
+                  "node's scores, or the sigmoid of each where nodes have several classes")
+      ->type_name("FILE");
+  app->add_option("--embeddings", options->embeddings,
+                  "Write what the last layer reads to this .npy file: f32 [nodes, width], the output of the last "
+                  "hidden layer after its activation")
+      ->type_name("FILE");
+  app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)")
+      ->type_name("FILE");
+  app->footer(
+      "Example:\n  weft infer --data citations --load gcn.safetensors --out predictions.csv\n"
+      "  weft infer --data citations --load gcn.safetensors --embeddings hidden.npy");
   return {app, [options] { return run(*options, command_text(*options)); }};
 }
 

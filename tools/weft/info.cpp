@@ -9,7 +9,9 @@
 #include "dataset_facts.hpp"
 #include "options.hpp"
 #include "structure.hpp"
+#include "terminal.hpp"
 #include "text.hpp"
+#include "weight_facts.hpp"
 
 namespace weft::tool {
 namespace {
@@ -95,19 +97,14 @@ nlohmann::json to_json(const Facts& facts, const std::string& source) {
 }
 
 void print_histogram(const DegreeStats& degrees) {
-  const auto& counts = degrees.histogram;
-  const std::int64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
-  if (most == 0) return;
-  constexpr std::int64_t bar = 40;
-  print_line(stdout, "degree histogram (rows a bucket)");
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::string range = bucket_low(i) == bucket_high(i) ? grouped(bucket_low(i))
-                                                              : grouped(bucket_low(i)) + "-" + grouped(bucket_high(i));
-    // A bucket that holds anything shows at least one mark.
-    const auto marks = static_cast<std::size_t>((counts[i] * bar + most - 1) / most);
-    const std::string line = fmt::format("  {:>21} {:>13} {}", range, grouped(counts[i]), std::string(marks, '#'));
-    print_line(stdout, line.substr(0, line.find_last_not_of(' ') + 1));
+  std::vector<HistogramRow> rows;
+  for (std::size_t i = 0; i < degrees.histogram.size(); ++i) {
+    const std::string low = grouped(bucket_low(i)), high = grouped(bucket_high(i));
+    rows.push_back({low == high ? low : low + "-" + high, degrees.histogram[i]});
   }
+  if (std::ranges::all_of(rows, [](const HistogramRow& row) { return row.count == 0; })) return;
+  print_line(stdout, "degree histogram (rows a bucket)");
+  for (const std::string& line : histogram_lines(rows, columns_of(stdout))) print_line(stdout, line);
 }
 
 void print(const Facts& facts) {
@@ -135,15 +132,7 @@ void print(const Facts& facts) {
   line("duplicates", grouped(facts.structure.duplicates));
   line("symmetric", facts.structure.symmetric ? "yes" : "no");
   line("sorted columns", facts.structure.sorted_columns ? "yes" : "no");
-  if (!facts.file.values) {
-    line("edge values", "none");
-  } else {
-    std::string text{name(facts.file.values.dtype())};
-    if (facts.range.any)
-      text += fmt::format(", {} to {}", short_number(facts.range.min), short_number(facts.range.max));
-    if (facts.range.not_finite > 0) text += fmt::format(", {} not finite", grouped(facts.range.not_finite));
-    line("edge values", text);
-  }
+  line("edge values", facts.file.values ? values_text(facts.file.values.dtype(), facts.range) : "none");
   for (const auto& [label, text] : lines_of(facts.dataset)) line(label, text);
   line("memory", bytes_text(static_cast<double>(facts.bytes)));
   line("time", fmt::format("{}, of it reading {}", seconds_text(facts.seconds), seconds_text(facts.read_seconds)));
@@ -159,6 +148,7 @@ Command add_info(CLI::App& root) {
   app->add_option(
          "DATA", options->source,
          "A graph or dataset: a file or folder (docs/formats.md), a name (karate, cora) or a SPEC (like:arxiv)")
+      ->type_name("GRAPH")
       ->required();
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->add_flag("--fast", options->fast, "Trust a .weft file: skip its checksums and index checks");

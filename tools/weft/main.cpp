@@ -1,5 +1,6 @@
 // The weft command. Exit status: 0 done, 1 failed, 2 wrong usage; a failure is one line on stderr.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -7,12 +8,16 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "command.hpp"
+#include "completion.hpp"
+#include "help.hpp"
+#include "text.hpp"
 #include "usage.hpp"
 #include "weft/error.hpp"
 #include "weft/version.hpp"
@@ -23,12 +28,8 @@ using weft::tool::Command;
 
 constexpr int failed = 1, wrong_usage = 2;
 
-// Written without formatting machinery that could itself throw.
 int complain(const std::string& message, int status) {
-  std::string line = "weft: " + message;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  line += '\n';
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  weft::tool::complain(message);
   return status;
 }
 
@@ -38,24 +39,35 @@ std::string hint(const CLI::App* command) {
 
 int run(int argc, char** argv) {
   CLI::App root{"weft: sparse kernels for graph neural networks", "weft"};
+  root.formatter(std::make_shared<weft::tool::HelpFormatter>());
   root.set_version_flag("--version", fmt::format("weft {} ({})", weft::version(), weft::build_commit()));
   root.require_subcommand(1);
   root.footer(
       "Example:\n"
       "  weft bench spmm like:cora --width 64 --peers\n"
       "Each command explains itself: weft COMMAND --help");
-  const std::array commands{weft::tool::add_doctor(root),  weft::tool::add_info(root),
-                            weft::tool::add_convert(root), weft::tool::add_generate(root),
-                            weft::tool::add_explain(root), weft::tool::add_bench(root),
-                            weft::tool::add_train(root),   weft::tool::add_infer(root)};
+  const std::array commands{weft::tool::add_doctor(root),     weft::tool::add_info(root),
+                            weft::tool::add_convert(root),    weft::tool::add_generate(root),
+                            weft::tool::add_explain(root),    weft::tool::add_bench(root),
+                            weft::tool::add_train(root),      weft::tool::add_infer(root),
+                            weft::tool::add_completion(root), weft::tool::add_manpage(root)};
+  std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
+  if (!words.empty() && words.front() == weft::tool::complete_word) {
+    words.erase(words.begin());
+    std::fputs(weft::tool::completion_lines(weft::tool::complete(root, words)).c_str(), stdout);
+    return 0;
+  }
   try {
-    std::vector<std::string> words = weft::tool::without_help_word(root, {argv + std::min(argc, 1), argv + argc});
+    words = weft::tool::without_help_word(root, std::move(words));
+    words = weft::tool::with_dashes(std::move(words));
     std::ranges::reverse(words);  // the order CLI11 takes them in
     root.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);  // --help, --version
     return complain(weft::tool::usage_text(root, error) + hint(weft::tool::asked_for(root)), wrong_usage);
   }
+  if (const std::string wrong = weft::tool::contradiction(root); !wrong.empty())
+    return complain(wrong + hint(weft::tool::asked_for(root)), wrong_usage);
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
     try {
@@ -69,10 +81,20 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+// Only .weft files are mapped; where one is truncated in use, the kernel has no other way to say so.
+extern "C" void complain_of_truncation(int) {
+  constexpr char line[] = "weft: a mapped .weft file was truncated while it was in use: write it anew and try again\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, sizeof line - 1);
+  ::_exit(failed);
+}
+
 int main(int argc, char** argv) {
+  std::signal(SIGBUS, complain_of_truncation);
   // A reader that goes away (weft info g | head -1) ends the program quietly, even where the parent
   // process ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);
+  // A file that grows beyond the shell's limit (ulimit -f) is a failed write, and one line, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   int status = failed;
   try {
     status = run(argc, argv);

@@ -1,11 +1,7 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -13,10 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/check.hpp"
+#include "core/names.hpp"
 #include "generators.hpp"
 #include "graph/io/atomic_writer.hpp"
 #include "kernels/cpu/target.hpp"
 #include "machine.hpp"
+#include "option_text.hpp"
 #include "progress.hpp"
 #include "weft/generate.hpp"
 
@@ -40,16 +38,6 @@ void naming(const std::string& path, const F& write) {
   }
 }
 
-// "spmm, sddmm, ... or segment": every enumerator that has a name.
-std::string operator_names() {
-  std::vector<std::string_view> names;
-  for (std::uint8_t i = 0; name(static_cast<OpKind>(i)) != "unknown"; ++i)
-    names.push_back(name(static_cast<OpKind>(i)));
-  const std::string_view last = names.back();
-  names.pop_back();
-  return fmt::format("{} or {}", fmt::join(names, ", "), last);
-}
-
 }  // namespace
 
 void add_operator(CLI::App& app, std::string& text) {
@@ -61,7 +49,17 @@ void add_operator(CLI::App& app, std::string& text) {
       return error.what();
     }
   };
-  app.add_option("OP", text, operator_names())->required()->check(check);
+  app.add_option("OP", text, "The operator")->type_name(one_of<OpKind>())->required()->check(check);
+}
+
+void add_device(CLI::App& app, std::string& device, std::string& threads, const std::string& group) {
+  app.add_option("--device", device, "Where to run (default: the first GPU, else the CPU)")
+      ->type_name("cpu|cuda|cuda:N")
+      ->group(group);
+  app.add_option("--threads", threads, "CPU threads; 0: every core. Without --device this takes the CPU")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
 }
 
 std::vector<std::string> split_list(std::string_view option, std::string_view text) {
@@ -105,12 +103,8 @@ std::vector<std::int64_t> parse_widths(OpKind kind, std::int64_t heads, std::str
 
 std::vector<Dtype> parse_dtypes(std::string_view text) {
   std::vector<Dtype> dtypes;
-  for (const std::string& part : split_list("--dtype", text)) {
-    constexpr std::array known{Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f64};
-    const auto at = std::ranges::find(known, part, [](Dtype dtype) { return name(dtype); });
-    if (at == known.end()) throw UsageError(fmt::format("--dtype is '{}': expected f32, f16, bf16 or f64", part));
-    dtypes.push_back(*at);
-  }
+  for (const std::string& part : split_list("--dtype", text))
+    dtypes.push_back(as_usage("--dtype", [&] { return parse_floating_dtype(part); }));
   return dtypes;
 }
 
@@ -136,9 +130,8 @@ GraphFile open_source(const std::string& source, Validate validate) { return ope
 Dataset open_data(const std::string& source, Validate validate) { return open_with(source, validate, false); }
 
 void check_output(const std::string& path) {
-  std::string known, lower = path;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(path);
+  std::string known;
   for (const GraphFormat& format : graph_formats()) {
     if (!format.writable) continue;
     for (const std::string_view ending : format.endings) {
@@ -158,19 +151,18 @@ Context pick_context(const std::string& device, std::int64_t threads) {
 }
 
 std::string device_line(const Context& context) {
-  std::string why;
-  const auto gpus = cuda_devices(&why);
+  const auto gpus = cuda_devices();
   if (context.device().kind != DeviceKind::cpu) {
     const CudaDevice& gpu = gpus.at(static_cast<std::size_t>(context.device().index));
     return fmt::format("device: {} ({}, sm_{})", to_string(context.device()), gpu.name, gpu.compute_capability);
   }
   return fmt::format("device: cpu ({} thread{}, {}){}", context.threads(), context.threads() == 1 ? "" : "s",
-                     cpu::cpu_target(), gpu_note(built_with_cuda(), gpus, why, has_gpu_driver()));
+                     cpu::cpu_target(), gpu_note(built_with_cuda(), gpus, has_gpu_driver()));
 }
 
-std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver) {
-  if (!built) return driver ? "; a GPU is present, but this build has no CUDA" : "; this build has no CUDA";
-  if (gpus.empty()) return "; " + why;
+std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, bool driver) {
+  if (!built && driver) return "; a GPU is present, but this build has no CUDA";
+  if (gpus.empty()) return driver ? "; no usable GPU (weft doctor says why)" : "; no GPU";
   return fmt::format("; a GPU is present ({}): --device cuda uses it", gpus.front().name);
 }
 

@@ -30,13 +30,15 @@ decltype(auto) as_usage(std::string_view option, F&& parse) {
 
 /// The argument OP, refused before anything else that may be missing.
 void add_operator(CLI::App& app, std::string& text);
+/// The options --device and --threads, for pick_context.
+void add_device(CLI::App& app, std::string& device, std::string& threads, const std::string& group = "Options");
 std::vector<std::string> split_list(std::string_view option, std::string_view text);
 /// A whole number in [low, high], all of the text.
 std::int64_t parse_count(std::string_view option, std::string_view text, std::int64_t low, std::int64_t high);
 /// "16,32,64": feature widths for an operator of so many heads; spmv and softmax, which work on single
 /// values, may leave it out.
 std::vector<std::int64_t> parse_widths(OpKind kind, std::int64_t heads, std::string_view text);
-/// "f32,bf16": floating storage types only.
+/// "f32,bf16": floating storage types only, by their names and the usual other ones.
 std::vector<Dtype> parse_dtypes(std::string_view text);
 
 /// A file or a SPEC, with a progress bar; a SPEC that does not parse is wrong usage.
@@ -48,10 +50,10 @@ void check_output(const std::string& path);
 
 /// The device asked for, or the best there is where `device` is empty.
 Context pick_context(const std::string& device, std::int64_t threads);
-/// "device: cpu (2 threads, NEON); this build has no CUDA".
+/// "device: cpu (2 threads, NEON); no GPU".
 std::string device_line(const Context& context);
 /// What device_line adds about GPUs where the CPU was taken; `driver`: the system shows one, whatever weft can use.
-std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, const std::string& why, bool driver);
+std::string gpu_note(bool built, const std::vector<CudaDevice>& gpus, bool driver);
 
 /// Indented; bytes that are no UTF-8, as file names may hold, become replacement characters.
 std::string json_text(const nlohmann::json& json);

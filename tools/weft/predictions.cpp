@@ -62,20 +62,22 @@ void save_npy(const std::string& path, const Tensor& tensor) {
   });
 }
 
-void save_csv(const std::string& path, const Dataset& dataset, const Predictions& predictions) {
+void save_csv(const std::string& path, const Dataset& dataset, const Predictions& predictions,
+              const Tensor& probabilities) {
   const bool several = predictions.classes.shape().rank > 1;
   const std::int64_t nodes = predictions.scores.shape().rows, classes = predictions.scores.shape().row_size();
-  const auto scores = predictions.scores.span<float>();
+  const auto scores = predictions.scores.span<float>(), shares = probabilities.span<float>();
   const bool named = dataset.class_names.count() == classes && classes > 0;
   const auto class_of = [&](std::int64_t label) {
     return named ? field_of(dataset.class_names.at(label)) : fmt::to_string(label);
   };
   constexpr std::size_t block = 1 << 20;
   save_with(path, [&](io::AtomicWriter& file) {
-    std::string text = "node,class,score\n";
+    std::string text = "node,class,score,probability\n";
     const auto add = [&](std::int64_t node, std::int64_t label) {
-      fmt::format_to(std::back_inserter(text), "{},{},{}\n", id_of(dataset, node), class_of(label),
-                     scores[static_cast<std::size_t>(node * classes + label)]);
+      const auto at = static_cast<std::size_t>(node * classes + label);
+      fmt::format_to(std::back_inserter(text), "{},{},{},{}\n", id_of(dataset, node), class_of(label), scores[at],
+                     shares[at]);
       if (text.size() < block) return;
       file.write(text);
       text.clear();

@@ -1,12 +1,12 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "terminal.hpp"
 #include "text.hpp"
 
 namespace weft::tool {
@@ -17,12 +17,6 @@ std::string rate_text(double rate) {
   std::size_t unit = 0;
   for (; rate >= 1000 && unit + 1 < std::size(units); ++unit) rate /= 1000;
   return fmt::format("{:.{}f} {}/s", rate, rate < 10 ? 1 : 0, units[unit]);
-}
-
-int terminal_columns(std::FILE* file) {
-  winsize size{};
-  if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
 }
 
 }  // namespace
@@ -77,8 +71,7 @@ void ProgressBar::draw(const std::string& line) {
 
 void ProgressBar::show(std::int64_t done, std::int64_t total, Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - begun_).count();
-  const std::string line =
-      progress_line(what_, done, total, seconds, terminal_ ? terminal_columns(file_) : 80, terminal_);
+  const std::string line = progress_line(what_, done, total, seconds, terminal_ ? columns_of(file_) : 80, terminal_);
   if (terminal_) {
     draw(line);
   } else {
@@ -90,7 +83,7 @@ void ProgressBar::show(std::int64_t done, std::int64_t total, Clock::time_point 
 void ProgressBar::announce(std::string_view what) {
   const std::lock_guard guard(lock_);
   if (!terminal_) return;
-  draw(shortened(what, static_cast<std::size_t>(terminal_columns(file_) - 1)));
+  draw(shortened(what, static_cast<std::size_t>(columns_of(file_) - 1)));
 }
 
 void ProgressBar::clear() {

@@ -88,4 +88,13 @@ void print_line(std::FILE* file, std::string_view line) {
   std::fputc('\n', file);
 }
 
+// Written without formatting machinery that could itself throw.
+void complain(std::string_view message) {
+  std::string line = "weft: ";
+  line += message;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 }  // namespace weft::tool

@@ -47,4 +47,7 @@ class TextTable {
 /// fmt-free write of a whole line; failures show when stdout is flushed at the end.
 void print_line(std::FILE* file, std::string_view line);
 
+/// "weft: MESSAGE" as one line of stderr, whatever line ends the message holds.
+void complain(std::string_view message);
+
 }  // namespace weft::tool

@@ -50,6 +50,8 @@ std::vector<double> in_columns(const std::vector<double>& values, std::size_t co
 }  // namespace
 
 std::string curve_text(const std::vector<double>& values, std::int64_t first, CurveSize size) {
+  constexpr int widest_label = 10;  // "-1.23e+300"
+  if (size.line > 0) size.columns = std::min(size.columns, size.line - widest_label - 2);
   const auto columns = static_cast<std::size_t>(std::max(size.columns, 2)), rows = std::size_t(std::max(size.rows, 2));
   const std::vector<double> shown = in_columns(values, columns);
   double low = std::numeric_limits<double>::infinity(), high = -low;

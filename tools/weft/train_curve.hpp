@@ -8,7 +8,8 @@
 namespace weft::tool {
 
 struct CurveSize {
-  int columns = 60, rows = 10;
+  int columns = 60, rows = 10;  // of the curve itself
+  int line = 0;                 // characters a line may have, with the numbers beside the curve; 0: any
 };
 
 /// Rows of text, each with its end: the values over `first`, `first` + 1, ..., the highest and the lowest written

@@ -19,7 +19,8 @@ struct TrainRequest {
   DataOptions parts;                                     // given to the data here
   std::string device;
   std::int64_t threads = 0;
-  std::string save, json, report;  // files; empty: none
+  std::int64_t runs = 1;                // with seeds from options.seed on
+  std::string save, json, report, log;  // files; empty: none
   bool quiet = false;
 };
 
@@ -34,7 +35,7 @@ class TrainArguments {
   void read_settings(TrainRequest& request) const;
 
   std::string data_, model_, synthetic_, device_, threads_ = "0", save_, checkpoint_, checkpoint_every_ = "0", json_,
-                                                  report_;
+                                                  report_, log_;
   bool quiet_ = false, resume_ = false;
   DataOptions parts_;
   // Of the tables of settings and switches, in their order.

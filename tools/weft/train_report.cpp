@@ -24,6 +24,7 @@ constexpr const char* style =
     "table { border-collapse: collapse; }\n"
     "td, th { padding: 3px 20px 3px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--grid); }\n"
     "th { font-weight: normal; color: var(--soft); }\n"
+    ".confusion td, .confusion th { padding: 3px 8px; text-align: right; }\n"
     ".charts { display: flex; flex-wrap: wrap; gap: 0 2em; }\n"
     ".charts section { flex: 1 1 480px; max-width: 760px; }\n"
     "svg { width: 100%; height: auto; }\n"
@@ -91,6 +92,18 @@ LineChart accuracy_chart(const TrainSummary& summary) {
   return chart;
 }
 
+std::string runs_html(const std::vector<std::vector<std::string>>& rows) {
+  if (rows.empty()) return "";
+  std::string html = "<h2>runs</h2>\n<table>\n";
+  for (const std::vector<std::string>& row : rows) {
+    const char* tag = &row == &rows.front() ? "th" : "td";
+    html += "<tr>";
+    for (const std::string& text : row) html += fmt::format("<{0}>{1}</{0}>", tag, escaped(text));
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
 }  // namespace
 
 std::string train_report(const TrainSummary& summary) {
@@ -102,10 +115,12 @@ std::string train_report(const TrainSummary& summary) {
       title, style, title, escaped(summary.command));
   for (const auto& [label, text] : summary.lines)
     page += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped(label), escaped(text));
-  page += "</table>\n<div class=\"charts\">\n";
+  page += "</table>\n" + runs_html(summary.runs) + "<div class=\"charts\">\n";
   for (const LineChart& chart : {loss_chart(summary), accuracy_chart(summary)})
     page += fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", escaped(chart.title), to_svg(chart));
-  return page + "</div>\n</body>\n</html>\n";
+  page += "</div>\n";
+  if (!summary.confusion.empty()) page += "<h2>test split: labels and predictions</h2>\n" + summary.confusion;
+  return page + "</body>\n</html>\n";
 }
 
 }  // namespace weft::tool

@@ -15,8 +15,10 @@ struct TrainSummary {
   std::string command;                                     // as it was given
   std::string measure = "accuracy";                        // what the figures call accuracy: it, or micro-F1
   std::vector<std::pair<std::string, std::string>> lines;  // of the table: label, text
-  std::vector<EpochFigures> epochs;
-  std::int64_t best_epoch = 0;  // 0: none
+  std::vector<std::vector<std::string>> runs;  // rows of a table, its header first; empty: there was one run
+  std::vector<EpochFigures> epochs;            // with several runs those of the best
+  std::int64_t best_epoch = 0;                 // 0: none
+  std::string confusion;                       // HTML; empty: none
 };
 
 std::string train_report(const TrainSummary& summary);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/check.hpp"
+#include "graph/dataset/notes.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/text_chunks.hpp"
 #include "graph/io/text_scan.hpp"
@@ -99,6 +100,8 @@ void read_columns(EdgeLayout& layout, const Dialect& dialect, const Records& fir
     if (layout.columns.count > 2) layout.columns.weight = 2;
   }
   layout.note = unread_note(layout.columns, dialect.names);
+  if (layout.header && find_column(dialect.names, source_words) < 0)  // words above numbers
+    add_note(layout.note, "its first line is read as a header");
 }
 
 /// Braces hold what other files have in columns: before them stand two ids.
@@ -129,8 +132,7 @@ EdgeLayout edge_layout_of(std::string_view whole) {
   else
     read_columns(layout, dialect, records);
   if (without_mark(whole).starts_with("% bip"))  // KONECT
-    layout.note += fmt::format("{}it is bipartite, but equal numbers of both sides are taken for one node",
-                               layout.note.empty() ? "" : "; ");
+    add_note(layout.note, "it is bipartite, but equal numbers of both sides are taken for one node");
   layout.skip = before + (layout.header ? records.position() : records.start());
   if (layout.header && !records.next()) return layout;
   const bool quotes = text.find('"') != text.npos;

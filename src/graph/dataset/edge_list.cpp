@@ -10,8 +10,8 @@
 #include "core/parallel.hpp"
 #include "graph/dataset/edge_layout.hpp"
 #include "graph/dataset/edge_records.hpp"
+#include "graph/dataset/notes.hpp"
 #include "graph/io/format.hpp"
-#include "graph/io/gzip.hpp"
 
 namespace weft::io {
 namespace {
@@ -20,12 +20,6 @@ constexpr std::size_t head_bytes = std::size_t{1} << 20;
 
 bool sniff_edge_list(const Source& source) { return begins_as_edge_list(source.text().substr(0, 1 << 16)); }
 
-void add_note(Dataset& data, std::string_view note) {
-  if (note.empty()) return;
-  if (!data.note.empty()) data.note += "; ";
-  data.note += note;
-}
-
 /// Weights of the edges in the file's order, which is that of their ids.
 void take_weights(Dataset& data, std::span<const float> weights, const EdgeLayout& layout) {
   if (layout.columns.weight < 0 && !layout.braces) return;
@@ -33,7 +27,7 @@ void take_weights(Dataset& data, std::span<const float> weights, const EdgeLayou
   // Numbers of seconds since 1970, from 1973 on: a third column without a name may be the time of an edge.
   constexpr float earliest_time = 1e8f;
   if (!layout.header && !layout.braces && *std::ranges::min_element(weights) >= earliest_time) {
-    add_note(data, "column 3 looks like times and is not read as weights");
+    add_note(data.note, "column 3 looks like times and is not read as weights");
     return;
   }
   data.values = Tensor::empty(Shape(static_cast<std::int64_t>(weights.size())), Dtype::f32, "the edge values");
@@ -92,8 +86,8 @@ Dataset from_ends(std::span<const Id> ends, std::span<const float> weights, cons
   data.note = layout.note;
   take_weights(data, weights, layout);
   if (!layout.header && !layout.words && layout.columns.count == 2 && may_count(ends))
-    add_note(data, fmt::format("the first line, '{} {}', is read as an edge, but may count nodes and edges", ends[0],
-                               ends[1]));
+    add_note(data.note, fmt::format("the first line, '{} {}', is read as an edge, but may count nodes and edges",
+                                    ends[0], ends[1]));
   release();
   data.graph = Graph::from_coo(nodes, nodes, {targets.data(), edges}, {sources.data(), edges});
   if (renumbered) {
@@ -112,24 +106,23 @@ Dataset read_numbers(const Source& source, const EdgeLayout& layout, const Progr
 }
 
 Dataset read_records(Source source, const EdgeLayout& layout, const Progress& progress) {
-  if (is_gzip(source.bytes)) unpack(source, progress);
+  load(source, progress);
   EdgeRecords records = read_edge_records(source.text(), layout);
   Dataset data = from_ends<std::int64_t>(records.ends, records.weights, layout, [&] { records.ends = {}; });
   if (!layout.words) return data;
   data.node_names = std::move(records.names);
   if (layout.header) return data;
-  add_note(data, "its first line is read as an edge, not as a header");
+  add_note(data.note, "its first line is read as an edge, not as a header");
   return data;
 }
 
 bool has_quotes(Source source, const Progress& progress) {
-  if (is_gzip(source.bytes)) unpack(source, progress);
+  load(source, progress);
   return source.text().find('"') != std::string_view::npos;
 }
 
 Dataset read_edge_list(const Source& source, const ReadOptions& options) {
-  const EdgeLayout layout = is_gzip(source.bytes) ? edge_layout_of(text_head(source, head_bytes))
-                                                  : edge_layout_of(source.text().substr(0, head_bytes));
+  const EdgeLayout layout = edge_layout_of(text_head(source, head_bytes));
   if (layout.by_record) return read_records(source, layout, options.progress);
   try {
     return read_numbers<std::int32_t>(source, layout, options.progress);
@@ -147,8 +140,7 @@ Dataset read_edge_list(const Source& source, const ReadOptions& options) {
 
 const Format& edge_list_format() {
   static const Format format{.name = "edge list",
-                             .endings = {".txt", ".txt.gz", ".edges", ".edges.gz", ".edgelist", ".edgelist.gz", ".csv",
-                                         ".csv.gz", ".tsv", ".tsv.gz"},
+                             .endings = {".txt", ".edges", ".edgelist", ".csv", ".tsv"},
                              .description = "edge list: SNAP, KONECT, CSV, TSV, networkx",
                              .sniff = &sniff_edge_list,
                              .read = &read_edge_list,

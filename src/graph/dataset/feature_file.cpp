@@ -48,7 +48,7 @@ void read_table(const Source& source, const Dataset& data, NodeFeatures& feature
 }
 
 void read_archive(const Source& source, NodeFeatures& features, const Progress& progress) {
-  const NpzArrays arrays(source.bytes, progress);
+  const NpzArrays arrays(source, progress);
   if (arrays.has("indptr")) {
     const std::string format = arrays.has("format") ? arrays.string("format") : "csr";
     WEFT_CHECK(format == "csr", unsupported, "its sparse matrix has the format {}: expected csr, as .tocsr() gives it",
@@ -76,11 +76,11 @@ void read_array(const Source& source, NodeFeatures& features, const Progress& pr
 
 NodeFeatures read_features(const std::string& path, const Dataset& data, const Progress& progress) {
   return naming_part(path, [&] {
-    const Source source = open_file(path, progress);
+    const Source source = open_node_file(path, progress);
     NodeFeatures features;
     if (is_npy(source.text()))
       read_array(source, features, progress);
-    else if (source.text().starts_with("PK\x03\x04"))
+    else if (is_archive(source))
       read_archive(source, features, progress);
     else
       read_table(source, data, features);

@@ -191,11 +191,11 @@ Dataset read_graphsaint(const Folder& given, const ReadOptions& options) {
   const Folder folder = given.has("adj_full.npz") ? given : given.below("raw");
   Dataset data;
   data.name = given.name();
-  folder.with("adj_full.npz", options.progress,
-              [&](const Source& source) { data.graph = read_adjacency(source, options.progress); });
+  folder.with_file("adj_full.npz", options.progress,
+                   [&](const Source& source) { data.graph = read_adjacency(source, options.progress); });
   if (options.graph_only) return data;
   const std::int64_t nodes = data.num_nodes();
-  folder.with("feats.npy", options.progress, [&](const Source& source) {
+  folder.with_file("feats.npy", options.progress, [&](const Source& source) {
     data.features = read_npy_matrix(source, options.progress);
     WEFT_CHECK(data.features.shape().rows == nodes, invalid_file, "it has {} rows: expected one for each of {} nodes",
                data.features.shape().rows, nodes);

@@ -80,7 +80,7 @@ void read_table(const Source& source, const Dataset& data, NodeLabels& labels) {
 }
 
 /// Classes, as integers or as the reals that arrays with a NaN must have.
-std::vector<std::int64_t> whole_numbers(const NpyFile& file, const Progress& progress) {
+std::vector<std::int64_t> whole_numbers(NpyFile& file, const Progress& progress) {
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(file.header().count));
   if (file.header().kind != NpyKind::floating) {
     std::ranges::copy(file.elements<std::int64_t>(progress), numbers.begin());
@@ -98,7 +98,7 @@ std::vector<std::int64_t> whole_numbers(const NpyFile& file, const Progress& pro
 }
 
 void read_array(const Source& source, NodeLabels& labels, const Progress& progress) {
-  const NpyFile file(source);
+  NpyFile file(source);
   const NpyHeader& header = file.header();
   labels.rows = {source.path, header.shape.empty() ? 0 : header.shape[0]};
   if (header.shape.size() == 1 || (header.shape.size() == 2 && header.shape[1] == 1)) {
@@ -123,11 +123,11 @@ void read_array(const Source& source, NodeLabels& labels, const Progress& progre
 
 NodeLabels read_labels(const std::string& path, const Dataset& data, const Progress& progress) {
   return naming_part(path, [&] {
-    const Source source = open_file(path, progress);
+    const Source source = open_node_file(path, progress);
     NodeLabels labels;
     if (is_npy(source.text()))
       read_array(source, labels, progress);
-    else if (source.text().starts_with("PK\x03\x04"))
+    else if (is_archive(source))
       fail(ErrorCode::unsupported, "labels in a .npz file are not read: save the array of labels as .npy");
     else
       read_table(source, data, labels);

@@ -13,6 +13,7 @@
 #include "graph/dataset/builtin.hpp"
 #include "graph/dataset/known_names.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/packing.hpp"
 #include "weft/generate.hpp"
 
 namespace weft::io {
@@ -20,8 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto endings = std::to_array<std::string_view>({".weft", ".npz", ".mtx", ".mtx.gz", ".txt", ".txt.gz"});
-constexpr std::string_view of_planetoid = "planetoid-";  // planetoid-cora.npz
+constexpr auto endings = std::to_array<std::string_view>({".weft", ".npz"});
+constexpr auto text_endings = std::to_array<std::string_view>({".mtx", ".txt"});  // these may be packed
+constexpr std::string_view of_planetoid = "planetoid-";                           // planetoid-cora.npz
 
 std::string environment(const char* variable) {
   const char* const value = std::getenv(variable);
@@ -76,6 +78,11 @@ class Shelf {
       wanted.push_back(name + std::string(ending));
       if (ending == ".npz") wanted.push_back(std::string(of_planetoid) + wanted.back());
     }
+    for (const std::string_view ending : text_endings) {
+      const std::string plain = name + std::string(ending);
+      wanted.push_back(plain);
+      for (const PackingName& packing : packings) wanted.push_back(plain + std::string(packing.ending));
+    }
     for (const std::string& each : wanted)
       if (std::string found = file(each); !found.empty()) return found;
     return "";
@@ -117,8 +124,8 @@ std::string find_in(const std::string& path, const std::string& name) {
 
 /// "cora" of "planetoid-Cora.npz", "ind.cora.graph" and "cora".
 std::string name_of_entry(std::string_view entry) {
-  std::string name = plain_name(entry);
-  for (const std::string_view ending : {".gz", ".weft", ".npz", ".mtx", ".txt", ".graph"})
+  std::string name(without_packing(plain_name(entry)));
+  for (const std::string_view ending : {".weft", ".npz", ".mtx", ".txt", ".graph"})
     if (name.ends_with(ending)) name.erase(name.size() - ending.size());
   for (const std::string_view start : {of_planetoid, std::string_view("ind.")})
     if (name.starts_with(start)) name.erase(0, start.size());

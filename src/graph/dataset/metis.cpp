@@ -9,6 +9,7 @@
 #include "core/memory.hpp"
 #include "graph/io/edge_table.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/packing.hpp"
 #include "graph/io/text_chunks.hpp"
 #include "graph/io/text_scan.hpp"
 
@@ -251,16 +252,21 @@ bool sniff_metis(const Source& source) {
   }
   if (used > header.nodes || entries > 2 * header.edges) return false;
   if (whole && (lines < header.nodes || entries != 2 * header.edges)) return false;
-  return !uniform || (whole && entries > 0 && !has_ending(source.file_name(), edge_list_format().endings));
+  return !uniform ||
+         (whole && entries > 0 && !has_ending(without_packing(source.file_name()), edge_list_format().endings));
 }
 
-Dataset read_metis(const Source& source, const ReadOptions&) { return Reader(source.text()).read(); }
+Dataset read_metis(const Source& source, const ReadOptions& options) {
+  Source content = source;
+  load(content, options.progress);
+  return Reader(content.text()).read();
+}
 
 }  // namespace
 
 const Format& metis_format() {
   static const Format format{.name = "metis",
-                             .endings = {".graph", ".graph.gz", ".metis", ".metis.gz"},
+                             .endings = {".graph", ".metis"},
                              .description = "METIS adjacency lists",
                              .sniff = &sniff_metis,
                              .read = &read_metis};

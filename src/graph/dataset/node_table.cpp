@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/npy_file.hpp"
 
 namespace weft::io {
 namespace {
@@ -23,6 +24,13 @@ bool is_header(const std::vector<std::string>& keys, const std::vector<std::stri
 }
 
 }  // namespace
+
+Source open_node_file(const std::string& path, const Progress& progress) {
+  Source source = open_file(path);
+  unpack(source, progress);
+  if (!is_npy(source.text()) && !is_archive(source)) load(source, progress);
+  return source;
+}
 
 NodeRows rows_of(const std::string& path, std::shared_ptr<const DelimitedTable> table, int column) {
   NodeRows rows;

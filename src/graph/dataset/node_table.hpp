@@ -13,6 +13,11 @@
 
 namespace weft::io {
 
+/// Text is in memory as a whole; arrays stay in their file. Both are unpacked.
+Source open_node_file(const std::string& path, const Progress& progress);
+/// Whether it is an .npz file.
+inline bool is_archive(const Source& source) { return source.text().starts_with("PK\x03\x04"); }
+
 /// Names that columns of nodes have.
 inline constexpr std::array<std::string_view, 5> node_columns = {"node", "id", "node_id", "name", "vertex"};
 

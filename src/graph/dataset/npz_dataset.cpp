@@ -1,10 +1,14 @@
-// Datasets in one .npz: gnn-benchmark's arrays (adj_*, attr_* or attr_matrix, labels or labels_*), and the lists of
-// nodes train_idx, val_idx and test_idx that some add to them. adj is scipy's: row = source, column = target, as the
-// datasets' own loaders take it.
+// Datasets in one .npz: gnn-benchmark's arrays (adj_*, attr_* or attr_matrix, labels or labels_*) or PyG's (edge_index,
+// x, y), with splits as lists of nodes or as masks. adj is scipy's: row = source, column = target, as the datasets' own
+// loaders take it.
 #include <algorithm>
 
 #include "core/check.hpp"
+#include "graph/dataset/label_table.hpp"
+#include "graph/dataset/npz_edges.hpp"
+#include "graph/dataset/npz_keys.hpp"
 #include "graph/dataset/npz_rows.hpp"
+#include "graph/dataset/npz_splits.hpp"
 #include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/npz_arrays.hpp"
@@ -20,7 +24,12 @@ Graph read_adj(const NpzArrays& arrays, std::size_t file_bytes) {
   return by_source.transpose();
 }
 
+bool has_adj(const NpzArrays& arrays) { return arrays.has("adj_indptr") && arrays.has("adj_indices"); }
+
 void read_graph_of(const NpzArrays& arrays, std::size_t file_bytes, Dataset& data) {
+  WEFT_CHECK(!has_adj(arrays) || !arrays.has("edge_index"), invalid_file,
+             "it has its edges twice, as adj_indices and as edge_index: expected one of them");
+  if (arrays.has("edge_index")) return read_edge_index(arrays, file_bytes, data);
   data.graph = read_adj(arrays, file_bytes);
   if (!arrays.has("adj_data")) return;
   data.values = arrays.values("adj_data");
@@ -34,9 +43,14 @@ void read_graph_of(const NpzArrays& arrays, std::size_t file_bytes, Dataset& dat
 }
 
 void read_labels(const NpzArrays& arrays, Dataset& data) {
-  if (arrays.has("labels")) {
-    data.labels = tensor_of(arrays.node_ids("labels"), "labels");
-    data.classes = classes_in(data.labels);
+  if (const std::string key = labels_key(arrays); !key.empty()) {
+    if (arrays.shape(key).size() == 1 && arrays.is_integer(key)) {
+      data.labels = tensor_of(arrays.node_ids(key), "labels");
+      data.classes = classes_in(data.labels);
+      return;
+    }
+    Tensor table = arrays.matrix(key);
+    naming_array(key, [&] { take_labels(std::move(table), data); });
   } else if (arrays.has("labels_indptr")) {
     const SparseRows rows = read_sparse_rows(arrays, "labels_");
     WEFT_CHECK(rows.rows() == data.num_nodes(), invalid_file, "array 'labels_shape' has {} rows for {} nodes",
@@ -57,27 +71,24 @@ void read_labels(const NpzArrays& arrays, Dataset& data) {
 bool sniff_npz_dataset(const Source& source) {
   if (!source.text().starts_with("PK\x03\x04")) return false;
   try {
-    const NpzArrays arrays(source.bytes, {});
-    return arrays.has("adj_indptr") && arrays.has("adj_indices");
+    const NpzArrays arrays(source, {});
+    return has_adj(arrays) || arrays.has("edge_index");
   } catch (const Error&) {
     return false;  // its reader says what is wrong
   }
 }
 
 Dataset read_npz_dataset(const Source& source, const ReadOptions& options) {
-  const NpzArrays arrays(source.bytes, options.progress);
+  const NpzArrays arrays(source, options.progress);
   Dataset data;
-  read_graph_of(arrays, source.bytes.size(), data);
+  read_graph_of(arrays, source.size(), data);
   if (options.graph_only) return data;
-  if (arrays.has("attr_matrix"))
-    data.features = arrays.matrix("attr_matrix");
+  if (const std::string key = features_key(arrays); !key.empty())
+    data.features = arrays.matrix(key);
   else if (arrays.has("attr_indptr"))
     data.sparse_features = read_sparse_rows(arrays, "attr_");
   read_labels(arrays, data);
-  const auto split = [&](const char* key) { return arrays.has(key) ? tensor_of(arrays.node_ids(key), key) : Tensor(); };
-  data.train = split("train_idx");
-  data.val = split("val_idx");
-  data.test = split("test_idx");
+  read_splits(arrays, data);
   return data;
 }
 
@@ -85,7 +96,7 @@ Dataset read_npz_dataset(const Source& source, const ReadOptions& options) {
 
 const Format& npz_dataset_format() {
   static const Format format{.name = "npz dataset",
-                             .description = "gnn-benchmark .npz",
+                             .description = "gnn-benchmark .npz, or PyG's arrays: edge_index, x, y, masks",
                              .sniff = &sniff_npz_dataset,
                              .read = &read_npz_dataset};
   return format;

@@ -3,12 +3,14 @@
 // split_dict.pt beside those is a pickle and stays closed.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 
 #include "core/check.hpp"
 #include "core/parallel.hpp"
+#include "graph/dataset/label_table.hpp"
+#include "graph/dataset/notes.hpp"
+#include "graph/dataset/npz_keys.hpp"
 #include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/npz_arrays.hpp"
@@ -32,11 +34,6 @@ bool is_raw(const Folder& folder) { return folder.name() == "raw"; }
 bool sniff_ogb(const Folder& folder) {
   const std::string below = is_raw(folder) ? "" : "raw/";
   return !first_of(folder, below, of_one_type).empty() || !first_of(folder, below, of_several_types).empty();
-}
-
-void add_note(Dataset& data, std::string_view what) {
-  if (!data.note.empty()) data.note += "; ";
-  data.note += what;
 }
 
 /// Datasets whose tables list an edge between two nodes once; which ones do is not in their files. Arrays have all
@@ -94,45 +91,9 @@ void check_edges(std::size_t found, std::int64_t declared, std::string_view wher
              where, declared);
 }
 
-void check_rows(const Tensor& table, std::int64_t nodes) {
-  WEFT_CHECK(table.shape().rows == nodes, invalid_file, "it has {} rows: expected one for each of the {} nodes",
-             table.shape().rows, nodes);
-}
-
 void take_features(Tensor table, Dataset& data) {
   check_rows(table, data.num_nodes());
   data.features = std::move(table);
-}
-
-Tensor classes_of(std::span<const float> labels) {
-  constexpr float most = 1 << 24;  // beyond it a float skips numbers
-  Tensor classes = Tensor::empty(Shape(static_cast<std::int64_t>(labels.size())), Dtype::i32, "labels");
-  const auto out = classes.span<std::int32_t>();
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const float label = labels[i];
-    WEFT_CHECK(std::isnan(label) || (label >= -1 && label < most && label == std::trunc(label)), invalid_file,
-               "the label of node {} is {}: expected a class from 0 to {}, or nan for none", i, label, (1 << 24) - 1);
-    out[i] = std::isnan(label) ? -1 : static_cast<std::int32_t>(label);
-  }
-  return classes;
-}
-
-void take_labels(Tensor table, Dataset& data) {
-  check_rows(table, data.num_nodes());
-  const std::int64_t columns = table.shape().row_size();
-  WEFT_CHECK(columns > 0, invalid_file, "its rows are empty: expected a label for each node");
-  const std::span<const float> labels = std::as_const(table).span<float>();
-  if (columns == 1) {
-    data.labels = classes_of(labels);
-    data.classes = classes_in(data.labels);
-    return;
-  }
-  const auto wrong = std::ranges::find_if(labels, [](float v) { return v != 0 && v != 1 && !std::isnan(v); });
-  WEFT_CHECK(wrong == labels.end(), invalid_file,
-             "label {} of node {} is {}: expected 0, 1, or nan where it is unknown", (wrong - labels.begin()) % columns,
-             (wrong - labels.begin()) / columns, *wrong);
-  data.classes = columns;
-  data.labels = std::move(table);
 }
 
 /// One of the folder's tables as it is there; as OGB publishes it where it is not.
@@ -194,11 +155,11 @@ void read_tables(const Folder& raw, Dataset& data, const ReadOptions& options) {
   Edges edges = read_edge_table(raw, nodes, declared, progress);
   if (lists_edges_once(data.name)) {
     edges = with_reverse(edges);
-    add_note(data, "reverse edges added, as OGB does for this dataset");
+    add_note(data.note, "reverse edges added, as OGB does for this dataset");
   }
   data.graph = graph_of(edges, nodes);
   edges = Edges(0);  // their memory is the features' next
-  if (!raw.packed_or_not("edge-feat.csv").empty()) add_note(data, "edge features left out");
+  if (!raw.packed_or_not("edge-feat.csv").empty()) add_note(data.note, "edge features left out");
   if (options.graph_only) return;
   const auto read = [&](const char* table, auto take) {
     if (raw.packed_or_not(table).empty()) return;
@@ -209,23 +170,18 @@ void read_tables(const Folder& raw, Dataset& data, const ReadOptions& options) {
 }
 
 Edges read_edge_arrays(const NpzArrays& arrays, std::int64_t nodes, std::int64_t declared) {
-  auto ends = arrays.node_id_rows("edge_index");
-  Edges edges(std::move(ends[0]), std::move(ends[1]));
+  EdgeEnds ends = arrays.edge_ends("edge_index", EdgeLayout::rows);
   naming_array("edge_index", [&] {
-    check_edges(edges.size(), declared, "array 'num_edges_list'");
-    for (std::size_t k = 0; k < edges.size(); ++k) {
-      const NodeId from = edges.sources[k], to = edges.targets[k];
-      WEFT_CHECK(from >= 0 && from < nodes && to >= 0 && to < nodes, invalid_file,
-                 "edge {} runs from {} to {}: expected nodes from 0 to {}", k, from, to, nodes - 1);
-    }
+    check_edges(ends.size(), declared, "array 'num_edges_list'");
+    check_ends_below(ends, nodes);
   });
-  return edges;
+  return {std::move(ends.sources), std::move(ends.targets)};
 }
 
 void read_arrays(const Folder& raw, Dataset& data, const ReadOptions& options) {
   const auto with_arrays = [&](const char* file, auto f) {
-    raw.with(file, options.progress,
-             [&](const Source& source) { f(NpzArrays(source.bytes, options.progress), source.bytes.size()); });
+    raw.with_file(file, options.progress,
+                  [&](const Source& source) { f(NpzArrays(source, options.progress), source.size()); });
   };
   with_arrays("data.npz", [&](const NpzArrays& arrays, std::size_t bytes) {
     const auto count = [&](const char* key, const char* of, std::int64_t most) {
@@ -236,7 +192,7 @@ void read_arrays(const Folder& raw, Dataset& data, const ReadOptions& options) {
     const std::int64_t edges = count("num_edges_list", "edges", most_edges);
     check_nodes_against_size(nodes, nodes, bytes);
     data.graph = graph_of(read_edge_arrays(arrays, nodes, edges), nodes);
-    if (arrays.has("edge_feat")) add_note(data, "edge features left out");
+    if (arrays.has("edge_feat")) add_note(data.note, "edge features left out");
     if (options.graph_only || !arrays.has("node_feat")) return;
     Tensor features = arrays.matrix("node_feat");
     naming_array("node_feat", [&] { take_features(std::move(features), data); });

@@ -12,6 +12,7 @@
 #include "graph/dataset/pickled_arrays.hpp"
 #include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/packing.hpp"
 #include "graph/io/text_table.hpp"
 
 namespace weft::io {
@@ -23,7 +24,7 @@ constexpr std::int64_t nodes_to_validate = 500;  // those after the training spl
 /// NAME of "ind.NAME.PART", packed or not; empty for other files.
 std::string_view name_in(std::string_view file, std::string_view part) {
   constexpr std::string_view before = "ind.";
-  if (file.ends_with(".gz")) file.remove_suffix(3);
+  file = without_packing(file);
   if (!file.starts_with(before) || !file.ends_with(part)) return {};
   file = file.substr(before.size(), file.size() - std::min(file.size(), before.size() + part.size()));
   return file.size() > 1 && file.ends_with('.') ? file.substr(0, file.size() - 1) : std::string_view();

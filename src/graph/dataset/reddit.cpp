@@ -59,11 +59,11 @@ Dataset read_reddit(const Folder& given, const ReadOptions& options) {
       !folder.has(graph_file) && folder.has(graph_file_with_loops) ? graph_file_with_loops : graph_file;
   Dataset data;
   data.name = given.name();
-  data.graph = folder.with(graph, options.progress,
-                           [&](const Source& source) { return read_adjacency(source, options.progress); });
+  data.graph = folder.with_file(graph, options.progress,
+                                [&](const Source& source) { return read_adjacency(source, options.progress); });
   if (options.graph_only) return data;
-  folder.with(data_file, options.progress, [&](const Source& source) {
-    const NpzArrays arrays(source.bytes, options.progress);
+  folder.with_file(data_file, options.progress, [&](const Source& source) {
+    const NpzArrays arrays(source, options.progress);
     data.features = arrays.matrix("feature");
     WEFT_CHECK(data.features.shape().rows == data.num_nodes(), invalid_file,
                "array 'feature' has {} rows: expected one for each of {} nodes", data.features.shape().rows,

@@ -92,7 +92,7 @@ void read_indices(const NpzArrays& arrays, const std::string& key, Part part, No
 }
 
 void read_archive(const Source& source, NodeSplits& splits, const Progress& progress) {
-  const NpzArrays arrays(source.bytes, progress);
+  const NpzArrays arrays(source, progress);
   std::vector<std::string> places;
   bool masks = false;
   for (const PartNames& part : part_names) {
@@ -120,12 +120,12 @@ void read_archive(const Source& source, NodeSplits& splits, const Progress& prog
 
 NodeSplits read_splits(const std::string& path, const Dataset& data, const Progress& progress) {
   return naming_part(path, [&] {
-    const Source source = open_file(path, progress);
+    const Source source = open_node_file(path, progress);
     NodeSplits splits;
     WEFT_CHECK(
         !is_npy(source.text()), unsupported,
         "splits in a .npy file are not read: save the masks as train_mask, val_mask and test_mask with np.savez");
-    if (source.text().starts_with("PK\x03\x04"))
+    if (is_archive(source))
       read_archive(source, splits, progress);
     else
       read_table(source, data, splits);

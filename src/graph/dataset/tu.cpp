@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/packing.hpp"
 #include "graph/io/text_chunks.hpp"
 #include "graph/io/text_scan.hpp"
 #include "graph/io/text_table.hpp"
@@ -24,8 +25,7 @@ std::vector<std::string> prefixes_in(const Folder& folder) {
   std::set<std::string> twice;
   for (const std::string& file : folder.files())
     for (const std::string_view part : {"_A.txt", "_graph_indicator.txt", "_graph_labels.txt"}) {
-      std::string_view name = file;
-      if (name.ends_with(".gz")) name.remove_suffix(3);
+      const std::string_view name = without_packing(file);
       if (name.size() <= part.size() || !name.ends_with(part)) continue;
       const std::string prefix(name.substr(0, name.size() - part.size()));
       if (std::ranges::find(once, prefix) != once.end())

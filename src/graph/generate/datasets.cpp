@@ -1,14 +1,11 @@
 #include "graph/generate/datasets.hpp"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
-#include "core/check.hpp"
-#include "core/nearest.hpp"
+#include "core/names.hpp"
 
 namespace weft::generator {
 namespace {
@@ -98,9 +95,7 @@ const Dataset& find(std::string_view name) {
   if (at != datasets.end()) return *at;
   std::vector<std::string_view> names;
   for (const Dataset& d : datasets) names.push_back(d.known.name);
-  const std::string_view meant = nearest(name, names);
-  fail(ErrorCode::invalid_argument, "like: dataset '{}' is not known: {}expected one of {}", name,
-       meant.empty() ? "" : fmt::format("did you mean {}? ", meant), fmt::join(names, ", "));
+  fail_unknown("like: dataset", name, names);
 }
 
 struct ShapeOf {

@@ -1,12 +1,14 @@
 #include "graph/generate/options.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
-#include "core/check.hpp"
+#include "core/names.hpp"
 
 namespace weft::generator {
 namespace {
@@ -49,9 +51,9 @@ struct Assign {
   }
 };
 
-std::string keys_of(const Fields& known) {
-  std::string keys;
-  for (const Field& f : known) keys.append(keys.empty() ? "" : ", ").append(f.key);
+std::vector<std::string_view> keys_of(const Fields& known) {
+  std::vector<std::string_view> keys;
+  for (const Field& f : known) keys.push_back(f.key);
   return keys;
 }
 
@@ -66,13 +68,12 @@ void parse_options(std::string_view kind, std::string_view text, const Fields& k
     text.remove_prefix(more ? comma + 1 : text.size());
     const std::size_t equals = item.find('=');
     WEFT_CHECK(equals != item.npos, invalid_argument, "{}: '{}' is not valid: expected key=value with key one of {}",
-               kind, item, keys_of(known));
+               kind, item, fmt::join(keys_of(known), ", "));
     const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
     const Field* field = nullptr;
     for (const Field& f : known)
       if (f.key == key) field = &f;
-    WEFT_CHECK(field != nullptr, invalid_argument, "{}: key '{}' is not known: expected one of {}", kind, key,
-               keys_of(known));
+    if (field == nullptr) fail_unknown(fmt::format("{}: key", kind), key, keys_of(known));
     for (const std::string_view earlier : seen)
       WEFT_CHECK(earlier != key, invalid_argument, "{}: {} is given twice: expected each key once", kind, key);
     seen.push_back(key);

@@ -1,5 +1,6 @@
 // Writes a file all at once or not at all: everything goes to `.NAME.tmp-PID` in the same folder, which
-// takes the name's place once it is whole and on the disk. Until then the old file stays as it was.
+// takes the name's place once it is whole and on the disk. Until then the old file stays as it was. What is no file of
+// its own (a terminal, a pipe, /dev/stdout, whatever that leads to) is not replaced: all is written to it at once.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +9,14 @@
 #include <string>
 #include <string_view>
 
+#include "graph/io/output_target.hpp"
+
 namespace weft::io {
 
 class AtomicWriter {
  public:
-  /// An Error (io) where the folder cannot be written to or the path is a folder or a device.
+  /// An Error (io) where the folder cannot be written to or the path is a folder, a disk or a socket. Symbolic links
+  /// stay; where they lead to no file yet, that file is made.
   explicit AtomicWriter(const std::string& path);
   /// Removes the temporary file unless `commit` came first.
   ~AtomicWriter();
@@ -31,9 +35,12 @@ class AtomicWriter {
   void commit();
 
  private:
+  void commit_in_place();
   void sync_folder() const noexcept;
 
-  std::string path_, target_, folder_, temporary_;
+  std::string path_;
+  OutputTarget target_;
+  std::string folder_, temporary_;
   int file_ = -1;
   std::int64_t position_ = 0;
 };

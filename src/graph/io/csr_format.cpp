@@ -32,7 +32,7 @@ std::size_t bytes_for(const Counts& counts) {
 bool sniff_csr(const Source& source) {
   if (source.bytes.size() < header_bytes) return false;
   const Counts counts = counts_of(source);
-  return plausible(counts) && bytes_for(counts) == source.bytes.size();
+  return plausible(counts) && bytes_for(counts) == source.size();
 }
 
 struct Kept {
@@ -40,7 +40,9 @@ struct Kept {
   std::shared_ptr<const void> file;
 };
 
-Dataset read_csr(const Source& source, const ReadOptions&) {
+Dataset read_csr(const Source& given, const ReadOptions& options) {
+  Source source = given;
+  load(source, options.progress);
   const std::size_t size = source.bytes.size();
   WEFT_CHECK(size >= header_bytes, invalid_file, "it has {} bytes: a .csr dump has at least {}", size, header_bytes);
   const Counts counts = counts_of(source);

@@ -1,6 +1,6 @@
 // Delimited text: tables as CSV, TSV and similar files hold them, with or without a header line.
 //
-//   DelimitedTable table(open_file(path, progress), {.header_words = words});
+//   DelimitedTable table(read_text_file(path, progress), {.header_words = words});
 //   const int id = table.find({"node", "id"});             // by name, -1 where no column is called so
 //   std::vector<std::string> names = table.strings(id);
 //   Tensor features = table.numbers(columns);               // f32 [rows, columns]
@@ -101,7 +101,7 @@ std::optional<double> real_number(std::string_view field);
 /// A table of strings and numbers. It keeps its text, and 8 bytes a record.
 class DelimitedTable {
  public:
-  /// `source` is unpacked text, as open_file gives it. Errors do not name the file: see naming_part in naming.hpp.
+  /// `source` is unpacked text in memory, as read_text_file gives it. Errors do not name the file: see naming_part in naming.hpp.
   explicit DelimitedTable(Source source, const DelimitedOptions& options = {});
 
   std::int64_t rows() const { return static_cast<std::int64_t>(starts_.size()); }  // without the header

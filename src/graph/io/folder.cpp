@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "graph/io/format.hpp"
+#include "graph/io/packing.hpp"
 
 namespace weft::io {
 namespace {
@@ -48,7 +49,9 @@ bool Folder::has(const std::string& file) const {
 
 std::string Folder::packed_or_not(const std::string& file) const {
   if (has(file)) return file;
-  return has(file + ".gz") ? file + ".gz" : std::string();
+  for (const PackingName& packing : packings)
+    if (std::string packed = file + std::string(packing.ending); has(packed)) return packed;
+  return {};
 }
 
 void Folder::check_has(const std::string& file) const {
@@ -64,14 +67,9 @@ void Folder::check_has(const std::string& file) const {
   fail(ErrorCode::invalid_file, "it lacks the file {}: found {}", file, found.empty() ? "nothing" : found);
 }
 
-Source Folder::open(const std::string& file, const Progress& progress) const {
+Source Folder::open(const std::string& file) const {
   check_has(file);
-  return naming_part(file, [&] { return open_file(path_ + "/" + file, progress); });
-}
-
-Source Folder::map(const std::string& file) const {
-  check_has(file);
-  return naming_part(file, [&] { return map_file(path_ + "/" + file); });
+  return naming_part(file, [&] { return open_file(path_ + "/" + file); });
 }
 
 }  // namespace weft::io

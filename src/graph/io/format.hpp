@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/quoted.hpp"
 #include "graph/io/atomic_writer.hpp"
 #include "graph/io/folder.hpp"
 #include "graph/io/source.hpp"
@@ -29,19 +30,21 @@ struct Format {
   std::string_view name;
   std::vector<std::string_view> endings = {};
   std::string_view description;
-  /// Whether the content is this format's; cheap, and never an Error. Of a gzip file it is shown the first 64 KiB, and
-  /// all where no format that `unpacks` knows those.
+  /// Whether the content is this format's; cheap, and never an Error. It is shown the first 64 KiB, with the file they
+  /// are of; of a packed file those it unpacks to, and all where no format that `unpacks` knows them.
   bool (*sniff)(const Source& source) = nullptr;
   Dataset (*read)(const Source& source, const ReadOptions& options) = nullptr;
   void (*write)(AtomicWriter& out, const Contents& contents, const Progress& progress) = nullptr;
   bool (*sniff_folder)(const Folder& folder) = nullptr;
   Dataset (*read_folder)(const Folder& folder, const ReadOptions& options) = nullptr;
-  /// Whether `read` takes a gzip file as it is: formats of text unpack it block by block.
+  /// Whether `read` takes the file as it is, packed or not, through TextBlocks; such a reader is shown no bytes. Others
+  /// get a file that is not packed, or the content of one that was.
   bool unpacks = false;
 };
 
 const Format& weft_format();
 const Format& npz_format();
+const Format& npy_format();
 const Format& mtx_format();
 const Format& csr_format();
 // Of datasets, in src/graph/dataset:
@@ -59,8 +62,7 @@ std::span<const Format* const> formats();
 /// The one whose layout a folder is in, or null.
 const Format* format_of_folder(const Folder& folder);
 
-/// Text from a file as it may stand in a message: one line, printable, at most 40 characters.
-std::string quoted(std::string_view text);
+using weft::quoted;  // text from a file as it may stand in a message
 
 /// Refuses counts no Graph can have; node ids are 32-bit.
 void check_counts(std::int64_t rows, std::int64_t cols, std::int64_t edges);

@@ -1,5 +1,6 @@
 // A file's bytes, mapped read-only. The pages come from the file when they are touched, so opening
-// costs the same for any size.
+// costs the same for any size. Where the file shrinks while it is mapped, touching what is gone is a SIGBUS: only .weft
+// files, whose arrays are used in place, are mapped; everything else is read (file.hpp).
 #pragma once
 
 #include <cstddef>

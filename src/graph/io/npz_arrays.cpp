@@ -1,16 +1,52 @@
 #include "graph/io/npz_arrays.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "core/check.hpp"
 #include "core/dispatch.hpp"
 #include "graph/io/byte_order.hpp"
+#include "graph/io/foreign.hpp"
 #include "graph/io/format.hpp"
+#include "graph/io/growth.hpp"
 #include "graph/io/naming.hpp"
 #include "graph/io/note.hpp"
 #include "graph/io/npy_items.hpp"
 #include "graph/io/values.hpp"
 
 namespace weft::io {
-NpzArrays::NpzArrays(std::span<const std::byte> bytes, const Progress& progress) : zip_(bytes), progress_(progress) {}
+namespace {
+
+/// The archives that are no .npz and that people give all the same.
+void check_has_arrays(const std::vector<std::string>& names) {
+  const auto ends_with = [&](std::string_view ending) {
+    return std::ranges::any_of(names, [&](const std::string& name) { return name.ends_with(ending); });
+  };
+  if (names.empty() || ends_with(".npy")) return;
+  WEFT_CHECK(!ends_with("data.pkl"), unsupported, "it is a file of torch.save: {}", export_from_torch);
+  fail(ErrorCode::unsupported,
+       "it is a zip archive of other files than arrays (the first is {}): unpack it, and give weft the file or folder "
+       "inside",
+       quoted(names.front()));
+}
+
+}  // namespace
+
+NpzArrays::NpzArrays(const Source& source, const Progress& progress) : zip_(source), progress_(progress) {
+  check_has_arrays(zip_.names());
+}
+
+void NpzArrays::claim(const std::string& key, std::int64_t count, std::size_t item_bytes) const {
+  const std::size_t most = most_unpacked(static_cast<std::size_t>(zip_.bytes()));
+  std::size_t bytes = 0;
+  const bool overflow = __builtin_mul_overflow(static_cast<std::size_t>(count), item_bytes, &bytes) ||
+                        __builtin_add_overflow(bytes, claimed_, &claimed_);
+  WEFT_CHECK(!overflow && claimed_ <= most, invalid_file,
+             "array '{}' with its {} elements takes more memory than the {} bytes that weft allows for arrays packed "
+             "into an archive of {}: if it is right, save it with numpy.savez, which does not pack",
+             key, count, most, zip_.bytes());
+}
 
 std::vector<std::string> NpzArrays::names() const {
   std::vector<std::string> names = zip_.names();
@@ -58,8 +94,10 @@ void check_numbers(const std::string& key, const NpyHeader& header) {
 
 NpzArrays::Opened NpzArrays::open_list(const std::string& key, bool integers) const {
   Opened opened = open(key);
-  WEFT_CHECK(opened.header.shape.size() == 1, invalid_file, "array '{}' has {} dimensions: expected 1", key,
-             opened.header.shape.size());
+  const std::vector<std::int64_t>& shape = opened.header.shape;
+  const bool one_column = shape.size() == 2 && shape[1] == 1 && !integers;
+  WEFT_CHECK(shape.size() == 1 || one_column, invalid_file, "array '{}' has {} dimensions: expected 1", key,
+             shape.size());
   check_numbers(key, opened.header);
   WEFT_CHECK(!integers || opened.header.is_integer(), invalid_file, "array '{}' has the type '{}': expected integers",
              key, opened.header.descr);
@@ -75,34 +113,58 @@ void NpzArrays::read(Opened& opened, const std::string& key, To* out) const {
   });
 }
 
-Buffer<std::int32_t> NpzArrays::node_ids(const std::string& key) const {
+template <class To>
+Buffer<To> NpzArrays::list(const std::string& key) const {
   Opened opened = open_list(key, true);
-  Buffer<std::int32_t> result(static_cast<std::size_t>(opened.header.count), key);
+  claim(key, opened.header.count, sizeof(To));
+  Buffer<To> result(static_cast<std::size_t>(opened.header.count), key);
   read(opened, key, result.data());
   return result;
 }
 
-std::array<Buffer<std::int32_t>, 2> NpzArrays::node_id_rows(const std::string& key) const {
+Buffer<std::int32_t> NpzArrays::node_ids(const std::string& key) const { return list<std::int32_t>(key); }
+
+Buffer<std::int64_t> NpzArrays::integers(const std::string& key) const { return list<std::int64_t>(key); }
+
+EdgeEnds NpzArrays::edge_ends(const std::string& key, EdgeLayout layout) const {
   Opened opened = open(key);
-  NpyHeader row = opened.header;
-  WEFT_CHECK(row.shape.size() == 2 && row.shape[0] == 2, invalid_file, "array '{}' has the shape ({}): expected (2, n)",
-             key, fmt::join(row.shape, ", "));
-  WEFT_CHECK(row.is_integer(), invalid_file, "array '{}' has the type '{}': expected integers", key, row.descr);
-  row.count = row.shape[1];
-  std::array<Buffer<std::int32_t>, 2> rows;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i] = Buffer<std::int32_t>(static_cast<std::size_t>(row.count), key);
-    naming_array(fmt::format("{}[{}]", key, i), [&] { read_npy_items(row, opened.member, rows[i].data(), progress_); });
-  }
+  check_edge_ends(opened.header, key, layout);
+  claim(key, opened.header.count, sizeof(NodeId));
+  EdgeEnds ends = read_edge_ends(opened.header, key, opened.member, progress_);
   naming_array(key, [&] { opened.member.finish(); });
-  return rows;
+  return ends;
 }
 
-Buffer<std::int64_t> NpzArrays::integers(const std::string& key) const {
-  Opened opened = open_list(key, true);
-  Buffer<std::int64_t> result(static_cast<std::size_t>(opened.header.count), key);
-  read(opened, key, result.data());
-  return result;
+std::int64_t NpzArrays::integer(const std::string& key) const {
+  Opened opened = open(key);
+  WEFT_CHECK(opened.header.is_integer() && opened.header.count == 1, invalid_file,
+             "array '{}' has the type '{}' and {} elements: expected one integer", key, opened.header.descr,
+             opened.header.count);
+  std::int64_t value = 0;
+  read(opened, key, &value);
+  return value;
+}
+
+NpzArrays::Mask NpzArrays::mask(const std::string& key) const {
+  Opened opened = open(key);
+  const NpyHeader& header = opened.header;
+  WEFT_CHECK(header.kind == NpyKind::boolean || header.is_integer(), invalid_file,
+             "array '{}' has the type '{}': expected booleans, or integers of 0 and 1", key, header.descr);
+  WEFT_CHECK(header.shape.size() == 1 || (header.shape.size() == 2 && header.shape[1] > 0), invalid_file,
+             "array '{}' has the shape ({}): expected one mark a node, or a column of marks for each of several splits",
+             key, fmt::join(header.shape, ", "));
+  claim(key, header.count, sizeof(std::uint8_t));
+  Buffer<std::uint8_t> marks(static_cast<std::size_t>(header.count), key);
+  read(opened, key, marks.data());
+  Mask mask{header.shape[0], header.shape.size() == 2 ? header.shape[1] : 1, {}};
+  WEFT_CHECK(mask.rows <= INT32_MAX, invalid_file, "array '{}' has {} rows: expected at most {}", key, mask.rows,
+             INT32_MAX);
+  for (std::int64_t row = 0; row < mask.rows; ++row) {
+    const std::uint8_t mark = marks[static_cast<std::size_t>(row * mask.columns)];
+    WEFT_CHECK(mark <= 1, invalid_file, "array '{}': the mark of node {} is {}: expected 0 or 1", key, row, mark);
+    if (mark == 1) mask.marked.push_back(static_cast<std::int32_t>(row));
+  }
+  return mask;
 }
 
 Tensor NpzArrays::values(const std::string& key) const {
@@ -110,6 +172,7 @@ Tensor NpzArrays::values(const std::string& key) const {
   const NpyHeader& header = opened.header;
   const auto count = static_cast<std::size_t>(header.count);
   const bool floating = header.kind == NpyKind::floating;
+  claim(key, header.count, sizeof(double));
   if (floating ? header.item_bytes <= 4 : header.item_bytes <= 2) {  // every such number is a float
     Tensor result = Tensor::empty(Shape(header.count), Dtype::f32, "the edge values");
     read(opened, key, result.span<float>().data());
@@ -131,6 +194,7 @@ Tensor NpzArrays::matrix(const std::string& key) const {
   WEFT_CHECK(header.shape.size() == 1 || header.shape.size() == 2, invalid_file,
              "array '{}' has {} dimensions: expected 2", key, header.shape.size());
   check_numbers(key, header);
+  claim(key, header.count, sizeof(float));
   Tensor result =
       Tensor::empty(Shape(header.shape[0], header.shape.size() == 2 ? header.shape[1] : 1), Dtype::f32, key);
   read(opened, key, result.span<float>().data());

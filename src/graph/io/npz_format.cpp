@@ -17,9 +17,9 @@ namespace {
 constexpr const char* note_key = "weft_note";  // scipy reads only the arrays it knows
 
 Dataset read_npz(const Source& source, const ReadOptions& options) {
-  const NpzArrays arrays(source.bytes, options.progress);
+  const NpzArrays arrays(source, options.progress);
   Dataset file;
-  file.graph = read_scipy_matrix(arrays, source.bytes.size());
+  file.graph = read_scipy_matrix(arrays, source.size());
   if (arrays.has(note_key)) file.note = clean_note(arrays.string(note_key));
   if (!arrays.has("data")) return file;
   file.values = arrays.values("data");

@@ -7,10 +7,11 @@
 #include "core/check.hpp"
 #include "graph/dataset/builtin.hpp"
 #include "graph/dataset/lookup.hpp"
+#include "graph/io/foreign.hpp"
 #include "graph/io/format.hpp"
-#include "graph/io/gzip.hpp"
 #include "graph/io/mapped_file.hpp"
 #include "graph/io/note.hpp"
+#include "graph/io/packing.hpp"
 #include "graph/io/text_blocks.hpp"
 #include "weft/generate.hpp"
 
@@ -56,8 +57,8 @@ std::string known_formats(bool only_writable) {
 }
 
 std::string name_without_endings(std::string_view path) {
-  std::string_view name = file_name(path), ending;
-  if (format_of_name(path, &ending) != nullptr) return std::string(name.substr(0, name.size() - ending.size()));
+  std::string_view name = without_packing(file_name(path)), ending;
+  if (format_of_name(name, &ending) != nullptr) return std::string(name.substr(0, name.size() - ending.size()));
   const std::size_t dot = name.find_last_of('.');
   return std::string(dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot));
 }
@@ -94,28 +95,33 @@ Dataset read_folder(const std::string& path, const ReadOptions& options) {
 
 Dataset read(const std::string& path, const ReadOptions& options) {
   if (Folder::is_one(path)) return read_folder(path, options);
-  Source source = map_file(path);
-  WEFT_CHECK(!source.bytes.empty(), invalid_file, "the file is empty: expected a graph in one of the formats {}",
+  Source source = open_file(path);
+  WEFT_CHECK(source.size() > 0, invalid_file, "the file is empty: expected a graph in one of the formats {}",
              known_formats(false));
-  const bool packed = is_gzip(source.bytes);
+  const Packing packing = packing_of(source.bytes);
+  const bool packed = packing != Packing::none;
   const Format* format = nullptr;
   // The reader of what the name says knows best what is missing; two numbers a line are no mark of a format.
   const auto recognise = [&](const Source& content) {
+    refuse_foreign(content.text());
     format = format_of_content(content);
     if (format == nullptr || format == &edge_list_format())
-      if (const Format* named = format_of_name(path); named != nullptr) format = named;
+      if (const Format* named = format_of_name(without_packing(path)); named != nullptr) format = named;
   };
   if (packed) {
     const std::string head = text_head(source, std::size_t{1} << 16);
-    WEFT_CHECK(!head.empty(), invalid_file, "the gzip file unpacks to nothing: expected a graph");
+    WEFT_CHECK(!head.empty(), invalid_file, "the {} file unpacks to nothing: expected a graph", name(packing));
     recognise({path, std::as_bytes(std::span(head)), nullptr});
   }
   if (!packed || format == nullptr || !format->unpacks) {
-    if (packed) unpack(source, options.progress);
+    if (packed) load(source, options.progress);
     recognise(source);
   }
+  if (format == nullptr) refuse_pickle(source.text());
   WEFT_CHECK(format != nullptr, invalid_file, "not a graph file weft knows: it starts with {}; known formats: {}",
              quoted(source.text().substr(0, 16)), known_formats(false));
+  if (source.file && format == &weft_format()) source = map_file(path);
+  if (source.file && format->unpacks) source.bytes = {};  // such readers go through TextBlocks
   Dataset result = format->read(source, options);
   result.format = format->name;
   if (result.name.empty()) result.name = name_without_endings(path);
@@ -136,9 +142,10 @@ void check_values(const Graph& graph, const ConstTensorView& values) {
 }  // namespace
 
 std::span<const Format* const> formats() {
-  static const std::array all = {&weft_format(), &planetoid_format(), &npz_dataset_format(), &npz_format(),
-                                 &mtx_format(),  &ogb_format(),       &graphsaint_format(),  &reddit_format(),
-                                 &tu_format(),   &csr_format(),       &metis_format(),       &edge_list_format()};
+  static const std::array all = {&weft_format(),     &planetoid_format(), &npz_dataset_format(), &npz_format(),
+                                 &npy_format(),      &mtx_format(),       &ogb_format(),         &graphsaint_format(),
+                                 &reddit_format(),   &tu_format(),        &csr_format(),         &metis_format(),
+                                 &edge_list_format()};
   return all;
 }
 
@@ -146,20 +153,6 @@ const Format* format_of_folder(const Folder& folder) {
   for (const Format* format : formats())
     if (format->sniff_folder != nullptr && format->sniff_folder(folder)) return format;
   return nullptr;
-}
-
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string result = "'";
-  for (const char c : text.substr(0, longest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f)
-      result += c;
-    else
-      result += fmt::format("\\x{:02x}", byte);
-  }
-  result += text.size() > longest ? "...'" : "'";
-  return result;
 }
 
 void check_counts(std::int64_t rows, std::int64_t cols, std::int64_t edges) {

@@ -95,8 +95,8 @@ Graph read_scipy_matrix(const NpzArrays& arrays, std::size_t file_bytes, const s
 }
 
 Graph read_adjacency(const Source& source, const Progress& progress) {
-  const NpzArrays arrays(source.bytes, progress);
-  const Graph by_source = read_scipy_matrix(arrays, source.bytes.size());
+  const NpzArrays arrays(source, progress);
+  const Graph by_source = read_scipy_matrix(arrays, source.size());
   WEFT_CHECK(by_source.is_square(), invalid_file, "its matrix is {} x {}: expected as many rows as columns",
              by_source.num_rows(), by_source.num_cols());
   return by_source.transpose();

@@ -1,13 +1,54 @@
 #include "graph/io/source.hpp"
 
-#include "graph/io/gzip.hpp"
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "core/memory.hpp"
 #include "graph/io/mapped_file.hpp"
+#include "graph/io/unpacker.hpp"
 
 namespace weft::io {
+namespace {
+
+constexpr std::size_t head_bytes = std::size_t{1} << 16;
+
+Source in_memory(const std::string& path, const std::shared_ptr<const File>& file, std::size_t bytes) {
+  auto memory = std::make_shared<Buffer<std::byte>>(bytes, "a file's content");
+  file->read_at(0, {memory->data(), bytes});
+  return {path, {memory->data(), bytes}, memory};
+}
+
+void check_is_no_pointer(const Source& source) {
+  WEFT_CHECK(!source.text().starts_with("version https://git-lfs.github.com/spec/"), invalid_file,
+             "it is a pointer of Git LFS, {} bytes that stand for the file itself: fetch the file with git lfs pull",
+             source.size());
+}
+
+}  // namespace
 
 std::string Source::folder() const {
   const std::size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Source open_file(const std::string& path) {
+  auto file = File::open(path);
+  Source source = in_memory(path, file, std::min(file->size(), head_bytes));
+  check_is_no_pointer(source);
+  source.file = std::move(file);
+  return source;
+}
+
+void load(Source& source, const Progress& progress) {
+  if (!source.file && !is_packed(source.bytes)) return;
+  auto content = std::make_shared<Unpacked>(unpack_all(source, progress));
+  source.bytes = content->bytes();
+  source.keeper = std::move(content);
+  source.file = nullptr;
+}
+
+void unpack(Source& source, const Progress& progress) {
+  if (is_packed(source.bytes)) load(source, progress);
 }
 
 Source map_file(const std::string& path) {
@@ -15,15 +56,14 @@ Source map_file(const std::string& path) {
   return {path, file->bytes(), file};
 }
 
-void unpack(Source& source, const Progress& progress) {
-  auto content = std::make_shared<Unpacked>(gunzip(source.bytes, progress));
-  source.bytes = content->bytes();
-  source.keeper = std::move(content);
+Source load_file(const std::string& path) {
+  const auto file = File::open(path);
+  return in_memory(path, file, file->size());
 }
 
-Source open_file(const std::string& path, const Progress& progress) {
-  Source source = map_file(path);
-  if (is_gzip(source.bytes)) unpack(source, progress);
+Source read_text_file(const std::string& path, const Progress& progress) {
+  Source source = open_file(path);
+  load(source, progress);
   return source;
 }
 

@@ -1,4 +1,4 @@
-// A file's whole content in memory.
+// A file's content: all of it in memory, or its beginning and the open file.
 #pragma once
 
 #include <cstddef>
@@ -7,26 +7,36 @@
 #include <string>
 #include <string_view>
 
+#include "graph/io/file.hpp"
 #include "weft/progress.hpp"
 
 namespace weft::io {
 
-/// Mapped as it is, or unpacked where the file was gzip; for `sniff` also the first part of what is packed.
 struct Source {
   std::string path;
-  std::span<const std::byte> bytes;    // 64-byte aligned
-  std::shared_ptr<const void> keeper;  // keeps `bytes` alive
+  /// The whole content, 64-byte aligned; where there is a `file`, no more than its beginning, and only for `sniff`.
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> keeper = nullptr;  // keeps `bytes` alive
+  std::shared_ptr<const File> file = nullptr;    // the content, where it is not all in `bytes`
 
+  std::size_t size() const { return file ? file->size() : bytes.size(); }
   std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
   /// As it stands in its folder.
   std::string_view file_name() const { return std::string_view(path).substr(path.find_last_of('/') + 1); }
   std::string folder() const;
 };
 
-/// The file as it is.
-Source map_file(const std::string& path);
-/// The same, unpacked where it is gzip.
-Source open_file(const std::string& path, const Progress& progress);
+/// The beginning of the file, as it is, and the file itself. An Error for what only stands for a file.
+Source open_file(const std::string& path);
+/// The whole content in memory: what is packed is unpacked.
+void load(Source& source, const Progress& progress);
+/// The same, but for what is not packed and stays in its file.
 void unpack(Source& source, const Progress& progress);
+/// The file as it is, mapped: for arrays that are used in place.
+Source map_file(const std::string& path);
+/// The whole file in memory, as it is.
+Source load_file(const std::string& path);
+/// The whole content in memory, unpacked where it is packed.
+Source read_text_file(const std::string& path, const Progress& progress);
 
 }  // namespace weft::io

@@ -8,13 +8,12 @@
 namespace weft::io {
 
 TextBlocks::TextBlocks(const Source& source, std::size_t block_bytes) : block_bytes_(block_bytes) {
-  if (!is_gzip(source.bytes)) {
+  if (!source.file && !is_packed(source.bytes)) {
     plain_ = source.text();
     most_bytes_ = plain_.size();
     return;
   }
-  reader_.emplace(source.bytes);
-  packed_bytes_ = source.bytes.size();
+  reader_.emplace(source);
   most_bytes_ = reader_->limit();
 }
 
@@ -31,7 +30,7 @@ bool TextBlocks::next() {
   text_ = {};
   last_ = true;  // should the next one fail
   // Until the first block is known to be not the last one, no thread is worth starting.
-  now_ = begun_ ? ahead_.get() : fill(*reader_, {}, block_bytes_, packed_bytes_);
+  now_ = begun_ ? ahead_.get() : fill(*reader_, {}, block_bytes_);
   begun_ = true;
   const std::string_view filled(reinterpret_cast<const char*>(now_.memory.data()), now_.size);
   text_ = filled.substr(0, now_.lines);
@@ -41,8 +40,8 @@ bool TextBlocks::next() {
   if (!last_) {
     // Where no thread can be had, the work is done when its result is asked for.
     const auto when = default_threads() > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
-    ahead_ = std::async(
-        when, [this, begun = filled.substr(now_.lines)] { return fill(*reader_, begun, block_bytes_, packed_bytes_); });
+    ahead_ =
+        std::async(when, [this, begun = filled.substr(now_.lines)] { return fill(*reader_, begun, block_bytes_); });
   }
   return !text_.empty();
 }
@@ -52,12 +51,11 @@ void TextBlocks::check_rest() {
   }
 }
 
-TextBlocks::Ahead TextBlocks::fill(GzipReader& reader, std::string_view begun, std::size_t block_bytes,
-                                   std::size_t packed_bytes) {
+TextBlocks::Ahead TextBlocks::fill(Unpacker& reader, std::string_view begun, std::size_t block_bytes) {
   Ahead block;
   // A small file's block is no larger than it needs to be, a long line's as large as that.
   std::size_t room = std::max(begun.size() + block_bytes, begun.size() * 2);
-  if (begun.empty()) room = std::min(block_bytes, std::max<std::size_t>(4 * packed_bytes, 1 << 12));
+  if (begun.empty()) room = std::min(block_bytes, std::max<std::size_t>(4 * reader.size(), 1 << 12));
   block.memory = Buffer<std::byte>(room, "a block of text");
   if (!begun.empty()) std::memcpy(block.memory.data(), begun.data(), begun.size());
   block.size = begun.size();
@@ -71,7 +69,7 @@ TextBlocks::Ahead TextBlocks::fill(GzipReader& reader, std::string_view begun, s
     std::memcpy(larger.data(), block.memory.data(), block.size);
     block.memory = std::move(larger);
   }
-  if (!block.last) block.share = static_cast<double>(reader.taken()) / static_cast<double>(packed_bytes);
+  if (!block.last) block.share = static_cast<double>(reader.taken()) / static_cast<double>(reader.size());
   return block;
 }
 
@@ -84,9 +82,9 @@ Progress within_file(const TextBlocks& blocks, const Progress& progress) {
 }
 
 std::string text_head(const Source& source, std::size_t bytes) {
-  if (!is_gzip(source.bytes)) return std::string(source.text().substr(0, bytes));
+  if (!source.file && !is_packed(source.bytes)) return std::string(source.text().substr(0, bytes));
   std::string head(bytes, '\0');
-  head.resize(GzipReader(source.bytes).read(std::as_writable_bytes(std::span(head))));
+  head.resize(Unpacker(source).read(std::as_writable_bytes(std::span(head))));
   return head;
 }
 

@@ -1,5 +1,5 @@
-// The text of a file, whole lines at a time; gzip is unpacked on the way, where there is more than one thread a block
-// ahead of whoever reads.
+// The text of a file, whole lines at a time; what is packed is unpacked on the way, where there is more than one thread
+// a block ahead of whoever reads.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/memory.hpp"
-#include "graph/io/gzip.hpp"
 #include "graph/io/source.hpp"
+#include "graph/io/unpacker.hpp"
 #include "weft/error.hpp"
 #include "weft/progress.hpp"
 
@@ -22,7 +22,7 @@ class TextBlocks {
 
   /// Text in memory, which is one block.
   TextBlocks(std::string_view text) : plain_(text) {}  // NOLINT: any text has blocks
-  /// A file as it is, mapped: one block, or several of about so many bytes of what it unpacks to.
+  /// A file as it is: blocks of about so many bytes of what it unpacks to, one where the content is in memory already.
   explicit TextBlocks(const Source& source, std::size_t block_bytes = usual_bytes);
   TextBlocks(const TextBlocks&) = delete;
   TextBlocks& operator=(const TextBlocks&) = delete;
@@ -50,11 +50,11 @@ class TextBlocks {
     double share = 1;
     bool last = true;
   };
-  static Ahead fill(GzipReader& reader, std::string_view begun, std::size_t block_bytes, std::size_t packed_bytes);
+  static Ahead fill(Unpacker& reader, std::string_view begun, std::size_t block_bytes);
 
   std::string_view plain_, text_;
-  std::optional<GzipReader> reader_;
-  std::size_t block_bytes_ = usual_bytes, packed_bytes_ = 0, most_bytes_ = plain_.size(), bytes_read_ = 0;
+  std::optional<Unpacker> reader_;
+  std::size_t block_bytes_ = usual_bytes, most_bytes_ = plain_.size(), bytes_read_ = 0;
   Ahead now_;
   std::future<Ahead> ahead_;
   std::int64_t lines_before_ = 0;

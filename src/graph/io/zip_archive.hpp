@@ -1,4 +1,4 @@
-// zip archives, through libzip: read from memory, written through an AtomicWriter.
+// zip archives, through libzip: read from memory or out of their file, written through an AtomicWriter.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/io/atomic_writer.hpp"
+#include "graph/io/source.hpp"
 #include "weft/io.hpp"
 
 struct zip;
@@ -42,12 +43,14 @@ class ZipMember {
 
 class ZipReader {
  public:
-  /// `bytes` must stay as long as the reader.
-  explicit ZipReader(std::span<const std::byte> bytes);
+  /// What keeps the source's bytes must stay as long as the reader. An Error for an archive with two members of one
+  /// name: programs differ in which of them they read.
+  explicit ZipReader(const Source& source);
   ~ZipReader();
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
 
+  std::int64_t bytes() const { return archive_bytes_; }
   std::vector<std::string> names() const;
   bool has(const std::string& name) const;
   ZipMember open(const std::string& name) const;

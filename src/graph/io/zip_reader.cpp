@@ -1,5 +1,8 @@
+#include <unistd.h>
 #include <zip.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "core/check.hpp"
@@ -31,10 +34,37 @@ void ZipMember::finish() {
   WEFT_CHECK(count == 0, invalid_file, "member {} is longer than its header says", quoted(name_));
 }
 
-ZipReader::ZipReader(std::span<const std::byte> bytes) : archive_bytes_(static_cast<std::int64_t>(bytes.size())) {
+namespace {
+
+/// Takes over a stream of its own: libzip closes it with the source.
+zip_source_t* source_of_file(const File& file, zip_error_t* error) {
+  const int own = ::dup(file.descriptor());
+  std::FILE* const stream = own >= 0 ? ::fdopen(own, "rb") : nullptr;
+  if (stream == nullptr) {
+    if (own >= 0) ::close(own);
+    fail(ErrorCode::io, "cannot open the archive a second time: too many files are open");
+  }
+  zip_source_t* const source = ::zip_source_filep_create(stream, 0, static_cast<zip_int64_t>(file.size()), error);
+  if (source == nullptr) std::fclose(stream);
+  return source;
+}
+
+void check_names_differ(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice != names.end())
+    fail(ErrorCode::invalid_file, "the archive has two members {}: expected each name once", quoted(*twice));
+}
+
+}  // namespace
+
+ZipReader::ZipReader(const Source& from) : archive_bytes_(static_cast<std::int64_t>(from.size())) {
   zip_error_t error;
   ::zip_error_init(&error);
-  zip_source_t* source = ::zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  // An empty file is an archive without members, but only in memory does libzip see it so.
+  zip_source_t* source = from.file && from.size() > 0
+                             ? source_of_file(*from.file, &error)
+                             : ::zip_source_buffer_create(from.bytes.data(), from.bytes.size(), 0, &error);
   if (source != nullptr) archive_ = ::zip_open_from_source(source, ZIP_RDONLY, &error);
   if (archive_ == nullptr) {
     const std::string message = ::zip_error_strerror(&error);
@@ -43,6 +73,12 @@ ZipReader::ZipReader(std::span<const std::byte> bytes) : archive_bytes_(static_c
     fail(ErrorCode::invalid_file, "not a whole zip archive: {}", message);
   }
   ::zip_error_fini(&error);
+  try {
+    check_names_differ(names());
+  } catch (...) {
+    ::zip_discard(archive_);
+    throw;
+  }
 }
 
 ZipReader::~ZipReader() { ::zip_discard(archive_); }

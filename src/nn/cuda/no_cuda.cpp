@@ -66,6 +66,7 @@ void run(const TakeRowsArgs& args, Device device, CUstream_st*) { refuse(args, d
 void run(const DrawRowsArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const RelabelArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const CountArgs& args, Device device, CUstream_st*) { refuse(args, device); }
+void run(const SumWeightsArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const WeighArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const LossWeightsArgs& args, Device device, CUstream_st*) { refuse(args, device); }
 void run(const ShuffleArgs& args, Device device, CUstream_st*) { refuse(args, device); }

@@ -42,6 +42,7 @@ void run(const TakeRowsArgs& args, Device device, CUstream_st* stream) { run_her
 void run(const DrawRowsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const RelabelArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const CountArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
+void run(const SumWeightsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const WeighArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const LossWeightsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 void run(const ShuffleArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }

@@ -11,6 +11,7 @@ void run(const TakeRowsArgs& args, Device device, CUstream_st* stream);
 void run(const DrawRowsArgs& args, Device device, CUstream_st* stream);
 void run(const RelabelArgs& args, Device device, CUstream_st* stream);
 void run(const CountArgs& args, Device device, CUstream_st* stream);
+void run(const SumWeightsArgs& args, Device device, CUstream_st* stream);
 void run(const WeighArgs& args, Device device, CUstream_st* stream);
 void run(const LossWeightsArgs& args, Device device, CUstream_st* stream);
 void run(const ShuffleArgs& args, Device device, CUstream_st* stream);

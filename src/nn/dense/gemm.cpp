@@ -1,10 +1,7 @@
 #include "nn/dense/gemm.hpp"
 
-#include <cblas.h>
-
 #include "core/check.hpp"
-#include "core/dispatch.hpp"
-#include "core/parallel.hpp"
+#include "kernels/cpu/product.hpp"
 #include "nn/cuda/blas.hpp"
 #include "nn/cuda/product.hpp"
 
@@ -31,30 +28,12 @@ Sizes sizes_of(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed
   return sizes;
 }
 
-template <class T>
-void copy_rows(ConstTensorView from, TensorView to, int threads) {
-  with_floating(from.dtype, "a matrix", [&](auto tag) {
-    using From = typename decltype(tag)::type;
-    const std::int64_t width = from.shape.row_size();
-    parallel_ranges(threads, from.shape.rows, 1 + (1 << 14) / (width + 1), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r) {
-        const From* const x = from.as<From>() + r * from.ld;
-        T* const out = to.as<T>() + r * to.ld;
-        for (std::int64_t i = 0; i < width; ++i) out[i] = convert<T>(x[i]);
-      }
-    });
-  });
-}
-
 }  // namespace
 
 Gemm::Gemm(const Context& context, bool tf32)
     : device_(context.device()), stream_(context.stream()), threads_(context.threads()), tf32_(tf32) {
-  if (context.device().kind == DeviceKind::cuda) {
+  if (context.device().kind == DeviceKind::cuda)
     blas_ = std::make_unique<cuda::Blas>(context.device(), context.stream(), tf32);
-  } else {
-    openblas_set_num_threads(threads_);
-  }
 }
 Gemm::~Gemm() = default;
 
@@ -107,36 +86,17 @@ void Gemm::operator()(ConstTensorView a, Transposed a_as, ConstTensorView b, Tra
   on_cpu(a, a_as, b, b_as, c, adds);
 }
 
-ConstTensorView Gemm::wide(ConstTensorView view, Tensor& copy) {
-  if (view.dtype == Dtype::f32 || view.dtype == Dtype::f64) return view;
-  if (!copy || copy.shape() != view.shape) copy = Tensor::empty(view.shape, Dtype::f32, "a matrix in f32");
-  copy_rows<float>(view, copy, threads_);
-  return copy;
-}
-
 void Gemm::on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds) {
   const auto [m, n, k] = sizes_of(a, a_as, b, b_as, c);
-  const auto size = [](std::int64_t value) {
-    WEFT_CHECK(value <= std::numeric_limits<blasint>::max(), unsupported,
-               "a matrix has {} rows or columns: expected fewer than 2^31", value);
-    return static_cast<blasint>(value);
+  const auto operand = [](ConstTensorView view, Transposed as) {
+    return cpu::DenseOperand{view.data, view.ld, as == Transposed::yes};
   };
-  const auto as = [](Transposed t) { return t == Transposed::yes ? CblasTrans : CblasNoTrans; };
-  if (a.dtype == Dtype::f64) {
-    cblas_dgemm(CblasRowMajor, as(a_as), as(b_as), size(m), size(n), size(k), 1, a.as<double>(), size(a.ld),
-                b.as<double>(), size(b.ld), adds ? 1 : 0, c.as<double>(), size(c.ld));
-    return;
-  }
-  const ConstTensorView left = wide(a, a_copy_), right = wide(b, b_copy_);
-  TensorView out = c;
-  if (c.dtype != Dtype::f32) {
-    if (adds || !c_copy_ || c_copy_.shape() != c.shape) wide(c, c_copy_);
-    out = c_copy_;
-  }
-  cblas_sgemm(CblasRowMajor, as(a_as), as(b_as), size(m), size(n), size(k), 1, left.as<float>(), size(left.ld),
-              right.as<float>(), size(right.ld), adds ? 1 : 0, out.as<float>(), size(out.ld));
-  if (c.dtype == Dtype::f16) copy_rows<Half>(out, c, threads_);
-  if (c.dtype == Dtype::bf16) copy_rows<BFloat16>(out, c, threads_);
+  const cpu::ProductArgs args{a.dtype,          m,    n,       k,    operand(a, a_as), operand(b, b_as),
+                              c.mutable_data(), c.ld, c.dtype, adds, threads_};
+  const std::size_t bytes = cpu::product_workspace(args);
+  if (workspace_.bytes() < bytes)
+    workspace_ = Tensor::empty(Shape(static_cast<std::int64_t>(bytes / 8 + 1)), Dtype::i64, "blocks of matrices");
+  cpu::product(args, Arena(static_cast<std::byte*>(workspace_.view().mutable_data()), workspace_.bytes()));
 }
 
 }  // namespace weft::nn

@@ -1,5 +1,4 @@
-// Products of dense matrices: weft's own on a GPU where they are tall and narrow, cuBLAS for the others, OpenBLAS on a
-// CPU.
+// Products of dense matrices: weft's own on a CPU, and on a GPU where they are tall and narrow; cuBLAS for the others.
 #pragma once
 
 #include <memory>
@@ -57,16 +56,14 @@ class Gemm {
 
  private:
   void on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds);
-  /// `view` itself, or a copy in f32 kept in `copy`.
-  ConstTensorView wide(ConstTensorView view, Tensor& copy);
 
   Device device_;
   CUstream_st* stream_ = nullptr;
   int threads_;
   bool tf32_;
   std::unique_ptr<cuda::Blas> blas_;
-  Tensor partial_;                   // sums over chunks of rows
-  Tensor a_copy_, b_copy_, c_copy_;  // of halves, on a CPU
+  Tensor partial_;    // sums over chunks of rows
+  Tensor workspace_;  // of the largest product so far, on a CPU
 };
 
 }  // namespace weft::nn

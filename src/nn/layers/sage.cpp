@@ -18,7 +18,7 @@ class Sage : public Conv {
         transforms_first_(build.spec.aggregate != Reduce::max &&
                           transforms_first(build, layer, self_.in(), self_.out(), sparse)),
         self_first_(sources_ == nodes_ && !build.spec.residual),
-        sums_up_(build.spec.aggregate == Reduce::sum),
+        sums_up_(build.spec.aggregate == Reduce::sum || build.spec.edge_weights),
         aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate,
                    transforms_first_ || layer > 0, !transforms_first_ || self_first_) {
     if (transforms_first_ || layer > 0)
@@ -80,7 +80,7 @@ class Sage : public Conv {
   Linear self_, neighbours_;
   bool transforms_first_;
   bool self_first_;  // out_grad has been read when neighbours' part of the way back may change it
-  bool sums_up_;     // neighbours: past any range where they are many
+  bool sums_up_;     // neighbours: past any range where they are many, or their weights large
   Aggregate aggregate_;
   Tensor sums_;
   bool summed_ = false;  // sums_ are those of the input, which may stay the same

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nn/build.hpp"
+#include "nn/edge_weights.hpp"
 #include "weft/nn.hpp"
 
 namespace weft::nn {
@@ -35,7 +36,7 @@ class Sampler {
 
 struct SamplerInputs {
   Context& context;
-  Graph graph;  // where the context runs, with self-loops where the model wants them
+  const ModelGraph& graph;  // must outlive the sampler
   const ModelSpec& spec;
   Dtype dtype = Dtype::f32;
   std::uint64_t seed = 0;

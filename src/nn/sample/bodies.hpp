@@ -146,27 +146,62 @@ struct CountOne {
   WEFT_ANYWHERE void operator()(std::int64_t i) const { ++counts[items[i]]; }
 };
 
+/// The id of the stored edge at `place`.
+WEFT_ANYWHERE inline EdgeId id_at(const GraphView& graph, EdgeId place) {
+  return graph.edge_ids != nullptr ? graph.edge_ids[place] : place;
+}
+
+/// One thread a row and one sum a row: the same bits on every device.
+template <class T>
+struct SumWeights {
+  SumWeightsArgs args;
+  WEFT_ANYWHERE void operator()(std::int64_t row) const {
+    double sum = 0;
+    for (EdgeId k = args.graph.offsets[row]; k < args.graph.offsets[row + 1]; ++k)
+      sum += static_cast<double>(static_cast<const T*>(args.weights)[id_at(args.graph, k)]);
+    args.sums[row] = sum;
+  }
+};
+
 template <class T>
 struct WeighRow {
   WeighArgs args;
   template <class Team>
   WEFT_ANYWHERE void operator()(const Team& team, std::int64_t i) const {
-    const NodeId node = args.nodes[i];
-    const auto in = static_cast<double>(args.graph.offsets[node + 1] - args.graph.offsets[node]);
+    const NodeId node = args.nodes != nullptr ? args.nodes[i] : static_cast<NodeId>(i);
     for (EdgeId e = args.offsets[i] + team.lane(); e < args.offsets[i + 1]; e += team.lanes()) {
-      const EdgeId place = args.places[e];
+      const EdgeId place = args.places != nullptr ? args.places[e] : e;
       double weight = args.multiples != nullptr ? static_cast<double>(args.multiples[e]) : 1;
       if (args.node_counts != nullptr) weight = (args.node_counts[node] + 1.0) / (args.edge_counts[place] + 1.0);
-      if (args.norm == DegreeNorm::right) weight /= in;
-      if (args.norm == DegreeNorm::left) weight /= out_degree(place);
-      if (args.norm == DegreeNorm::both) weight /= sqrt(in * out_degree(place));
-      static_cast<T*>(args.weights)[e] = narrow_within<T>(static_cast<AccumulatorOf<T>>(weight));
+      if (args.values != nullptr)
+        weight *= static_cast<double>(static_cast<const AccumulatorOf<T>*>(args.values)[id_at(args.graph, place)]);
+      const double divisor = divisor_of(node, place);
+      // Weights that cancel out give a degree of 0, whose share is 0 as in every GCN.
+      weight = divisor > 0 ? weight / divisor : 0;
+      static_cast<T*>(args.weights)[args.ids != nullptr ? args.ids[e] : e] =
+          narrow_within<T>(static_cast<AccumulatorOf<T>>(weight));
     }
   }
 
  private:
+  WEFT_ANYWHERE double divisor_of(NodeId node, EdgeId place) const {
+    switch (args.norm) {
+      case DegreeNorm::right: return in_degree(node);
+      case DegreeNorm::left: return out_degree(place);
+      case DegreeNorm::both:
+        // A product of weighted degrees may leave the range of a double, that of their roots does not.
+        return args.in_sums != nullptr ? sqrt(in_degree(node)) * sqrt(out_degree(place))
+                                       : sqrt(in_degree(node) * out_degree(place));
+      default: return 1;
+    }
+  }
+  WEFT_ANYWHERE double in_degree(NodeId node) const {
+    if (args.in_sums != nullptr) return args.in_sums[node];
+    return static_cast<double>(args.graph.offsets[node + 1] - args.graph.offsets[node]);
+  }
   WEFT_ANYWHERE double out_degree(EdgeId place) const {
     const NodeId col = args.graph.cols[place];
+    if (args.out_sums != nullptr) return args.out_sums[col];
     return static_cast<double>(args.out_offsets[col + 1] - args.out_offsets[col]);
   }
 };
@@ -226,6 +261,12 @@ void run_on(const Loops& on, const CountArgs& args) {
   on.each(args.num_nodes, "counting nodes", CountOne<NodeId>{args.nodes, args.node_counts});
   if (args.edge_counts != nullptr)
     on.each(args.num_edges, "counting edges", CountOne<EdgeId>{args.places, args.edge_counts});
+}
+template <class Loops>
+void run_on(const Loops& on, const SumWeightsArgs& args) {
+  constexpr const char* what = "adding up weights";
+  if (args.dtype == Dtype::f64) return on.each(args.graph.num_rows, what, SumWeights<double>{args});
+  on.each(args.graph.num_rows, what, SumWeights<float>{args});
 }
 template <class Loops>
 void run_on(const Loops& on, const WeighArgs& args) {

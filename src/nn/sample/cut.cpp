@@ -3,23 +3,12 @@
 #include <algorithm>
 
 #include "core/device.hpp"
-#include "nn/layout.hpp"
 
 namespace weft::nn {
 namespace {
 
 Tensor array(const Context& context, std::int64_t count, Dtype dtype, const char* what) {
   return Tensor::empty(Shape(count), dtype, what, context.device(), context.stream());
-}
-
-/// By degrees, of the model's sums.
-DegreeNorm norm_of(const ModelSpec& spec) {
-  switch (spec.architecture) {
-    case Architecture::gcn: return spec.degree_norm;
-    case Architecture::sage: return spec.aggregate == Reduce::mean ? DegreeNorm::right : DegreeNorm::none;
-    case Architecture::gin: return spec.lambda != 0 ? DegreeNorm::right : DegreeNorm::none;
-    default: return DegreeNorm::none;
-  }
 }
 
 }  // namespace
@@ -75,43 +64,6 @@ CutRows take_rows(const Context& context, const Graph& graph, ConstTensorView no
   args.places = rows.places.view().as<EdgeId>();
   if (edges > 0) run(context, args);
   return rows;
-}
-
-Weigher::Weigher(const SamplerInputs& in)
-    : context_(in.context),
-      graph_(in.graph),
-      dtype_(in.dtype),
-      norm_(norm_of(in.spec)),
-      weighs_(!attends(in.spec.architecture) && !takes_maxima(in.spec)) {
-  if (norm_ == DegreeNorm::left || norm_ == DegreeNorm::both) transpose_ = graph_.transpose();
-}
-
-Tensor Weigher::by_multiples(const Edges& edges, const float* multiples) const {
-  WeighArgs args;
-  args.multiples = multiples;
-  return weigh(edges, args);
-}
-
-Tensor Weigher::by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const {
-  WeighArgs args;
-  args.node_counts = node_counts;
-  args.edge_counts = edge_counts;
-  return weigh(edges, args);
-}
-
-Tensor Weigher::weigh(const Edges& edges, WeighArgs args) const {
-  Tensor weights = array(context_, edges.num_edges, dtype_, "weights of a batch's edges");
-  args.dtype = dtype_;
-  args.graph = graph_.view();
-  args.norm = norm_;
-  if (transpose_.num_rows() > 0) args.out_offsets = transpose_.view_without_ids().offsets;
-  args.nodes = edges.nodes;
-  args.count = edges.count;
-  args.offsets = edges.offsets;
-  args.places = edges.places;
-  args.weights = weights.view().mutable_data();
-  if (edges.num_edges > 0) run(context_, args);
-  return weights;
 }
 
 }  // namespace weft::nn

@@ -1,5 +1,4 @@
-// What samplers share: nodes of the whole graph and their numbers in a batch, rows cut out of it, and the weights of
-// their edges.
+// What samplers share: nodes of the whole graph and their numbers in a batch, and rows cut out of it.
 #pragma once
 
 #include "nn/sample/batch.hpp"
@@ -36,34 +35,5 @@ struct CutRows {
 };
 /// Those of `nodes` (i32), with the columns that have a number, which they become; with local null every column.
 CutRows take_rows(const Context& context, const Graph& graph, ConstTensorView nodes, const NodeId* local);
-
-/// What the messages of a batch's edges are multiplied by: the norm by degrees that the model's sums have in the whole
-/// graph, divided by how likely an edge is to be in the batch if its destination is.
-class Weigher {
- public:
-  explicit Weigher(const SamplerInputs& inputs);
-
-  /// Whether the model's sums are over messages that can be weighed: neither attention nor maxima are.
-  bool weighs() const { return weighs_; }
-  struct Edges {
-    const NodeId* nodes;  // whose rows they are
-    std::int64_t count;
-    const EdgeId *offsets, *places;
-    std::int64_t num_edges;
-  };
-  /// `multiples`: how many edges each stands for.
-  Tensor by_multiples(const Edges& edges, const float* multiples) const;
-  /// From how often nodes and edges were drawn.
-  Tensor by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const;
-
- private:
-  Tensor weigh(const Edges& edges, WeighArgs args) const;
-
-  Context& context_;
-  Graph graph_, transpose_;
-  Dtype dtype_;
-  DegreeNorm norm_;
-  bool weighs_;
-};
 
 }  // namespace weft::nn

@@ -1,25 +1,32 @@
 // Batches in the way of GraphSAGE (Hamilton, Ying and Leskovec, NIPS 2017): some nodes of the training split, and for
 // every layer, from the last to the first, some neighbours of the nodes that it writes, drawn anew.
 #include <algorithm>
+#include <limits>
 
 #include "core/device.hpp"
 #include "graph/adopt.hpp"
 #include "nn/sample/cut.hpp"
+#include "nn/sample/weigher.hpp"
 
 namespace weft::nn {
 namespace {
+
+/// A bound that no row passes stands for all neighbours: nothing is drawn then, and no place is compared with another.
+std::int64_t most_of(std::int64_t fanout) {
+  return fanout == all_neighbours ? std::numeric_limits<std::int64_t>::max() : fanout;
+}
 
 class NeighbourSampler : public Sampler {
  public:
   NeighbourSampler(const SamplerInputs& in, const SampleOptions& options)
       : context_(in.context),
-        graph_(in.graph),
+        graph_(in.graph.graph),
         options_(options),
         seed_(in.seed),
-        weigher_(in),
+        weigher_(in.context, graph_, in.graph.weights.values, in.spec, in.dtype),
         keeps_loops_(in.spec.self_loops),
         total_(static_cast<std::int64_t>(in.learned.size())),
-        local_(in.context, in.graph.num_rows()) {
+        local_(in.context, graph_.num_rows()) {
     learned_ = nodes_there(context_, in.learned);
     const std::int64_t all = (total_ + options_.batch - 1) / options_.batch;
     batches_ = options_.batches > 0 ? std::min(options_.batches, all) : all;
@@ -43,7 +50,7 @@ class NeighbourSampler : public Sampler {
     local_.number(context_, b.nodes, 0);
     const Draws draws{seed_, epoch * batches_ + batch, Purpose::batches};
     for (std::size_t hop = 0; hop < options_.fanouts.size(); ++hop)
-      b.blocks.push_back(block(b.nodes, options_.fanouts[hop], draws, static_cast<std::uint32_t>(hop)));
+      b.blocks.push_back(block(b.nodes, most_of(options_.fanouts[hop]), draws, static_cast<std::uint32_t>(hop)));
     local_.forget(context_, b.nodes);
     std::ranges::reverse(b.blocks);  // the first layer is the one farthest out
     return b;
@@ -65,10 +72,10 @@ class NeighbourSampler : public Sampler {
     const EdgeId edges = lengths_to_offsets(context_, args.offsets, count);
     Tensor cols = empty(edges, Dtype::i32, "columns of a batch");
     Tensor places = empty(edges, Dtype::i64, "places of a batch's edges");
-    Tensor multiples = empty(weigher_.weighs() ? edges : 0, Dtype::f32, "what a batch's edges stand for");
+    Tensor multiples = empty(weigher_.adds_up() ? edges : 0, Dtype::f32, "what a batch's edges stand for");
     args.cols = cols.view().as<NodeId>();
     args.places = places.view().as<EdgeId>();
-    args.multiples = weigher_.weighs() ? multiples.view().as<float>() : nullptr;
+    args.multiples = weigher_.adds_up() ? multiples.view().as<float>() : nullptr;
     Block result;
     if (edges > 0) run(context_, args);
     if (weigher_.weighs())

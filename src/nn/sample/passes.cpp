@@ -25,6 +25,7 @@ void run(const Context& context, const TakeRowsArgs& args) { choose(context, arg
 void run(const Context& context, const DrawRowsArgs& args) { choose(context, args); }
 void run(const Context& context, const RelabelArgs& args) { choose(context, args); }
 void run(const Context& context, const CountArgs& args) { choose(context, args); }
+void run(const Context& context, const SumWeightsArgs& args) { choose(context, args); }
 void run(const Context& context, const WeighArgs& args) { choose(context, args); }
 void run(const Context& context, const LossWeightsArgs& args) { choose(context, args); }
 void run(const Context& context, const ShuffleArgs& args) { choose(context, args); }

@@ -83,20 +83,31 @@ struct CountArgs {
   std::int32_t *node_counts = nullptr, *edge_counts = nullptr;
 };
 
-/// What messages are multiplied by, so that their sums are expected to be those of the whole graph: the norm by degrees
-/// there, divided by how likely the edge is to be there if the destination is. (Counts of both with one more, as in
-/// LossWeightsArgs.)
+/// sums[row] = the sum of the weights of its edges, in stored order: weighted degrees.
+struct SumWeightsArgs {
+  Dtype dtype = Dtype::f32;  // of the weights: f32 or f64
+  GraphView graph;
+  const void* weights = nullptr;  // by edge id
+  double* sums = nullptr;
+};
+
+/// What messages are multiplied by, so that their sums are expected to be those of the whole graph: the edge's own
+/// weight and the norm by degrees there, divided by how likely the edge is to be there if the destination is. (Counts
+/// of both with one more, as in LossWeightsArgs.)
 struct WeighArgs {
   Dtype dtype = Dtype::f32;
   GraphView graph;
-  const EdgeId* out_offsets = nullptr;  // of the graph's transpose; read by the norms left and both
+  const void* values = nullptr;  // the accumulator's type, by edge id of the graph: weights of edges; null: all are 1
+  const EdgeId* out_offsets = nullptr;                   // of the graph's transpose; read by the norms left and both
+  const double *in_sums = nullptr, *out_sums = nullptr;  // degrees that norms divide by; null: numbers of edges
   DegreeNorm norm = DegreeNorm::none;
-  const NodeId* nodes = nullptr;
+  const NodeId* nodes = nullptr;  // whose rows; null: row i is node i's
   std::int64_t count = 0;
-  const EdgeId *offsets = nullptr, *places = nullptr;
-  const float* multiples = nullptr;                                   // of DrawRowsArgs; or
+  const EdgeId *offsets = nullptr, *places = nullptr;  // places null: edge k of the batch is the graph's k-th stored
+  const EdgeId* ids = nullptr;                         // where the weight of the batch's edge k is written; null: at k
+  const float* multiples = nullptr;                    // of DrawRowsArgs; or
   const std::int32_t *node_counts = nullptr, *edge_counts = nullptr;  // of CountArgs; or neither: 1
-  void* weights = nullptr;                                            // T, by edge
+  void* weights = nullptr;                                            // T
 };
 
 /// weights[i] = samples / how often node i was drawn in them, with one more of both: means of that are the inverse of
@@ -133,6 +144,7 @@ void run(const Context& context, const TakeRowsArgs& args);
 void run(const Context& context, const DrawRowsArgs& args);
 void run(const Context& context, const RelabelArgs& args);
 void run(const Context& context, const CountArgs& args);
+void run(const Context& context, const SumWeightsArgs& args);
 void run(const Context& context, const WeighArgs& args);
 void run(const Context& context, const LossWeightsArgs& args);
 void run(const Context& context, const ShuffleArgs& args);

@@ -32,7 +32,8 @@ void check_sampling(const SampleOptions& o, const ModelSpec& spec) {
              "fanouts has {} numbers and the model {} layers: expected one a layer at most", o.fanouts.size(),
              spec.layers);
   for (const std::int64_t fanout : o.fanouts)
-    check(fanout >= 1 && fanout <= most_fanout, "a number of sample.fanouts", fanout, "1 to 4096 neighbours");
+    check(fanout == all_neighbours || (fanout >= 1 && fanout <= most_fanout), "a number of sample.fanouts", fanout,
+          "1 to 4096 neighbours, or -1 for all");
 }
 
 std::unique_ptr<Sampler> make_sampler(const SamplerInputs& inputs, const SampleOptions& options) {

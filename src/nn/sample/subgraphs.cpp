@@ -5,6 +5,7 @@
 #include "core/check.hpp"
 #include "graph/adopt.hpp"
 #include "nn/sample/cut.hpp"
+#include "nn/sample/weigher.hpp"
 
 namespace weft::nn {
 namespace {
@@ -15,11 +16,18 @@ class SubgraphSampler : public Sampler {
  public:
   SubgraphSampler(const SamplerInputs& in, const SampleOptions& options)
       : context_(in.context),
-        graph_(in.graph),
+        graph_(in.graph.graph),
         options_(options),
         seed_(in.seed),
-        weigher_(in),
-        local_(in.context, in.graph.num_rows()) {
+        weigher_(in.context, graph_, in.graph.weights.values, in.spec, in.dtype),
+        weighted_(in.graph.weights),
+        local_(in.context, graph_.num_rows()) {
+    WEFT_CHECK(
+        options_.coverage > 0 || !weigher_.divides_by_weights() || !in.graph.weights.any_negative, invalid_argument,
+        "sample.coverage is 0 and some edges have negative weights: within a batch the weights of a node's edges, "
+        "which degree norm {} divides by, may add up to less than 0; expected a coverage of 1 or more, weights of 0 or "
+        "more, or --ignore-weights",
+        name(in.spec.degree_norm));
     if (options_.method == Sampling::walk) roots_ = nodes_there(context_, in.learned);
     count();
   }
@@ -31,8 +39,12 @@ class SubgraphSampler : public Sampler {
     const std::int64_t count = drawn.nodes.shape().rows;
     Batch b;
     Block block;
-    if (edge_counts_) block.weights = weights(drawn);
+    const Weigher::Edges edges{drawn.nodes.view().as<NodeId>(), count, drawn.rows.offsets.view().as<EdgeId>(),
+                               drawn.rows.places.view().as<EdgeId>(), drawn.rows.cols.shape().rows};
+    if (edge_counts_) block.weights = weigher_.by_counts(edges, counts(node_counts_), counts(edge_counts_));
     block.graph = adopt_rows(count, std::move(drawn.rows.offsets), std::move(drawn.rows.cols), context_.stream());
+    // The arrays have moved, not their memory.
+    if (!edge_counts_ && weighted_) block.weights = weigher_.within(block.graph, edges);
     b.blocks.push_back(std::move(block));
     if (node_counts_) {
       b.loss_weights =
@@ -78,7 +90,7 @@ class SubgraphSampler : public Sampler {
       return Tensor::zeros(Shape(count), Dtype::i32, what, context_.device(), context_.stream());
     };
     if (options_.coverage > 0) node_counts_ = zeros(all, "how often nodes were drawn");
-    if (options_.coverage > 0 && weigher_.weighs())
+    if (options_.coverage > 0 && weigher_.adds_up())
       edge_counts_ = zeros(graph_.num_edges(), "how often edges were drawn");
     std::int64_t nodes = 0;
     do {
@@ -103,12 +115,6 @@ class SubgraphSampler : public Sampler {
         options_.batches > 0 ? options_.batches : std::max<std::int64_t>(1, (all * samples_ + nodes / 2) / nodes);
   }
 
-  Tensor weights(const Drawn& drawn) {
-    const Weigher::Edges edges{drawn.nodes.view().as<NodeId>(), drawn.nodes.shape().rows,
-                               drawn.rows.offsets.view().as<EdgeId>(), drawn.rows.places.view().as<EdgeId>(),
-                               drawn.rows.cols.shape().rows};
-    return weigher_.by_counts(edges, counts(node_counts_), counts(edge_counts_));
-  }
   static std::int32_t* counts(Tensor& tensor) { return tensor.view().as<std::int32_t>(); }
 
   Context& context_;
@@ -116,9 +122,10 @@ class SubgraphSampler : public Sampler {
   SampleOptions options_;
   std::uint64_t seed_;
   Weigher weigher_;
+  bool weighted_;  // edges have weights of their own
   LocalIds local_;
   Tensor roots_;                      // of walks: training nodes, as in the authors' program
-  Tensor node_counts_, edge_counts_;  // none: nothing is weighed, and degrees are those of the batch
+  Tensor node_counts_, edge_counts_;  // none: degrees are those of the batch
   std::int64_t samples_ = 0;          // they were counted in
   std::int64_t batches_ = 1;
 };

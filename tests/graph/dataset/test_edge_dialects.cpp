@@ -79,7 +79,8 @@ TEST_F(edge_dialects, a_header_says_which_columns_are_the_ends_and_the_weight) {
   EXPECT_EQ(edges(read(",source,target\n5,0,1\n6,1,0\n")), "0>1 1>0") << "pandas' row numbers";
   EXPECT_EQ(edges(read(",a,b\n5,0,1\n6,1,0\n")), "0>1 1>0");
   EXPECT_FALSE(read("a,b,c\n0,1,5\n").values) << "nothing calls it a weight";
-  EXPECT_EQ(read("a,b,c\n0,1,5\n").note, "column 'c' is not read");
+  EXPECT_EQ(read("a,b,c\n0,1,5\n").note, "column 'c' is not read; its first line is read as a header");
+  EXPECT_EQ(read("source,target\n0,1\n").note, "") << "no guess";
   EXPECT_EQ(read("source,target\n").graph.num_edges(), 0);
   expect_refused("source,other\n0,1\n", {"line 1", "'source'", "no target", "dst"});
   expect_refused("# c\nother,to\n0,1\n", {"line 2", "'to'", "no source", "src"});

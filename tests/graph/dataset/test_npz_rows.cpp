@@ -1,5 +1,6 @@
 // Arrays of two rows out of an archive, as edges are kept in.
 #include <algorithm>
+#include <array>
 
 #include "graph/dataset/ogb_folders.hpp"
 #include "graph/dataset/zip64.hpp"
@@ -14,9 +15,10 @@ using Rows = std::array<std::vector<std::int32_t>, 2>;
 class npz_rows : public ::testing::Test {
  protected:
   Rows read_bytes(const std::string& bytes) {
-    const io::NpzArrays arrays(std::as_bytes(std::span(bytes)), progress_);
-    const auto rows = arrays.node_id_rows("e");
-    return {std::vector(rows[0].begin(), rows[0].end()), std::vector(rows[1].begin(), rows[1].end())};
+    const io::NpzArrays arrays({"e.npz", std::as_bytes(std::span(bytes))}, progress_);
+    const io::EdgeEnds ends = arrays.edge_ends("e", io::EdgeLayout::rows);
+    return {std::vector(ends.sources.begin(), ends.sources.end()),
+            std::vector(ends.targets.begin(), ends.targets.end())};
   }
   Rows read(const std::string& array, int method = ZIP_CM_STORE) {
     put_npz(file_, {{"e", array}}, method);
@@ -65,10 +67,10 @@ TEST_F(npz_rows, are_never_held_as_64_bit_numbers) {
   put_npz(file_, {{"e", npy_rows<std::int64_t>("<i8", 2, std::vector<std::int64_t>(2 * count, 3))}});
   const std::string bytes = get(file_);
   const std::size_t before = memory_stats().live_bytes;
-  const io::NpzArrays arrays(std::as_bytes(std::span(bytes)), progress_);
+  const io::NpzArrays arrays({"e.npz", std::as_bytes(std::span(bytes))}, progress_);
   reset_memory_peak();
-  const auto rows = arrays.node_id_rows("e");
-  EXPECT_EQ(rows[1][count - 1], 3);
+  const io::EdgeEnds ends = arrays.edge_ends("e", io::EdgeLayout::rows);
+  EXPECT_EQ(ends.targets[count - 1], 3);
   EXPECT_LT(memory_stats().peak_bytes, before + 2 * count * 4 + (1 << 16));
 }
 

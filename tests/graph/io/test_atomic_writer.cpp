@@ -1,35 +1,19 @@
 #include "graph/io/atomic_writer.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/memory.hpp"
 #include "core/parallel.hpp"
 #include "graph/io/files.hpp"
+#include "support/full_disk.hpp"
 #include "support/graphs.hpp"
 
 namespace weft::test {
 namespace {
-
-// No file of this process may grow beyond `bytes`: what a full disk looks like to it.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit now{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &now);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  sighandler_t handler_;
-  rlimit old_{};
-};
 
 const char* const all_formats[] = {"g.weft", "g.npz", "g.mtx", "g.mtx.gz"};
 
@@ -66,7 +50,7 @@ TEST(atomic_writer, a_kill_leaves_the_old_file_whole_and_only_the_temporary_one)
     const Graph large = battery::random_graph(1000, 1000, 50'000, 2);
     const pid_t child = ::fork();
     if (child == 0) {
-      set_default_threads(1);  // OpenMP's threads do not survive a fork
+      set_default_threads(1);  // only what is written counts here
       write_graph(folder / name, large, {}, [](std::string_view, std::int64_t, std::int64_t) { ::raise(SIGKILL); });
       ::_exit(0);
     }
@@ -98,12 +82,84 @@ TEST(atomic_writer, a_folder_that_may_not_be_written_is_named) {
   expect_file_error([&] { write_graph(path, Graph()); }, path, ErrorCode::io, {"'/proc'"});
 }
 
-TEST(atomic_writer, a_device_is_never_replaced) {
+TEST(atomic_writer, a_device_is_written_to_and_never_replaced) {
   const TempFolder folder;
   std::filesystem::create_symlink("/dev/null", folder / "g.mtx");
-  expect_file_error([&] { write_graph(folder / "g.mtx", Graph()); }, folder / "g.mtx", ErrorCode::io,
-                    {"not a regular file"});
+  write_graph(folder / "g.mtx", Graph());
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "g.mtx"));
+  EXPECT_EQ(folder.names().size(), 1u);
+  std::filesystem::create_symlink("/dev/full", folder / "full.mtx");
+  expect_file_error([&] { write_graph(folder / "full.mtx", Graph()); }, folder / "full.mtx", ErrorCode::io,
+                    {"No space left"});
+}
+
+TEST(atomic_writer, a_pipe_gets_all_that_was_written_and_stays) {
+  const TempFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  {
+    io::AtomicWriter unused(pipe);  // as a command that looks whether it may write
+  }
+  io::AtomicWriter writer(pipe);
+  writer.write("text");
+  writer.seek(0);
+  writer.write("T");
+  writer.commit();
+  char found[8] = {};
+  EXPECT_EQ(::read(reader, found, sizeof found), 4);
+  EXPECT_STREQ(found, "Text");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST(atomic_writer, an_open_file_named_by_its_descriptor_goes_on_where_it_stands) {
+  const TempFolder folder;
+  for (const std::string place : {"/dev/fd", "/proc/self/fd"}) {
+    SCOPED_TRACE(place);
+    const int log = ::open((folder / "log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ASSERT_GE(log, 0);
+    ASSERT_EQ(::write(log, "before ", 7), 7);
+    io::AtomicWriter writer(place + "/" + std::to_string(log));
+    writer.write("written ");
+    writer.commit();
+    ASSERT_EQ(::write(log, "after", 5), 5);
+    ::close(log);
+    EXPECT_EQ(get(folder / "log"), "before written after");
+    EXPECT_EQ(folder.names().size(), 1u);
+  }
+}
+
+TEST(atomic_writer, a_descriptor_that_is_not_open_for_writing_is_refused) {
+  expect_file_error([] { io::AtomicWriter writer("/dev/fd/987"); }, "", ErrorCode::io, {"987", "not open for writing"});
+  const int reader = ::open("/dev/null", O_RDONLY);
+  expect_file_error([&] { io::AtomicWriter writer("/dev/fd/" + std::to_string(reader)); }, "", ErrorCode::io,
+                    {"not open for writing"});
+  ::close(reader);
+}
+
+TEST(atomic_writer, a_link_to_no_file_stays_and_the_file_is_made) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder / "inside");
+  std::filesystem::create_symlink("inside/second", folder / "first");
+  std::filesystem::create_symlink("../real.weft", folder / "inside/second");
+  io::AtomicWriter writer(folder / "first");
+  writer.write("text");
+  writer.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "first"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "inside/second"));
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "real.weft"));
+  EXPECT_EQ(get(folder / "real.weft"), "text");
+}
+
+TEST(atomic_writer, links_in_a_circle_are_refused) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("b", folder / "a");
+  std::filesystem::create_symlink("a", folder / "b");
+  expect_file_error([&] { io::AtomicWriter writer(folder / "a"); }, "", ErrorCode::io, {"circle"});
+  EXPECT_EQ(folder.names().size(), 2u);
 }
 
 TEST(atomic_writer, a_symbolic_link_stays_and_its_file_is_replaced) {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "graph/io/files.hpp"
+#include "graph/io/gzip.hpp"
 #include "graph/io/mtx_format.hpp"
 #include "graph/io/text_table.hpp"
 #include "support/compare.hpp"

@@ -1,5 +1,7 @@
 #include "bench/record.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -27,26 +29,23 @@ json to_json(const PeerRecord& peer) {
 }
 
 json to_json(const Record& r) {
-  json out = {{"graph", r.graph},
-              {"nodes", r.rows},
-              {"cols", r.cols},
-              {"edges", r.edges},
-              {"op", r.op},
-              {"variant", r.variant},
-              {"width", r.width},
-              {"heads", r.heads},
-              {"dtype", name(r.dtype)},
-              {"threads", r.threads},
-              {"policy", r.policy},
-              {"plan", r.plan},
+  json out = {{"graph", r.graph},     {"nodes", r.rows},   {"cols", r.cols},
+              {"edges", r.edges},     {"op", r.op},        {"variant", r.variant},
+              {"width", r.width},     {"heads", r.heads},  {"dtype", name(r.dtype)},
+              {"threads", r.threads}, {"policy", r.policy}};
+  if (!r.note.empty()) out["note"] = r.note;
+  if (r.failure) {
+    out["error"] = r.failure->what();
+    return out;
+  }
+  out.update({{"plan", r.plan},
               {"plan_us", number(r.plan_us)},
               {"verified",
                {{"right", r.right()},
                 {"how", r.verified.how},
                 {"max_error_over_bound", number(r.verified.worst)},
                 {"repeatable", r.repeatable}}},
-              {"peers", json::array()}};
-  if (!r.note.empty()) out["note"] = r.note;
+              {"peers", json::array()}});
   if (!r.verified.first_wrong.empty()) out["verified"]["first_wrong"] = r.verified.first_wrong;
   if (r.right())  // a wrong result has no time
     out.update({{"median_us", r.median_us},
@@ -106,6 +105,11 @@ RunInfo this_run(const Context& context) {
     run.copy_gb_s = copy_gb_s(context);
   }
   return run;
+}
+
+std::string busy_note(const RunInfo& run) {
+  if (run.gpu || run.load <= 0.5 * run.threads) return "";
+  return fmt::format("this machine is busy (load {:.1f} before weft started): expect noisy times", run.load);
 }
 
 nlohmann::json to_json(const RunInfo& run, const std::vector<Record>& records) {

@@ -11,6 +11,7 @@
 #include "bench/peers/peer.hpp"
 #include "bench/verify.hpp"
 #include "weft/context.hpp"
+#include "weft/error.hpp"
 #include "weft/types.hpp"
 
 namespace weft::tool {
@@ -40,8 +41,9 @@ struct Record {
   double median_us = 0, min_us = 0, p90_us = 0, gflops = 0, gathered_gb_s = 0, floor_us = 0, floor_ratio = 0;
   double spmm_us = 0, spmm_ratio = 0;  // attention: the SpMM of as many features, timed in turns with it
   std::vector<PeerRecord> peers;
+  std::optional<Error> failure;  // why there is no result: no plan exists for the policy, or memory ran out
 
-  bool right() const { return verified.right && (repeatable || !bits_promised); }
+  bool right() const { return !failure && verified.right && (repeatable || !bits_promised); }
 };
 
 /// The fastest right peer; null where there is none.
@@ -59,9 +61,11 @@ struct RunInfo {
   std::vector<PeerVersion> peers;  // that run on the device
 };
 RunInfo this_run(const Context& context);
+/// The warning that other programs were running; empty where times can be trusted.
+std::string busy_note(const RunInfo& run);
 
 nlohmann::json to_json(const RunInfo& run, const std::vector<Record>& records);
-/// A page that needs nothing else: a table and bars.
-std::string to_html(const RunInfo& run, const std::vector<Record>& records);
+/// A page that needs nothing else: a table and bars, with the notes that the terminal shows.
+std::string to_html(const RunInfo& run, const std::vector<Record>& records, const std::vector<std::string>& notes = {});
 
 }  // namespace weft::tool

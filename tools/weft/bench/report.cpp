@@ -49,7 +49,7 @@ std::string title_of(const Record& r) {
 std::string peers_text(const Record& r) {
   std::string text;
   for (const PeerRecord& peer : r.peers) {
-    if (!text.empty()) text += "<br>";
+    if (!text.empty()) text += "<br/>";
     text += peer.status == "ok"
                 ? fmt::format("{}: {:.1f} us, {:.2f}x", escaped(peer.name), peer.median_us, peer.speedup)
                 : fmt::format("{}: {}", escaped(peer.name), escaped(peer.status));
@@ -57,10 +57,15 @@ std::string peers_text(const Record& r) {
   return text.empty() ? "-" : text;
 }
 
-std::string row_html(const Record& r) {
+std::string policy_text(const Record& r) { return r.policy.empty() ? "auto" : r.policy; }
+
+std::string row_html(const Record& r, bool policies) {
   std::string cells = fmt::format("<td class=\"l\">{}</td><td class=\"l\">{} {}</td><td>{}</td><td>{}</td><td>{}</td>",
                                   escaped(r.graph), r.op, r.variant, grouped(r.edges), r.width, name(r.dtype));
-  if (!r.right()) return "<tr>" + cells + "<td class=\"wrong l\" colspan=\"7\">WRONG</td></tr>\n";
+  if (policies) cells += fmt::format("<td class=\"l\">{}</td>", escaped(policy_text(r)));
+  if (!r.right())
+    return fmt::format("<tr>{}<td class=\"wrong l\" colspan=\"7\">{}</td></tr>\n", cells,
+                       r.failure ? escaped(fmt::format("failed: {}", r.failure->what())) : "WRONG");
   cells += fmt::format(
       "<td>{:.1f}</td><td>{:.1f}</td><td>{:.2f}</td><td>{:.2f}</td><td>{:.2f}</td><td>{:.1f}</td><td "
       "class=\"l\">{}</td>",
@@ -70,14 +75,14 @@ std::string row_html(const Record& r) {
 
 }  // namespace
 
-std::string to_html(const RunInfo& run, const std::vector<Record>& records) {
+std::string to_html(const RunInfo& run, const std::vector<Record>& records, const std::vector<std::string>& notes) {
   std::string page =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>weft bench</title>\n<style>\n"
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>weft bench</title>\n<style>\n"
       "body { font: 14px system-ui, sans-serif; margin: 2em; color: #1a202c; }\n"
       "table { border-collapse: collapse; }\n"
       "td, th { padding: 3px 10px; text-align: right; border-bottom: 1px solid #e2e8f0; }\n"
       "td.l, th.l { text-align: left; }\n"
-      "td.wrong { color: #c53030; font-weight: bold; }\n"
+      "td.wrong, p.warning { color: #c53030; font-weight: bold; }\n"
       "h2 { font-size: 15px; margin: 1.5em 0 0.3em; }\n"
       "svg text { font: 12px system-ui, sans-serif; }\n"
       "</style>\n</head>\n<body>\n<h1>weft bench</h1>\n";
@@ -85,19 +90,26 @@ std::string to_html(const RunInfo& run, const std::vector<Record>& records) {
                                                    run.gpu_driver, run.gpu->runtime, run.copy_gb_s)
                                      : fmt::format("{}, {} threads, {}", run.cpu_model, run.threads, run.target);
   page +=
-      fmt::format("<p>weft {} ({}), {}, {}<br>{}<br><code>{}</code></p>\n", escaped(run.version), escaped(run.commit),
+      fmt::format("<p>weft {} ({}), {}, {}<br/>{}<br/><code>{}</code></p>\n", escaped(run.version), escaped(run.commit),
                   escaped(device), escaped(run.compiler), escaped(run.date), escaped(run.command));
+  if (const std::string busy = busy_note(run); !busy.empty())
+    page += fmt::format("<p class=\"warning\">note: {}</p>\n", escaped(busy));
+  const bool policies = std::ranges::any_of(records, [](const Record& r) { return !r.policy.empty(); });
   page +=
       "<p>Median of single runs, every result checked against a float64 reference in the same run. The gather floor is "
       "the time just to load the indexed rows; a peer's factor is its time over weft's.</p>\n"
-      "<table>\n<tr><th class=\"l\">graph</th><th class=\"l\">operator</th><th>edges</th><th>width</th><th>dtype</th>"
+      "<table>\n<tr><th class=\"l\">graph</th><th class=\"l\">operator</th><th>edges</th><th>width</th><th>dtype</th>";
+  if (policies) page += "<th class=\"l\">policy</th>";
+  page +=
       "<th>median us</th><th>min us</th><th>GFLOP/s</th><th>gathered GB/s</th><th>over floor</th><th>plan us</th>"
       "<th class=\"l\">peers</th></tr>\n";
-  for (const Record& record : records) page += row_html(record);
+  for (const Record& record : records) page += row_html(record, policies);
   page += "</table>\n";
+  for (const std::string& note : notes) page += fmt::format("<p class=\"note\">note: {}</p>\n", escaped(note));
   for (const Record& record : records) {
     if (!record.right()) continue;
-    page += fmt::format("<h2>{}</h2>\n", escaped(title_of(record)));
+    page += fmt::format("<h2>{}{}</h2>\n", escaped(title_of(record)),
+                        policies ? escaped(", policy " + policy_text(record)) : "");
     if (!record.note.empty()) page += fmt::format("<p>{}</p>\n", escaped(record.note));
     page += bars_svg(record);
   }

@@ -167,22 +167,34 @@ PlacedGraph::PlacedGraph(const Context& context, const Graph& graph)
 
 std::vector<Record> run_cases(Context& context, const PlacedGraph& graph, const Setup& setup,
                               const std::vector<NamedPolicy>& policies, const CaseOptions& options) {
-  Setup first = setup;
-  if (!policies.empty()) first.policy = policies.front().policy;
-  const std::unique_ptr<Workload> workload = make_workload(context, graph.there, first);
-  const Sample sample = Sample::of(workload->reduced_over(graph.host), workload->features_an_edge());
-  const Reference reference = workload->reference(sample);
+  std::unique_ptr<Workload> workload;  // inputs and reference are made once, with the first policy that has a plan
+  std::optional<Sample> sample;
+  std::optional<Reference> reference;
+  bool peers_timed = false;
   std::vector<Record> records;
   for (const NamedPolicy& named : policies) {
     Setup one = setup;
     one.policy = named.policy;
     CaseOptions chosen = options;
-    if (!records.empty()) {
-      workload->plan_again(context, graph.there, one);
-      chosen.peers = false;
+    chosen.peers = options.peers && !peers_timed;
+    Record& record = records.emplace_back();
+    try {
+      if (workload == nullptr)
+        workload = make_workload(context, graph.there, one);
+      else
+        workload->plan_again(context, graph.there, one);
+      if (!reference) {
+        sample.emplace(Sample::of(workload->reduced_over(graph.host), workload->features_an_edge()));
+        reference.emplace(workload->reference(*sample));
+      }
+      record = measure_against(*reference, context, graph.host, one, *workload, chosen);
+      peers_timed = true;
+    } catch (const Error& error) {
+      record = {};
+      describe(record, context, graph.host, one);
+      record.failure = error;
     }
-    records.push_back(measure_against(reference, context, graph.host, one, *workload, chosen));
-    records.back().policy = named.text;
+    record.policy = named.text;
   }
   return records;
 }

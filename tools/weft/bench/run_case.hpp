@@ -34,7 +34,8 @@ struct NamedPolicy {
   Policy policy;
 };
 
-/// The operator's own workload, once a policy; peers are timed beside the first.
+/// The operator's own workload, once a policy; peers are timed beside the first that runs. A policy that fails has a
+/// record with the reason, and the others are measured all the same.
 std::vector<Record> run_cases(Context& context, const PlacedGraph& graph, const Setup& setup,
                               const std::vector<NamedPolicy>& policies, const CaseOptions& options);
 

@@ -50,7 +50,8 @@ void ResultTable::add(const Record& r) {
     cells.push_back(or_dash(r.plan_us, 1));
     cells.push_back("yes");
   } else {
-    cells.insert(cells.end(), {"WRONG", "-", "-", "-", "-", "-", "WRONG"});
+    const std::string what = r.failure ? "failed" : "WRONG";
+    cells.insert(cells.end(), {what, "-", "-", "-", "-", "-", what});
     if (!host) cells.insert(cells.end() - 1, "-");
     if (options_.kind == OpKind::attention) cells.insert(cells.end() - 1, "-");
   }

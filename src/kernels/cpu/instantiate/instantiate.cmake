@@ -32,5 +32,6 @@ weft_instantiate(attention  attention_forward  AttentionArgs)
 weft_instantiate(attention_edges attention_edges AttentionEdgeArgs)
 
 target_link_libraries(weft_kernels PRIVATE PkgConfig::hwy)
-set_source_files_properties(cpu/target.cpp PROPERTIES
+set_source_files_properties(cpu/product.cpp PROPERTIES COMPILE_OPTIONS "-O3")
+set_source_files_properties(cpu/product.cpp cpu/target.cpp PROPERTIES
   COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${WEFT_HIGHWAY_DISABLED}")

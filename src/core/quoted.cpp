@@ -1,0 +1,20 @@
+#include "core/quoted.hpp"
+
+#include <fmt/format.h>
+
+namespace weft {
+
+std::string quoted(std::string_view text, std::size_t most) {
+  std::string result = "'";
+  for (const char c : text.substr(0, most)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f)
+      result += c;
+    else
+      result += fmt::format("\\x{:02x}", byte);
+  }
+  result += text.size() > most ? "...'" : "'";
+  return result;
+}
+
+}  // namespace weft

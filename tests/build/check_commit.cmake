@@ -1,0 +1,20 @@
+# Configures a copy of the version's build rule without any history around it, and asks for the commit that was named.
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK_DIR})
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
+    -DWEFT_CUDA=OFF -DWEFT_BUILD_TESTS=OFF -DWEFT_BUILD_TOOLS=OFF -DWEFT_INSTALL=OFF -DWEFT_COMMIT=${COMMIT}
+  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT COMMIT MATCHES "^[0-9a-z]+$")
+  if(result EQUAL 0 OR NOT output MATCHES "expected a commit's hash or name")
+    message(FATAL_ERROR "WEFT_COMMIT=${COMMIT} was not refused:\n${output}")
+  endif()
+  return()
+endif()
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "configuring failed:\n${output}")
+endif()
+file(READ ${WORK_DIR}/compile_commands.json commands)
+if(NOT commands MATCHES "WEFT_COMMIT=[^ ]*${COMMIT}[^0-9a-z-]")
+  message(FATAL_ERROR "version.cpp is not compiled with WEFT_COMMIT=${COMMIT}")
+endif()
+file(REMOVE_RECURSE ${WORK_DIR})
