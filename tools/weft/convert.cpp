@@ -191,7 +191,7 @@ Command add_convert(CLI::App& root) {
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer(
       "Example:\n  weft convert citations.mtx.gz citations.weft --undirected --self-loops add\n"
-      "  weft convert edges.csv mine.weft --undirected --features x.npy --labels y.csv --split random:0.6,0.2,0.2");
+      "  weft convert edges.csv mine.weft --undirected --labels y.csv --split random");
   return {app, [options] { return run(*options); }};
 }
 

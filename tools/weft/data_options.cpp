@@ -36,18 +36,22 @@ void DataOptions::add_to(CLI::App& app, const char* group) {
   app.add_option("--features", parts_.features,
                  "identity (one column a node), degree (log of 1 + in-degree), constant (1), or a file with a row a "
                  "node: .npy, .npz, .csv (docs/own-data.md)")
+      ->type_name("WHAT")
       ->group(group);
   app.add_option("--labels", parts_.labels, "A file of labels: .npy, or .csv with the columns node and label")
+      ->type_name("FILE")
       ->group(group);
   app.add_option("--masks", parts_.masks,
                  "A file of splits: .npz with train_mask, val_mask, test_mask (or train_idx, ...), or .csv with the "
                  "columns node and split")
+      ->type_name("FILE")
       ->group(group);
   app.add_option("--split", split_,
                  "Draw the splits: random:TRAIN,VAL,TEST in fractions of the labelled nodes, or "
                  "stratified:TRAIN_PER_CLASS,VAL,TEST in nodes, as random:0.6,0.2,0.2 and stratified:20,500,1000")
+      ->type_name("SPEC")
       ->group(group);
-  app.add_option("--split-seed", split_seed_, "Of --split (default 0)")->group(group);
+  app.add_option("--split-seed", split_seed_, "Of --split (default 0)")->type_name("N")->group(group);
 }
 
 void DataOptions::check() const {
