@@ -26,9 +26,9 @@ struct SparseRows {
   Tensor dense(Dtype dtype = Dtype::f32) const;  // [rows, cols]
 };
 
-/// What nodes are called where a file has words for them instead of numbers: all names behind each other.
+/// What nodes, or classes, are called where a file has words for them instead of numbers: all names behind each other.
 struct NodeNames {
-  Tensor offsets;    // i64 [nodes + 1]: name i is the bytes offsets[i] to offsets[i + 1] - 1 of the text
+  Tensor offsets;    // i64 [names + 1]: name i is the bytes offsets[i] to offsets[i + 1] - 1 of the text
   std::string text;  // as the file has it, usually UTF-8
 
   explicit operator bool() const { return static_cast<bool>(offsets); }
@@ -42,6 +42,7 @@ struct Dataset : GraphFile {
   SparseRows sparse_features;  // the same of data that is mostly 0; never both
   Tensor labels;               // i32 [nodes]: classes, -1 where none is known; or f32 [nodes, classes]: 0, 1, NaN
   std::int64_t classes = 0;    // of the labels
+  NodeNames class_names;       // [classes]: the file's labels, where those are not 0, 1, 2, ...
   Tensor train, val, test;     // i32: nodes, each in one split at most
   Tensor node_ids;             // i64 [nodes]: the file's ids, where those are not 0, 1, 2, ...
   NodeNames node_names;        // the file's names, where those are words; never both
@@ -55,12 +56,13 @@ struct Dataset : GraphFile {
   bool multi_label() const { return labels && labels.shape().rank > 1; }
   std::int64_t num_graphs() const { return graph_labels ? graph_labels.shape().rows : 0; }
   /// Every tensor beside the graph and its values, given or not.
-  std::array<const Tensor*, 12> parts() const {
+  std::array<const Tensor*, 13> parts() const {
     return {&features,
             &sparse_features.offsets,
             &sparse_features.columns,
             &sparse_features.values,
             &labels,
+            &class_names.offsets,
             &train,
             &val,
             &test,
@@ -97,5 +99,32 @@ void validate(const Dataset& dataset);
 /// Of the edges between two nodes whose class is known, those within one class; -1 where there is no such edge or nodes
 /// have several classes.
 double homophily(const Dataset& dataset);
+
+/// What a dataset gets from files of its own; empty: it stays as it is.
+struct DatasetParts {
+  std::string features = {};  // identity, degree, constant or a file: .npy, .npz, CSV
+  std::string labels = {};    // a file: .npy, CSV
+  std::string masks = {};     // a file: .npz, CSV
+};
+/// Replaces the parts named; docs/own-data.md has the layouts of the files. Rows are matched to nodes by the ids or
+/// names that the file has, otherwise by their order. Nodes that only these files have are added to a graph that came
+/// without parts. Returns what a person should hear of it, a line each.
+std::vector<std::string> attach(Dataset& dataset, const DatasetParts& parts, const Progress& progress = {});
+
+/// How the nodes with a known label are drawn into train, val and test.
+struct SplitSpec {
+  enum class Method { random, stratified };
+
+  Method method = Method::random;
+  double train = 0.6, val = 0.2, test = 0.2;  // random: fractions of these nodes, together at most 1
+  std::int64_t per_class = 20, val_nodes = 500, test_nodes = 1000;  // stratified, as Planetoid's public split: train
+                                                                    // nodes of every class; val, test of the rest
+};
+/// "random:0.6,0.2,0.2" or "stratified:20,500,1000"; the numbers may be left out where they are these.
+SplitSpec parse_split(std::string_view text);
+std::string to_string(const SplitSpec& split);
+/// Replaces the dataset's splits. What is drawn depends on labels, `split` and `seed` alone, on every machine. Classes
+/// that no node has are passed over. An Error (invalid_argument) where there are too few nodes.
+void split_nodes(Dataset& dataset, const SplitSpec& split, std::uint64_t seed);
 
 }  // namespace weft

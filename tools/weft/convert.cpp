@@ -9,6 +9,7 @@
 
 #include "command.hpp"
 #include "core/names.hpp"
+#include "data_options.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "text.hpp"
@@ -19,7 +20,8 @@ namespace {
 
 struct Options {
   std::string in, out, self_loops = "keep";
-  bool symmetric = false, keep_duplicates = false, json = false;
+  bool symmetric = false, directed = false, keep_duplicates = false, json = false;
+  DataOptions parts;
 };
 
 /// The graph and its values, changed one step at a time; each step leaves a note.
@@ -98,17 +100,23 @@ std::string left_out(const Dataset& data, std::string path) {
 
 int run(const Options& options) {
   const SelfLoops loops = parse_self_loops(options.self_loops);
+  if (options.directed && options.symmetric)
+    throw UsageError("--directed and --undirected (--symmetric) contradict each other: give one");
+  options.parts.check();
   check_output(options.out);
   const Stopwatch watch;
   Dataset file = open_data(options.in);
   const double read_seconds = watch.seconds();
   std::string note = file.note;
   const std::string format = file.format;
-  const std::int64_t edges_read = file.graph.num_edges();
+  const std::int64_t edges_read = file.graph.num_edges(), rows_read = file.graph.num_rows();
+  const std::int64_t cols_read = file.graph.num_cols();
   Pipeline pipeline(std::move(file));
   clean(pipeline, options, loops);
   if (!note.empty()) note += pipeline.changes();
   pipeline.data().note = note;
+  const std::vector<std::string> given = options.parts.apply(pipeline.data());  // after all changes: degrees are final
+  note = pipeline.data().note;
   const double clean_seconds = watch.seconds() - read_seconds;
   {
     ProgressBar bar;
@@ -133,6 +141,7 @@ int run(const Options& options) {
         {"edges_written", graph.num_edges()},
         {"values", pipeline.values() ? nlohmann::json(name(pipeline.values().dtype())) : nullptr},
         {"steps", steps},
+        {"given", given},
         {"left_out", left},
         {"bytes", ignored ? nlohmann::json() : nlohmann::json(size)},
         {"read_seconds", read_seconds},
@@ -141,15 +150,16 @@ int run(const Options& options) {
     print_line(stdout, json_text(json));
     return 0;
   }
-  print_line(stdout,
-             fmt::format("read     {} ({}): {} x {}, {} edges in {}", options.in, format, grouped(graph.num_rows()),
-                         grouped(graph.num_cols()), grouped(edges_read), seconds_text(read_seconds)));
+  print_line(stdout, fmt::format("read     {} ({}): {} x {}, {} edges in {}", options.in, format, grouped(rows_read),
+                                 grouped(cols_read), grouped(edges_read), seconds_text(read_seconds)));
   if (!note.empty()) print_line(stdout, "note     " + note);
   if (!left.empty()) print_line(stdout, fmt::format("left out {}: only .weft keeps them", left));
+  if (options.directed) print_line(stdout, "edges    directed: none gets a reverse");
   for (const auto& step : pipeline.steps())
     if (step.before != step.after)
       print_line(stdout,
                  fmt::format("change   {}: {} -> {} edges", step.what, grouped(step.before), grouped(step.after)));
+  for (const std::string& line : given) print_line(stdout, line);
   print_line(stdout,
              fmt::format("wrote    {}: {} edges{}, {} in {}", options.out, grouped(graph.num_edges()),
                          pipeline.values() ? fmt::format(" with {} values", name(pipeline.values().dtype())) : "",
@@ -168,14 +178,20 @@ Command add_convert(CLI::App& root) {
   app->add_option("OUT", options->out, "The file to write; its ending says the format (.weft, .npz, .mtx, .mtx.gz)")
       ->type_name("FILE")
       ->required();
-  app->add_flag("--symmetric", options->symmetric, "Give every edge its reverse");
+  app->add_flag("--undirected,--symmetric", options->symmetric,
+                "Give every edge its reverse: for lists that have each edge of an undirected graph once");
+  app->add_flag("--directed", options->directed,
+                "Keep edges as they are, which is what happens without it, and say so");
   app->add_option("--self-loops", options->self_loops, "What becomes of self-loops (add gives each node one)")
       ->type_name(self_loop_words)
       ->capture_default_str();
   app->add_flag("--keep-duplicates", options->keep_duplicates,
                 "Keep parallel edges; without it they become one edge whose value is the sum of theirs");
+  options->parts.add_to(*app);
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
-  app->footer("Example:\n  weft convert citations.mtx.gz citations.weft --symmetric --self-loops add");
+  app->footer(
+      "Example:\n  weft convert citations.mtx.gz citations.weft --undirected --self-loops add\n"
+      "  weft convert edges.csv mine.weft --undirected --labels y.csv --split random");
   return {app, [options] { return run(*options); }};
 }
 

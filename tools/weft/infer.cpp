@@ -8,6 +8,8 @@
 #include <span>
 
 #include "command.hpp"
+#include "core/check.hpp"
+#include "data_options.hpp"
 #include "model_facts.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
@@ -23,6 +25,7 @@ namespace {
 struct Options {
   std::string data, load, dtype = "f32", device, threads = "0", out, scores, probabilities, embeddings, json;
   bool ignore_weights = false, no_checksum = false;
+  DataOptions parts;
 };
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv"); }
@@ -123,13 +126,18 @@ int run(const Options& options, const std::string& command) {
   const auto dtypes = parse_dtypes(options.dtype);
   if (dtypes.size() != 1) throw UsageError("--dtype takes one type here");
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
+  options.parts.check();
   check_files(options);
   Model model = load_model(options.load, options.no_checksum ? Checksum::ignored : Checksum::required);
   Context context = pick_context(options.device, threads);
   // With JSON on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" ? stderr : stdout;
   print_line(out, device_line(context));
-  const Dataset dataset = open_data(options.data);
+  Dataset dataset = open_data(options.data);
+  for (const std::string& line : options.parts.apply(dataset)) print_line(out, line);
+  WEFT_CHECK(dataset.has_features(), invalid_argument,
+             "'{}' has no features, and the model takes {} a node: give those that it was trained on with --features",
+             options.data, model.spec.inputs);
   print_line(out, "data     " + data_line(dataset));
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
   const std::string weights = inference_weights(dataset, model.spec, options.ignore_weights);
@@ -160,6 +168,7 @@ int run(const Options& options, const std::string& command) {
 std::string command_text(const Options& options) {
   std::string text = fmt::format("weft infer --data {} --load {}", options.data, options.load);
   if (options.no_checksum) text += " --no-checksum";
+  text += options.parts.command();
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
   if (options.ignore_weights) text += " --ignore-weights";
   if (!options.device.empty()) text += " --device " + options.device;
@@ -185,6 +194,7 @@ Command add_infer(CLI::App& root) {
                 "file may go unnoticed then");
   app->add_flag("--ignore-weights", options->ignore_weights,
                 "Take every edge for one of weight 1, also where the model was trained with edge weights");
+  options->parts.add_to(*app);
   app->add_option("--dtype", options->dtype, "Storage type of activations")
       ->type_name(one_of_floating_dtypes())
       ->capture_default_str();

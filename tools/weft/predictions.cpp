@@ -22,11 +22,8 @@ void save_with(const std::string& path, F&& write) {
   }
 }
 
-/// What a node is called, quoted where a reader of CSV would otherwise take it for something else.
-std::string id_of(const Dataset& dataset, std::int64_t node) {
-  if (dataset.node_ids) return fmt::to_string(dataset.node_ids.span<std::int64_t>()[static_cast<std::size_t>(node)]);
-  if (!dataset.node_names) return fmt::to_string(node);
-  const std::string_view name = dataset.node_names.at(node);
+/// A name as a field of CSV, quoted where a reader would otherwise take it for something else.
+std::string field_of(std::string_view name) {
   constexpr std::string_view special = ",;\t\r\n\"";
   const bool plain = !name.empty() && name.find_first_of(special) == name.npos && name.front() != ' ' &&
                      name.back() != ' ' && name.front() != '#';
@@ -34,6 +31,12 @@ std::string id_of(const Dataset& dataset, std::int64_t node) {
   std::string text = "\"";
   for (const char c : name) text.append(c == '"' ? 2 : 1, c);
   return text + '"';
+}
+
+/// What a node is called.
+std::string id_of(const Dataset& dataset, std::int64_t node) {
+  if (dataset.node_ids) return fmt::to_string(dataset.node_ids.span<std::int64_t>()[static_cast<std::size_t>(node)]);
+  return dataset.node_names ? field_of(dataset.node_names.at(node)) : fmt::to_string(node);
 }
 
 std::string_view numpy_name(Dtype dtype) {
@@ -64,12 +67,17 @@ void save_csv(const std::string& path, const Dataset& dataset, const Predictions
   const bool several = predictions.classes.shape().rank > 1;
   const std::int64_t nodes = predictions.scores.shape().rows, classes = predictions.scores.shape().row_size();
   const auto scores = predictions.scores.span<float>(), shares = probabilities.span<float>();
+  const bool named = dataset.class_names.count() == classes && classes > 0;
+  const auto class_of = [&](std::int64_t label) {
+    return named ? field_of(dataset.class_names.at(label)) : fmt::to_string(label);
+  };
   constexpr std::size_t block = 1 << 20;
   save_with(path, [&](io::AtomicWriter& file) {
     std::string text = "node,class,score,probability\n";
     const auto add = [&](std::int64_t node, std::int64_t label) {
       const auto at = static_cast<std::size_t>(node * classes + label);
-      fmt::format_to(std::back_inserter(text), "{},{},{},{}\n", id_of(dataset, node), label, scores[at], shares[at]);
+      fmt::format_to(std::back_inserter(text), "{},{},{},{}\n", id_of(dataset, node), class_of(label), scores[at],
+                     shares[at]);
       if (text.size() < block) return;
       file.write(text);
       text.clear();

@@ -8,6 +8,7 @@ namespace weft::tool {
 void make_up(Dataset& dataset, std::int64_t features, std::int64_t classes) {
   const std::int64_t nodes = dataset.num_nodes();
   dataset.sparse_features = {};
+  dataset.class_names = {};
   dataset.features = Tensor::empty(Shape(nodes, features), Dtype::f32, "random features");
   dataset.labels = Tensor::empty(Shape(nodes), Dtype::i32, "random labels");
   dataset.train = Tensor::empty(Shape(nodes), Dtype::i32, "the training split");

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "confusion.hpp"
 #include "core/check.hpp"
+#include "data_options.hpp"
 #include "machine.hpp"
 #include "model_facts.hpp"
 #include "nn/edge_weights.hpp"
@@ -132,17 +133,12 @@ void print_curves(std::FILE* out, const Trained& trained) {
 }
 
 /// A dataset that a model can be trained on, or an Error.
-Dataset open_training_data(const TrainRequest& request) {
+Dataset open_training_data(const TrainRequest& request, std::FILE* out) {
   Dataset dataset = open_data(request.data);
   if (request.random_features > 0) make_up(dataset, request.random_features, request.random_classes);
-  // A model of this data could not even be made.
-  constexpr const char* expected =
-      "expected a dataset to learn from, such as citations (weft info shows what is there), or --synthetic "
-      "FEATURES,CLASSES to make some up";
-  WEFT_CHECK(dataset.has_features(), invalid_argument, "'{}' has no features: {}", request.data, expected);
-  WEFT_CHECK(static_cast<bool>(dataset.labels), invalid_argument, "'{}' has no labels: {}", request.data, expected);
-  WEFT_CHECK(dataset.classes > 0, invalid_argument, "'{}' has labels, but none of any node is known: {}", request.data,
-             expected);
+  for (const std::string& line : request.parts.apply(dataset))
+    if (!request.quiet) print_line(out, line);
+  check_learnable(dataset, request.data);
   return dataset;
 }
 
@@ -201,7 +197,7 @@ int run(TrainRequest request) {
   // With JSON or the page on stdout, people's output goes to stderr.
   std::FILE* out = request.json == "-" || request.report == "-" ? stderr : stdout;
   if (!request.quiet) print_line(out, device_line(context));
-  const Dataset dataset = open_training_data(request);
+  const Dataset dataset = open_training_data(request, out);
   request.spec.inputs = dataset.num_features();
   request.spec.classes = dataset.classes;
   request.spec.several_labels = dataset.multi_label();

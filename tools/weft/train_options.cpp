@@ -49,6 +49,7 @@ void TrainArguments::add_to(CLI::App& app) {
       ->type_name("DATA")
       ->required();
   app.add_option("--model", model_, "The model")->type_name(one_of<Architecture>())->required();
+  parts_.add_to(app);
   texts_.resize(settings().size());
   for (std::size_t i = 0; i < settings().size(); ++i) {
     const Setting& setting = settings()[i];
@@ -64,7 +65,8 @@ void TrainArguments::add_to(CLI::App& app) {
       ->type_name("N,N")
       ->group(of_run);
   add_device(app, device_, threads_, of_run);
-  app.add_option("--save", save_, "Write the model of the best epoch, with --runs of the best run, to this file (safetensors)")
+  app.add_option("--save", save_,
+                 "Write the model of the best epoch, with --runs of the best run, to this file (safetensors)")
       ->type_name("FILE")
       ->group(of_output);
   app.add_option("--checkpoint", checkpoint_, "Write what training can go on from to this file; not with --runs")
@@ -91,8 +93,15 @@ TrainRequest TrainArguments::read() const {
   TrainRequest request = defaults_of(as_usage("--model", [&] { return parse_architecture(model_); }));
   request.data = data_;
   request.command = fmt::format("weft train --data {} --model {}", data_, model_);
+  parts_.check();
+  request.parts = parts_;
+  request.command += parts_.command();
   read_settings(request);
   if (!synthetic_.empty()) {
+    if (parts_.any())
+      throw UsageError(
+          "--synthetic makes features, labels and splits up: leave out --features, --labels, --masks and "
+          "--split");
     const std::vector<std::string> sizes = split_list("--synthetic", synthetic_);
     if (sizes.size() != 2)
       throw UsageError(fmt::format("--synthetic is '{}': expected FEATURES,CLASSES, such as 128,40", synthetic_));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "data_options.hpp"
 #include "weft/nn.hpp"
 
 namespace weft::tool {
@@ -15,6 +16,7 @@ struct TrainRequest {
   ModelSpec spec;             // without inputs and classes, which are the dataset's
   TrainOptions options;
   std::int64_t random_features = 0, random_classes = 0;  // made for a graph that has none; 0: as the data has them
+  DataOptions parts;                                     // given to the data here
   std::string device;
   std::int64_t threads = 0;
   std::int64_t runs = 1;                // with seeds from options.seed on
@@ -35,6 +37,7 @@ class TrainArguments {
   std::string data_, model_, synthetic_, device_, threads_ = "0", save_, checkpoint_, checkpoint_every_ = "0", json_,
                                                   report_, log_;
   bool quiet_ = false, resume_ = false;
+  DataOptions parts_;
   // Of the tables of settings and switches, in their order.
   std::vector<std::string> texts_;
   std::vector<CLI::Option*> settings_, switches_;

@@ -82,9 +82,26 @@ void check_features(const Dataset& data) {
   check_rows(sparse.values.shape().rows, "values of features", entries, "entries");
 }
 
+/// One name for each of `count` nodes or classes.
+void check_names(const NodeNames& names, std::int64_t count, std::string_view of, std::string_view one) {
+  if (!names) return;
+  check_list(names.offsets, fmt::format("offsets of names of {}", of), Dtype::i64);
+  check_rows(names.count(), "names", count, of);
+  const auto offsets = names.offsets.span<std::int64_t>();
+  const auto bytes = static_cast<std::int64_t>(names.text.size());
+  WEFT_CHECK(offsets.front() == 0 && offsets.back() == bytes, invalid_file,
+             "the offsets of its names of {} run from {} to {}: expected 0 to {}, the bytes of all names", of,
+             offsets.front(), offsets.back(), bytes);
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
+    WEFT_CHECK(offsets[i] <= offsets[i + 1], invalid_file, "the offsets of its names of {} fall from {} to {} at {} {}",
+               of, offsets[i], offsets[i + 1], one, i);
+}
+
 void check_labels(const Dataset& data) {
+  WEFT_CHECK(data.labels || !data.class_names, invalid_file, "its classes have names, but no node has a label");
   if (!data.labels) return;
   check_classes(data.classes, "nodes");
+  check_names(data.class_names, data.classes, "classes", "class");
   check_rows(data.labels.shape().rows, "labels", data.num_nodes(), "nodes");
   if (data.multi_label()) {
     check_dtype(data.labels, "labels", Dtype::f32);
@@ -118,17 +135,7 @@ void check_ids(const Dataset& data) {
     check_list(data.node_ids, "ids of nodes", Dtype::i64);
     check_rows(data.node_ids.shape().rows, "ids of nodes", data.num_nodes(), "nodes");
   }
-  if (!data.node_names) return;
-  check_list(data.node_names.offsets, "offsets of names", Dtype::i64);
-  check_rows(data.node_names.count(), "names", data.num_nodes(), "nodes");
-  const auto offsets = data.node_names.offsets.span<std::int64_t>();
-  const auto bytes = static_cast<std::int64_t>(data.node_names.text.size());
-  WEFT_CHECK(offsets.front() == 0 && offsets.back() == bytes, invalid_file,
-             "the offsets of its names run from {} to {}: expected 0 to {}, the bytes of all names", offsets.front(),
-             offsets.back(), bytes);
-  for (std::size_t node = 0; node + 1 < offsets.size(); ++node)
-    WEFT_CHECK(offsets[node] <= offsets[node + 1], invalid_file,
-               "the offsets of its names fall from {} to {} at node {}", offsets[node], offsets[node + 1], node);
+  check_names(data.node_names, data.num_nodes(), "nodes", "node");
 }
 
 void check_collection(const Dataset& data) {

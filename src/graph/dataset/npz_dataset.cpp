@@ -2,13 +2,12 @@
 // x, y), with splits as lists of nodes or as masks. adj is scipy's: row = source, column = target, as the datasets' own
 // loaders take it.
 #include <algorithm>
-#include <array>
 
 #include "core/check.hpp"
-#include "graph/dataset/compressed_rows.hpp"
 #include "graph/dataset/label_table.hpp"
 #include "graph/dataset/npz_edges.hpp"
 #include "graph/dataset/npz_keys.hpp"
+#include "graph/dataset/npz_rows.hpp"
 #include "graph/dataset/npz_splits.hpp"
 #include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
@@ -43,33 +42,6 @@ void read_graph_of(const NpzArrays& arrays, std::size_t file_bytes, Dataset& dat
   if (is_one(data.values)) data.values = {};  // what scipy must write where there are none
 }
 
-/// PREFIXindptr, PREFIXindices, PREFIXshape and perhaps PREFIXdata.
-SparseRows read_sparse(const NpzArrays& arrays, const std::string& prefix) {
-  CompressedRows m;
-  const Buffer<std::int64_t> shape = arrays.integers(prefix + "shape");
-  WEFT_CHECK(shape.size() == 2, invalid_file, "array '{}shape' has {} elements: expected 2, rows and columns", prefix,
-             shape.size());
-  m.rows = shape[0];
-  m.cols = shape[1];
-  check_counts(m.rows, m.cols, 0);
-  m.offsets = arrays.integers(prefix + "indptr");
-  WEFT_CHECK(static_cast<std::int64_t>(m.offsets.size()) == m.rows + 1, invalid_file,
-             "array '{}indptr' has {} elements: expected {}, one more than there are rows", prefix, m.offsets.size(),
-             m.rows + 1);
-  m.columns = arrays.node_ids(prefix + "indices");
-  check(m, prefix);
-  if (arrays.has(prefix + "data")) {
-    const Tensor values = arrays.matrix(prefix + "data");
-    WEFT_CHECK(values.shape().size() == static_cast<std::int64_t>(m.columns.size()), invalid_file,
-               "array '{}data' has {} elements: expected {}", prefix, values.shape().size(), m.columns.size());
-    m.values = Buffer<float>(m.columns.size(), "values of features");
-    std::ranges::copy(values.span<float>(), m.values.begin());
-  }
-  return sparse_rows(m.rows, m.cols, std::array<const CompressedRows*, 1>{&m}, [&](std::int64_t row) {
-    return RowPlace{&m, row};
-  });
-}
-
 void read_labels(const NpzArrays& arrays, Dataset& data) {
   if (const std::string key = labels_key(arrays); !key.empty()) {
     if (arrays.shape(key).size() == 1 && arrays.is_integer(key)) {
@@ -80,7 +52,7 @@ void read_labels(const NpzArrays& arrays, Dataset& data) {
     Tensor table = arrays.matrix(key);
     naming_array(key, [&] { take_labels(std::move(table), data); });
   } else if (arrays.has("labels_indptr")) {
-    const SparseRows rows = read_sparse(arrays, "labels_");
+    const SparseRows rows = read_sparse_rows(arrays, "labels_");
     WEFT_CHECK(rows.rows() == data.num_nodes(), invalid_file, "array 'labels_shape' has {} rows for {} nodes",
                rows.rows(), data.num_nodes());
     // A class that nobody has costs the file nothing, and a float a node here.
@@ -114,7 +86,7 @@ Dataset read_npz_dataset(const Source& source, const ReadOptions& options) {
   if (const std::string key = features_key(arrays); !key.empty())
     data.features = arrays.matrix(key);
   else if (arrays.has("attr_indptr"))
-    data.sparse_features = read_sparse(arrays, "attr_");
+    data.sparse_features = read_sparse_rows(arrays, "attr_");
   read_labels(arrays, data);
   read_splits(arrays, data);
   return data;

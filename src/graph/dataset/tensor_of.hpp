@@ -6,7 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "weft/tensor.hpp"
+#include "weft/dataset.hpp"
 
 namespace weft::io {
 
@@ -16,6 +16,19 @@ Tensor tensor_of(const Values& values, std::string_view what) {
   Tensor tensor = Tensor::empty(Shape(static_cast<std::int64_t>(values.size())), dtype_of<T>, what);
   std::copy(std::begin(values), std::end(values), tensor.span<T>().begin());
   return tensor;
+}
+
+/// Names one after the other.
+template <class Texts>
+NodeNames names_of(const Texts& texts) {
+  NodeNames names;
+  names.offsets = Tensor::zeros(Shape(static_cast<std::int64_t>(std::size(texts)) + 1), Dtype::i64, "offsets of names");
+  auto end = names.offsets.template span<std::int64_t>().begin();
+  for (const auto& text : texts) {
+    names.text += text;
+    *++end = static_cast<std::int64_t>(names.text.size());
+  }
+  return names;
 }
 
 /// Classes of labels that count them from 0.

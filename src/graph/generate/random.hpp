@@ -21,7 +21,8 @@ enum class Stream : std::uint64_t {
   molecule,
   bond,
   citation,
-  word
+  word,
+  split
 };
 
 /// Names the sequence (seed, stream, index).

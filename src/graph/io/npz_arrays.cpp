@@ -48,12 +48,19 @@ void NpzArrays::claim(const std::string& key, std::int64_t count, std::size_t it
              key, count, most, zip_.bytes());
 }
 
+std::vector<std::string> NpzArrays::names() const {
+  std::vector<std::string> names = zip_.names();
+  for (std::string& name : names)
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+  return names;
+}
+
 std::string NpzArrays::keys() const {
   std::string list;
-  for (const std::string& name : zip_.names()) {
+  for (const std::string& name : names()) {
     if (list.size() > 200) return list + ", ...";
     if (!list.empty()) list += ", ";
-    list += quoted(name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name);
+    list += quoted(name);
   }
   return list.empty() ? "nothing" : list;
 }

@@ -18,6 +18,7 @@ class NpzArrays {
   NpzArrays(const Source& source, const Progress& progress);
 
   bool has(const std::string& key) const { return zip_.has(key + ".npy"); }
+  std::vector<std::string> names() const;
   /// "data, indices, indptr, shape": what a message says is there.
   std::string keys() const;
   /// The sizes an array declares; none for a single number.

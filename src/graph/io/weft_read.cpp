@@ -139,6 +139,8 @@ class Reader {
     file.sparse_features.columns = tensor("feat_columns");
     file.sparse_features.values = tensor("feat_values");
     file.labels = tensor("labels", header_.rows);
+    file.class_names.offsets = tensor("class_offsets");
+    file.class_names.text = text("class_text");
     file.train = tensor("train");
     file.val = tensor("val");
     file.test = tensor("test");
@@ -196,9 +198,10 @@ class Reader {
   }
 
   static constexpr std::string_view known_sections[] = {
-      "offsets",      "cols",         "edge_ids", "values", "note",         "features", "feat_offsets",
-      "feat_columns", "feat_values",  "labels",   "train",  "val",          "test",     "node_ids",
-      "graph_ids",    "graph_labels", "counts",   "name",   "name_offsets", "name_text"};
+      "offsets",      "cols",         "edge_ids",      "values",       "note",   "features",
+      "feat_offsets", "feat_columns", "feat_values",   "labels",       "train",  "val",
+      "test",         "node_ids",     "graph_ids",     "graph_labels", "counts", "name",
+      "name_offsets", "name_text",    "class_offsets", "class_text"};
 
   const Source& source_;
   const ReadOptions& options_;

@@ -99,6 +99,8 @@ void write_weft(AtomicWriter& out, const Contents& contents, const Progress& pro
     sections.add("feat_columns", data.sparse_features.columns.view());
     sections.add("feat_values", data.sparse_features.values.view());
     sections.add("labels", data.labels.view());
+    sections.add("class_offsets", data.class_names.offsets.view());
+    sections.add("class_text", data.class_names.text);
     sections.add("train", data.train.view());
     sections.add("val", data.val.view());
     sections.add("test", data.test.view());

@@ -1,0 +1,171 @@
+// A dataset put together from a graph and files about its nodes.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <span>
+
+#include "core/check.hpp"
+#include "graph/dataset/node_parts.hpp"
+#include "graph/dataset/tensor_of.hpp"
+
+namespace weft {
+namespace {
+
+void make_identity(Dataset& data) {
+  const std::int64_t nodes = data.num_nodes();
+  SparseRows& rows = data.sparse_features;
+  rows.cols = nodes;
+  rows.offsets = Tensor::empty(Shape(nodes + 1), Dtype::i64, "offsets of features");
+  rows.columns = Tensor::empty(Shape(nodes), Dtype::i32, "columns of features");
+  const auto offsets = rows.offsets.span<std::int64_t>();
+  const auto columns = rows.columns.span<std::int32_t>();
+  std::iota(offsets.begin(), offsets.end(), std::int64_t{0});
+  std::iota(columns.begin(), columns.end(), 0);
+}
+
+/// The logarithm keeps the few nodes of many edges from outweighing all others.
+void make_degree(Dataset& data) {
+  const GraphView graph = data.graph.host_view();
+  data.features = Tensor::empty(Shape(graph.num_rows, 1), Dtype::f32, "features of degrees");
+  float* const features = data.features.span<float>().data();
+  for (std::int64_t v = 0; v < graph.num_rows; ++v)
+    features[v] = static_cast<float>(std::log1p(static_cast<double>(graph.offsets[v + 1] - graph.offsets[v])));
+}
+
+void make_constant(Dataset& data) {
+  data.features = Tensor::empty(Shape(data.num_nodes(), 1), Dtype::f32, "constant features");
+  std::ranges::fill(data.features.span<float>(), 1.0f);
+}
+
+struct Made {
+  std::string_view name;
+  void (*make)(Dataset& data);
+};
+constexpr Made made_features[] = {{"identity", make_identity}, {"degree", make_degree}, {"constant", make_constant}};
+
+const Made* find_made(std::string_view name) {
+  const auto* const found = std::ranges::find(made_features, name, &Made::name);
+  return found == std::end(made_features) ? nullptr : found;
+}
+
+void check_finite(std::span<const float> values, std::int64_t width, const io::NodeRows& rows) {
+  const auto wrong = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+  if (wrong == values.end()) return;
+  const std::int64_t at = wrong - values.begin(), row = at / width;
+  fail(ErrorCode::invalid_file, "{}: feature {} of {} is {}: expected a finite number", rows.path, at % width,
+       rows.place_of(row), *wrong);
+}
+
+void put_features(Dataset& data, io::NodeFeatures features) {
+  const std::vector<NodeId> nodes = io::nodes_of(features.rows, data);
+  if (features.sparse) {  // in the order of nodes
+    if (features.sparse.values) {
+      const auto values = features.sparse.values.span<float>();
+      const auto wrong = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+      WEFT_CHECK(wrong == values.end(), invalid_file, "{}: element {} of 'data' is {}: expected a finite number",
+                 features.rows.path, wrong - values.begin(), *wrong);
+    }
+    data.sparse_features = std::move(features.sparse);
+    return;
+  }
+  const std::int64_t width = features.dense.shape().row_size();
+  check_finite(features.dense.span<float>(), width, features.rows);
+  if (features.rows.keys.empty()) {
+    data.features = std::move(features.dense);
+    return;
+  }
+  if (static_cast<std::int64_t>(nodes.size()) != data.num_nodes()) {
+    std::vector<bool> has(static_cast<std::size_t>(data.num_nodes()));
+    for (const NodeId node : nodes) has[static_cast<std::size_t>(node)] = true;
+    const auto without = static_cast<NodeId>(std::ranges::find(has, false) - has.begin());
+    fail(ErrorCode::invalid_file, "{}: it has {} rows for {} nodes: node {} has no features", features.rows.path,
+         nodes.size(), data.num_nodes(), io::title_of(data, without));
+  }
+  data.features = Tensor::empty(Shape(data.num_nodes(), width), Dtype::f32, "features");
+  const float* const from = features.dense.span<float>().data();
+  float* const to = data.features.span<float>().data();
+  for (std::size_t row = 0; row < nodes.size(); ++row)
+    std::copy_n(from + static_cast<std::int64_t>(row) * width, width, to + nodes[row] * width);
+}
+
+void put_labels(Dataset& data, io::NodeLabels labels) {
+  const std::vector<NodeId> nodes = io::nodes_of(labels.rows, data);
+  data.classes = labels.num_classes;
+  data.class_names = labels.names.empty() ? NodeNames() : io::names_of(labels.names);
+  if (labels.several) {  // in the order of nodes
+    data.labels = std::move(labels.several);
+    return;
+  }
+  data.labels = Tensor::empty(Shape(data.num_nodes()), Dtype::i32, "labels");
+  const auto classes = data.labels.span<std::int32_t>();
+  std::ranges::fill(classes, -1);
+  for (std::size_t row = 0; row < nodes.size(); ++row)
+    classes[static_cast<std::size_t>(nodes[row])] = labels.classes[row];
+}
+
+void put_splits(Dataset& data, const io::NodeSplits& splits) {
+  WEFT_CHECK(!splits.indices || (!data.node_ids && !data.node_names), invalid_file,
+             "{}: it has places of nodes, but the graph's nodes have ids of their own ({}, ...): expected masks of one "
+             "element a node, or a CSV file with the columns node and split",
+             splits.rows.path, io::title_of(data, 0));
+  const std::vector<NodeId> nodes = io::nodes_of(splits.rows, data);
+  const auto list_of = [&](io::Part part) {
+    std::vector<NodeId> list;
+    for (std::size_t row = 0; row < nodes.size(); ++row)
+      if (splits.parts[row] == part) list.push_back(nodes[row]);
+    std::ranges::sort(list);
+    return list.empty() ? Tensor() : io::tensor_of(list, "nodes of a split");
+  };
+  data.train = list_of(io::Part::train);
+  data.val = list_of(io::Part::val);
+  data.test = list_of(io::Part::test);
+  WEFT_CHECK(static_cast<bool>(data.train), invalid_file, "{}: it has no node to train on", splits.rows.path);
+}
+
+/// Whether the parts given are all that the dataset will have.
+bool is_graph_alone(const Dataset& data, const DatasetParts& parts) {
+  return (!data.has_features() || !parts.features.empty()) && (!data.labels || !parts.labels.empty()) &&
+         ((!data.train && !data.val && !data.test) || !parts.masks.empty()) && !data.graph_ids && !data.graph_labels;
+}
+
+}  // namespace
+
+std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const Progress& progress) {
+  if (parts.features.empty() && parts.labels.empty() && parts.masks.empty()) return {};
+  WEFT_CHECK(data.graph.is_square(), invalid_argument,
+             "the graph has {} rows and {} columns: features, labels and splits are of graphs with one set of nodes",
+             data.graph.num_rows(), data.graph.num_cols());
+  const Made* const made = find_made(parts.features);
+  std::optional<io::NodeFeatures> features;
+  std::optional<io::NodeLabels> labels;
+  std::optional<io::NodeSplits> splits;
+  std::vector<const io::NodeRows*> rows;
+  if (!parts.features.empty() && made == nullptr)
+    rows.push_back(&features.emplace(io::read_features(parts.features, data, progress)).rows);
+  if (!parts.labels.empty()) rows.push_back(&labels.emplace(io::read_labels(parts.labels, data, progress)).rows);
+  if (!parts.masks.empty()) {
+    splits.emplace(io::read_splits(parts.masks, data, progress));
+    if (!splits->indices) rows.push_back(&splits->rows);
+  }
+  std::vector<std::string> notes;
+  for (const io::NodeRows* file : rows)
+    if (!file->note.empty()) notes.push_back(file->note);
+  if (is_graph_alone(data, parts))
+    if (const std::int64_t added = io::add_missing_nodes(data, rows); added > 0)
+      notes.push_back(fmt::format("{} node{} without edges added: only the files about nodes have {}", added,
+                                  added == 1 ? "" : "s", added == 1 ? "it" : "them"));
+  if (features || made != nullptr) {
+    data.features = {};
+    data.sparse_features = {};
+    if (made != nullptr)
+      made->make(data);
+    else
+      put_features(data, std::move(*features));
+  }
+  if (labels) put_labels(data, std::move(*labels));
+  if (splits) put_splits(data, *splits);
+  return notes;
+}
+
+}  // namespace weft

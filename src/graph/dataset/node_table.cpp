@@ -1,0 +1,81 @@
+#include "graph/dataset/node_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "core/check.hpp"
+#include "graph/io/format.hpp"
+#include "graph/io/npy_file.hpp"
+
+namespace weft::io {
+namespace {
+
+std::shared_ptr<const DelimitedTable> open(const Source& source, std::span<const std::string_view> words,
+                                           std::optional<bool> header = {}) {
+  return std::make_shared<DelimitedTable>(source, DelimitedOptions{.header_words = words, .header = header});
+}
+
+/// Whether the first record of two words is a header although its words are none that weft knows: no node is called so,
+/// and nothing below is what would be its word.
+bool is_header(const std::vector<std::string>& keys, const std::vector<std::string>& words, const NodeIndex& index) {
+  return keys.size() > 1 && index.find(keys.front()) < 0 &&
+         std::find(words.begin() + 1, words.end(), words.front()) == words.end();
+}
+
+}  // namespace
+
+Source open_node_file(const std::string& path, const Progress& progress) {
+  Source source = open_file(path);
+  unpack(source, progress);
+  if (!is_npy(source.text()) && !is_archive(source)) load(source, progress);
+  return source;
+}
+
+NodeRows rows_of(const std::string& path, std::shared_ptr<const DelimitedTable> table, int column) {
+  NodeRows rows;
+  rows.path = path;
+  rows.count = table->rows();
+  rows.place = [table](std::int64_t row) { return fmt::format("line {}", table->line(row)); };
+  if (column >= 0) rows.keys = table->strings(column);
+  return rows;
+}
+
+NodeWords read_node_words(const Source& source, const Dataset& data, std::span<const std::string_view> columns,
+                          std::string_view what) {
+  std::vector<std::string_view> known(node_columns.begin(), node_columns.end());
+  known.insert(known.end(), columns.begin(), columns.end());
+  auto table = open(source, known);
+  if (table->columns() == 1) return {rows_of(source.path, table, -1), table->strings(0)};
+  // A first line such as ann,y is no header where ann is a node, although columns of labels are called y.
+  if (table->dialect().has_header() && NodeIndex(data).find(table->dialect().names.front()) >= 0)
+    table = open(source, known, false);
+  int node = 0, word = 1;
+  std::string note;
+  if (table->dialect().has_header()) {
+    node = find_column(table->dialect().names, node_columns);
+    word = find_column(table->dialect().names, columns);
+    if (table->columns() == 2) {  // the name of one says what the other is
+      if (node < 0) node = word == 0 ? 1 : 0;
+      if (word < 0) word = 1 - node;
+    }
+    WEFT_CHECK(word >= 0 && node != word, invalid_file,
+               "none of its {} columns is called {}: name the one that has the {}", table->columns(),
+               fmt::join(columns, " or "), what);
+  } else {
+    WEFT_CHECK(table->columns() == 2, invalid_file,
+               "it has {} columns and no header: expected two, a node and its {}, or a header with a column '{}'",
+               table->columns(), what, columns.front());
+    const std::vector<std::string> keys = table->strings(0), words = table->strings(1);
+    if (is_header(keys, words, NodeIndex(data))) {
+      table = open(source, known, true);
+      note = fmt::format("the first line of {} is taken for a header: no node is called {}", source.path,
+                         quoted(keys.front()));
+    }
+  }
+  NodeWords result{rows_of(source.path, table, node), table->strings(word)};
+  result.rows.note = note;
+  return result;
+}
+
+}  // namespace weft::io

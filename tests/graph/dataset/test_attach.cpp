@@ -1,0 +1,331 @@
+// Datasets put together from a graph and files about its nodes.
+#include <cmath>
+#include <numeric>
+
+#include "graph/io/archives.hpp"
+#include "weft/dataset.hpp"
+
+namespace weft::test {
+namespace {
+
+using Classes = std::vector<std::int32_t>;
+using Nodes = std::vector<NodeId>;
+
+Nodes nodes_of(const Tensor& split) { return split ? list(split.span<NodeId>()) : Nodes{}; }
+std::vector<float> reals(const Tensor& tensor) { return list(tensor.span<float>()); }
+Classes classes_of(const Dataset& data) { return list(data.labels.span<std::int32_t>()); }
+std::vector<std::string> names_of(const NodeNames& names) {
+  std::vector<std::string> all;
+  for (std::int64_t i = 0; i < names.count(); ++i) all.emplace_back(names.at(i));
+  return all;
+}
+
+template <class T>
+std::string npy_matrix(std::string_view descr, std::int64_t rows, std::int64_t columns, const std::vector<T>& values) {
+  return io::make_npy_header(descr, {rows, columns}) + raw(values);
+}
+
+class attached : public ::testing::Test {
+ protected:
+  /// From a list of edges; the file given is the part under test.
+  Dataset graph(std::string_view edges) {
+    put(folder_ / "edges.csv", edges);
+    return read_dataset(folder_ / "edges.csv");
+  }
+  Dataset numbered() { return graph("0,1\n1,2\n2,3\n"); }
+  Dataset ids() { return graph("10,20\n20,30\n"); }
+  Dataset named() { return graph("source,target\nann,bob\nbob,cleo\n"); }
+
+  std::vector<std::string> features(Dataset& data, const std::string& what) { return attach(data, {.features = what}); }
+  std::string file(std::string_view name, std::string_view bytes) {
+    put(folder_ / name, bytes);
+    return folder_ / name;
+  }
+  std::string archive(const Members& members) {
+    put_npz(folder_ / "part.npz", members);
+    return folder_ / "part.npz";
+  }
+  void expect_refused(Dataset data, const DatasetParts& parts, const std::vector<std::string>& words,
+                      ErrorCode code = ErrorCode::invalid_file) {
+    const std::string path = !parts.features.empty() ? parts.features : parts.labels + parts.masks;
+    expect_file_error([&] { attach(data, parts); }, path, code, words);
+  }
+  void labels_refused(Dataset data, std::string_view text, const std::vector<std::string>& words) {
+    expect_refused(std::move(data), {.labels = file("y.csv", text)}, words);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(attached, identity_features_are_a_sparse_column_a_node) {
+  Dataset data = numbered();
+  features(data, "identity");
+  validate(data);
+  EXPECT_FALSE(data.features);
+  EXPECT_EQ(data.num_features(), 4);
+  EXPECT_EQ(reals(data.sparse_features.dense()), (std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}));
+}
+
+TEST_F(attached, degree_features_are_the_logarithm_of_the_edges_that_arrive) {
+  Dataset data = graph("0,1\n2,1\n3,1\n1,0\n");
+  features(data, "degree");
+  ASSERT_EQ(data.features.shape(), Shape(4, 1));
+  EXPECT_FLOAT_EQ(data.features.span<float>()[0], std::log(2.0f));
+  EXPECT_FLOAT_EQ(data.features.span<float>()[1], std::log(4.0f));
+  EXPECT_EQ(data.features.span<float>()[2], 0);
+}
+
+TEST_F(attached, constant_features_are_1_and_replace_others) {
+  Dataset data = open_dataset("citations:nodes=50");
+  features(data, "constant");
+  validate(data);
+  EXPECT_FALSE(data.sparse_features);
+  EXPECT_EQ(reals(data.features), std::vector<float>(50, 1.0f));
+}
+
+TEST_F(attached, matrices_of_npy_and_npz_have_a_row_a_node) {
+  const std::vector<double> values{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<float> wanted{1, 2, 3, 4, 5, 6, 7, 8};
+  Dataset data = numbered();
+  features(data, file("x.npy", npy_matrix<double>("<f8", 4, 2, values)));
+  EXPECT_EQ(data.features.shape(), Shape(4, 2));
+  EXPECT_EQ(reals(data.features), wanted);
+  data = numbered();
+  features(data, archive({{"anything", npy_matrix<double>("<f8", 4, 2, values)}}));
+  EXPECT_EQ(reals(data.features), wanted);
+  data = numbered();
+  features(data, archive({{"x", npy_matrix<double>("<f8", 4, 2, values)}, {"y", npy<std::int32_t>("<i4", {1})}}));
+  EXPECT_EQ(reals(data.features), wanted);
+}
+
+TEST_F(attached, sparse_matrices_of_scipy_stay_sparse) {
+  Dataset data = graph("0,1\n1,2\n");
+  features(data, archive(csr_members()));
+  validate(data);
+  EXPECT_EQ(data.num_features(), 4);
+  EXPECT_EQ(reals(data.sparse_features.dense()), (std::vector<float>{0, 1, 0, 2, 0, 0, 0, 0, 3, 0, 4, 0}));
+  Members members = csr_members();
+  members["format"] = io::make_npy_header("|S3", {}) + "csc";
+  expect_refused(graph("0,1\n1,2\n"), {.features = archive(members)}, {"'csc'", "tocsr"}, ErrorCode::unsupported);
+}
+
+TEST_F(attached, rows_of_a_table_are_matched_by_ids_and_by_names) {
+  Dataset data = ids();
+  features(data, file("x.csv", "id,a,b\n30,5,6\n10,1,2\n20,3,4\n"));
+  EXPECT_EQ(reals(data.features), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  data = named();
+  features(data, file("x.tsv", "a\tnode\n3\tcleo\n1\tann\n2\tbob\n"));
+  EXPECT_EQ(reals(data.features), (std::vector<float>{1, 2, 3}));
+  data = named();
+  features(data, file("x.csv", "cleo,3\nann,1\nbob,2\n"));
+  EXPECT_EQ(reals(data.features), (std::vector<float>{1, 2, 3}));
+}
+
+TEST_F(attached, tables_without_ids_are_in_the_order_of_nodes) {
+  Dataset data = ids();
+  features(data, file("x.csv", "1,2\n3,4\n5,6\n"));
+  EXPECT_EQ(reals(data.features), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  data = ids();
+  features(data, file("x.csv", "height,age\n1,2\n3,4\n5,6\n"));
+  EXPECT_EQ(reals(data.features), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(attached, a_first_column_without_a_name_that_has_every_node_once_is_its_id) {
+  Dataset data = ids();
+  features(data, file("x.csv", "30,5,6\n10,1,2\n20,3,4\n"));
+  EXPECT_EQ(reals(data.features), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(attached, features_that_do_not_fit_are_refused) {
+  const std::string five = npy_matrix<float>("<f4", 3, 1, {1, 2, 3});
+  expect_refused(numbered(), {.features = file("x.npy", five)}, {"3 rows", "4 nodes"});
+  expect_refused(named(), {.features = file("x.npy", five)}, {"'ann'", "column 'node'"});
+  expect_refused(numbered(), {.features = file("x.npy", npy_matrix<float>("<f4", 4, 1, {1, NAN, 3, 4}))},
+                 {"row 1", "nan", "finite"});
+  expect_refused(numbered(), {.features = file("x.npy", npy<float>("<f4", {1, 2, 3, 4}))}, {"1 dimensions"});
+  expect_refused(numbered(), {.features = file("x.npy", npy_matrix<float>("<f4", 4, 0, {}))}, {"0 columns"});
+  expect_refused(ids(), {.features = file("x.csv", "id,a\n10,1\n20,2\n20,3\n")}, {"line 4", "'20'", "line 3"});
+  expect_refused(ids(), {.features = file("x.csv", "id,a\n10,1\n20,2\n")}, {"2 rows for 3 nodes", "node 30"});
+  expect_refused(ids(), {.features = file("x.csv", "id,a\n10,1\n20,\n30,2\n")}, {"line 3", "finite"});
+  expect_refused(ids(), {.features = file("x.csv", "id,a\n10,1\n20,tall\n30,2\n")}, {"line 3", "'tall'"});
+  expect_refused(ids(), {.features = file("x.csv", "id\n10\n20\n30\n")}, {"none of features"});
+  expect_refused(numbered(), {.features = archive({{"a", five}, {"b", five}})}, {"'a', 'b'", "one matrix"});
+  expect_refused(numbered(), {.features = folder_ / "absent.npy"}, {}, ErrorCode::io);
+}
+
+TEST_F(attached, labels_are_classes_by_number) {
+  Dataset data = numbered();
+  attach(data, {.labels = file("y.npy", npy<std::int64_t>("<i8", {1, -1, 0, 2}))});
+  EXPECT_EQ(classes_of(data), (Classes{1, -1, 0, 2}));
+  EXPECT_EQ(data.classes, 3);
+  EXPECT_FALSE(data.class_names);
+  data = numbered();
+  attach(data, {.labels = file("y.npy", npy<double>("<f8", {1, NAN, 0, 0}))});
+  EXPECT_EQ(classes_of(data), (Classes{1, -1, 0, 0}));
+  data = numbered();
+  attach(data, {.labels = file("y.txt", "1\n1\n0\n-1\n")});
+  EXPECT_EQ(classes_of(data), (Classes{1, 1, 0, -1}));
+}
+
+TEST_F(attached, labels_that_do_not_count_from_0_are_numbered_in_their_order_and_keep_their_names) {
+  Dataset data = numbered();
+  attach(data, {.labels = file("y.csv", "node,label\n0,2021\n1,2019\n3,2021\n")});
+  EXPECT_EQ(classes_of(data), (Classes{1, 0, -1, 1}));
+  EXPECT_EQ(names_of(data.class_names), (std::vector<std::string>{"2019", "2021"}));
+  data = named();
+  attach(data, {.labels = file("y.csv", "class,name\n\"sales, west\",ann\nhr,cleo\n")});
+  EXPECT_EQ(classes_of(data), (Classes{1, -1, 0}));
+  EXPECT_EQ(names_of(data.class_names), (std::vector<std::string>{"hr", "sales, west"}));
+}
+
+TEST_F(attached, class_names_come_back_from_a_weft_file) {
+  Dataset data = named();
+  attach(data, {.labels = file("y.csv", "node,label\nann,x\nbob,y\n")});
+  write_dataset(folder_ / "g.weft", data);
+  const Dataset found = read_dataset(folder_ / "g.weft");
+  EXPECT_EQ(names_of(found.class_names), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(classes_of(found), (Classes{0, 1, -1}));
+  data.classes = 3;
+  expect_file_error([&] { write_dataset(folder_ / "h.weft", data); }, folder_ / "h.weft", ErrorCode::invalid_argument,
+                    {"names", "2 classes", "each of 3"});
+}
+
+TEST_F(attached, a_header_of_unknown_words_is_no_node) {
+  Dataset data = named();
+  const auto notes = attach(data, {.labels = file("y.csv", "who,team\nann,x\nbob,y\ncleo,x\n")});
+  EXPECT_EQ(data.num_nodes(), 3);
+  EXPECT_EQ(classes_of(data), (Classes{0, 1, 0}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("header: no node is called 'who'"), std::string::npos) << notes[0];
+}
+
+TEST_F(attached, a_first_line_that_is_of_a_node_is_no_header) {
+  Dataset data = named();
+  attach(data, {.labels = file("y.csv", "ann,y\nbob,n\ncleo,y\n")});
+  EXPECT_EQ(classes_of(data), (Classes{1, 0, 1}));
+}
+
+TEST_F(attached, several_labels_a_node_are_a_matrix_of_0_and_1) {
+  Dataset data = numbered();
+  attach(data, {.labels = file("y.npy", npy_matrix<std::int8_t>("|i1", 4, 2, {0, 1, 1, 1, 0, 0, 1, 0}))});
+  validate(data);
+  EXPECT_TRUE(data.multi_label());
+  EXPECT_EQ(data.classes, 2);
+  EXPECT_EQ(reals(data.labels), (std::vector<float>{0, 1, 1, 1, 0, 0, 1, 0}));
+  expect_refused(numbered(), {.labels = file("y.npy", npy_matrix<float>("<f4", 4, 2, {0, 1, 1, 1, 0, 3, 1, 0}))},
+                 {"row 2, column 1 is 3", "0 or 1"});
+}
+
+TEST_F(attached, labels_that_do_not_fit_are_refused) {
+  labels_refused(ids(), "node,label\n10,1\n10,2\n", {"line 3", "'10'", "line 2"});
+  labels_refused(ids(), "node,label\n1,0\n2,1\n3,1\n", {"none of its 3 rows", "'1'", "10, 20, 30"});
+  labels_refused(ids(), "node,label\n10,0\nann,1\n", {"line 3", "'ann'", "numbers"});
+  labels_refused(ids(), "node,height,age\n10,1,2\n20,1,2\n", {"none of its 3 columns", "label"});
+  labels_refused(ids(), "10,1,2\n20,1,2\n", {"3 columns and no header", "label"});
+  labels_refused(ids(), "node,label\n10,\n20,\n", {"label of no node"});
+  labels_refused(ids(), "1\n0\n", {"2 rows", "3 nodes"});
+  expect_refused(numbered(), {.labels = file("y.npy", npy<double>("<f8", {0, 1.5, 0, 1}))}, {"element 1", "1.5"});
+  expect_refused(numbered(),
+                 {.labels = file("y.npy", io::make_npy_header("<f4", {4, 1, 1}) + raw<float>({1, 2, 3, 4}))},
+                 {"3 dimensions"});
+  expect_refused(numbered(), {.labels = archive({{"y", npy<std::int32_t>("<i4", {0, 1, 0, 1})}})}, {".npy"},
+                 ErrorCode::unsupported);
+}
+
+TEST_F(attached, splits_come_from_masks_indices_and_tables) {
+  const auto expect_splits = [](const Dataset& data) {
+    EXPECT_EQ(nodes_of(data.train), (Nodes{0, 3}));
+    EXPECT_EQ(nodes_of(data.val), (Nodes{1}));
+    EXPECT_FALSE(data.test);
+  };
+  Dataset data = numbered();
+  attach(data, {.masks = archive({{"train_mask", npy<std::uint8_t>("|b1", {1, 0, 0, 1})},
+                                  {"val_mask", npy<std::uint8_t>("|b1", {0, 1, 0, 0})}})});
+  expect_splits(data);
+  data = numbered();
+  attach(data,
+         {.masks = archive({{"train", npy<std::int64_t>("<i8", {3, 0})}, {"valid", npy<std::int64_t>("<i8", {1})}})});
+  expect_splits(data);
+  data = numbered();
+  attach(data, {.masks = file("m.csv", "node,split\n3,train\n0,Train\n1,valid\n2,none\n")});
+  expect_splits(data);
+  data = numbered();
+  attach(data, {.masks = file("m.txt", "train\nval\nnone\ntrain\n")});
+  expect_splits(data);
+}
+
+TEST_F(attached, splits_that_do_not_fit_are_refused) {
+  const auto refused = [&](const Members& members, const std::vector<std::string>& words) {
+    expect_refused(numbered(), {.masks = archive(members)}, words);
+  };
+  const std::string mask = npy<std::uint8_t>("|b1", {1, 0, 0, 1});
+  refused({{"train_mask", mask}, {"test_mask", mask}}, {"element 0", "'test_mask'", "one split"});
+  refused({{"train_mask", mask}, {"val_mask", npy<std::uint8_t>("|b1", {1, 0})}}, {"'val_mask'", "2", "4"});
+  refused({{"train_mask", npy<std::int32_t>("<i4", {0, 3, 1, 1})}}, {"element 1", "3", "train_idx"});
+  refused({{"train_mask", npy_matrix<std::uint8_t>("|b1", 2, 2, {1, 0, 0, 1})}}, {"2 columns", "[:, 0]"});
+  refused({{"train_mask", npy<std::uint8_t>("|b1", {1, 0})}}, {"2 rows", "4 nodes"});
+  refused({{"train_idx", npy<std::int32_t>("<i4", {0, 9})}}, {"element 1 of array 'train_idx'", "'9'"});
+  refused({{"train_idx", npy<std::int32_t>("<i4", {0})}, {"test_idx", npy<std::int32_t>("<i4", {0})}},
+          {"element 0 of array 'test_idx'", "element 0 of array 'train_idx'"});
+  refused({{"a", mask}}, {"'a'", "train_mask"});
+  refused({{"test_idx", npy<std::int32_t>("<i4", {0})}}, {"no node to train on"});
+  expect_refused(ids(), {.masks = archive({{"train_idx", npy<std::int32_t>("<i4", {0})}})}, {"ids of their own", "10"});
+  expect_refused(numbered(), {.masks = file("m.csv", "node,split\n0,train\n1,both\n")}, {"line 3", "'both'"});
+  expect_refused(numbered(), {.masks = file("m.npy", mask)}, {"np.savez"}, ErrorCode::unsupported);
+}
+
+TEST_F(attached, nodes_without_edges_are_added_where_a_matrix_counts_them) {
+  // Of six nodes 2 and 5 have no edge.
+  Dataset data = graph("0,1\n1,3\n3,4\n4,1\n");
+  ASSERT_EQ(data.num_nodes(), 4);
+  const auto notes = attach(data, {.features = file("x.npy", npy_matrix<float>("<f4", 6, 1, {0, 1, 2, 3, 4, 5})),
+                                   .labels = file("y.npy", npy<std::int32_t>("<i4", {0, 1, 0, 1, 0, 1})),
+                                   .masks = archive({{"train_idx", npy<std::int32_t>("<i4", {2, 3})}})});
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("2 nodes without edges"), std::string::npos) << notes[0];
+  validate(data);
+  EXPECT_EQ(data.num_nodes(), 6);
+  EXPECT_FALSE(data.node_ids) << "nodes are 0 to 5 now";
+  EXPECT_EQ(list(data.graph.offsets()), (std::vector<EdgeId>{0, 0, 2, 2, 3, 4, 4}));
+  EXPECT_EQ(list(data.graph.cols()), (Nodes{0, 4, 1, 3}));
+  EXPECT_EQ(list(data.graph.edge_ids()), (std::vector<EdgeId>{0, 3, 1, 2}));
+  EXPECT_EQ(reals(data.features), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(nodes_of(data.train), (Nodes{2, 3}));
+}
+
+TEST_F(attached, nodes_without_edges_are_added_where_a_table_names_them) {
+  Dataset data = ids();
+  attach(data, {.labels = file("y.csv", "node,label\n10,0\n15,1\n20,0\n")});
+  EXPECT_EQ(list(std::as_const(data).node_ids.span<std::int64_t>()), (std::vector<std::int64_t>{10, 15, 20, 30}));
+  EXPECT_EQ(classes_of(data), (Classes{0, 1, 0, -1}));
+  EXPECT_EQ(list(data.graph.offsets()), (std::vector<EdgeId>{0, 0, 0, 1, 2}));
+  EXPECT_EQ(list(data.graph.cols()), (Nodes{0, 2}));
+  data = named();
+  attach(data, {.features = "identity", .labels = file("y.csv", "node,label\ndora,x\nann,x\nbob,y\n")});
+  validate(data);
+  EXPECT_EQ(names_of(data.node_names), (std::vector<std::string>{"ann", "bob", "cleo", "dora"}));
+  EXPECT_EQ(classes_of(data), (Classes{0, 1, -1, 0}));
+  EXPECT_EQ(data.num_features(), 4);
+}
+
+TEST_F(attached, no_node_is_added_to_a_dataset_that_has_parts_of_its_own) {
+  expect_refused(open_dataset("karate"), {.labels = file("y.csv", "node,label\n0,0\n34,1\n")},
+                 {"line 3", "'34'", "does not have"});
+}
+
+TEST_F(attached, nothing_to_a_dataset_stays_as_it_is) {
+  Dataset data = open_dataset("karate");
+  EXPECT_TRUE(attach(data, {}).empty());
+  EXPECT_EQ(nodes_of(data.train), (Nodes{0, 33}));
+  EXPECT_FALSE(data.has_features());
+}
+
+TEST_F(attached, parts_are_of_graphs_with_one_set_of_nodes) {
+  put(folder_ / "wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n");
+  Dataset data = read_dataset(folder_ / "wide.mtx");
+  expect_file_error([&] { attach(data, {.features = "identity"}); }, "", ErrorCode::invalid_argument,
+                    {"2 rows and 3 columns"});
+}
+
+}  // namespace
+}  // namespace weft::test
