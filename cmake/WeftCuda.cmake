@@ -77,3 +77,12 @@ endif()
 set(WEFT_CUDA_LIBRARY_DEFINITIONS
   WEFT_CUBLAS_FILE="libcublas.so.${CUDAToolkit_VERSION_MAJOR}"
   WEFT_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
+# cuSPARSE has version numbers of its own: what the toolkit's libcusparse.so points to tells.
+set(WEFT_CUSPARSE_FILE)
+if(TARGET CUDA::cusparse)
+  get_target_property(cusparse CUDA::cusparse IMPORTED_LOCATION)
+  file(REAL_PATH "${cusparse}" cusparse)
+  if(cusparse MATCHES "(libcusparse\\.so\\.[0-9]+)")
+    set(WEFT_CUSPARSE_FILE ${CMAKE_MATCH_1})
+  endif()
+endif()

@@ -13,7 +13,8 @@ LazyLibrary::LazyLibrary(std::string_view title, const std::string& file, const 
   const std::string why = reason != nullptr ? reason : "";
   if (handle_ == nullptr && !folder.empty()) handle_ = ::dlopen((folder + "/" + file).c_str(), RTLD_NOW | RTLD_LOCAL);
   WEFT_CHECK(handle_ != nullptr, unsupported,
-             "{} could not be loaded ({}): install it, or name the folder of {} in LD_LIBRARY_PATH", title_, why, file_);
+             "{} could not be loaded ({}): install it, or name the folder of {} in LD_LIBRARY_PATH", title_, why,
+             file_);
 }
 
 LazyLibrary::Symbol LazyLibrary::find(const char* name) const {

@@ -9,8 +9,8 @@ namespace weft {
 
 class LazyLibrary {
  public:
-  /// Looks for `file` ("libcublas.so.13") where the loader looks, then in `folder`. An Error (unsupported) where it is in
-  /// neither place, which calls the library `title`.
+  /// Looks for `file` ("libcublas.so.13") where the loader looks, then in `folder`. An Error (unsupported) where it is
+  /// in neither place, which calls the library `title`.
   LazyLibrary(std::string_view title, const std::string& file, const std::string& folder);
 
   /// A function of the library; converts to the pointer type it is assigned to.

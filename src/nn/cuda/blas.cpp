@@ -8,7 +8,8 @@ namespace weft::nn::cuda {
 namespace {
 
 void check(cublasStatus_t status, const char* doing) {
-  WEFT_CHECK(status == CUBLAS_STATUS_SUCCESS, device, "{}: cuBLAS says {}", doing, BlasFunctions::get().status_string(status));
+  WEFT_CHECK(status == CUBLAS_STATUS_SUCCESS, device, "{}: cuBLAS says {}", doing,
+             BlasFunctions::get().status_string(status));
 }
 
 cudaDataType type_of(Dtype dtype) {
@@ -43,9 +44,9 @@ void Blas::multiply(std::int64_t m, std::int64_t n, std::int64_t k, ConstTensorV
   // cuBLAS counts by columns: to it these are transposes, and c's is b's times a's.
   const auto as = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const auto call = [&](const auto one, const auto more, cublasComputeType_t compute) {
-    check(BlasFunctions::get().gemm(handle_, as(b_transposed), as(a_transposed), n, m, k, &one, b.data, type_of(b.dtype), b.ld,
-                          a.data, type_of(a.dtype), a.ld, &more, c.mutable_data(), type_of(c.dtype), c.ld, compute,
-                          CUBLAS_GEMM_DEFAULT),
+    check(BlasFunctions::get().gemm(handle_, as(b_transposed), as(a_transposed), n, m, k, &one, b.data,
+                                    type_of(b.dtype), b.ld, a.data, type_of(a.dtype), a.ld, &more, c.mutable_data(),
+                                    type_of(c.dtype), c.ld, compute, CUBLAS_GEMM_DEFAULT),
           "multiplying matrices");
   };
   if (a.dtype == Dtype::f64) return call(1.0, adds ? 1.0 : 0.0, CUBLAS_COMPUTE_64F);

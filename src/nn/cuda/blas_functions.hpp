@@ -17,8 +17,8 @@ struct BlasFunctions {
   // cublas_v2.h overloads cublasGemmEx_64 in C++; this is its C function.
   cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, std::int64_t, std::int64_t, std::int64_t,
                          const void*, const void*, cudaDataType, std::int64_t, const void*, cudaDataType, std::int64_t,
-                         const void*, void*, cudaDataType, std::int64_t, cublasComputeType_t, cublasGemmAlgo_t) =
-      library.find("cublasGemmEx_64");
+                         const void*, void*, cudaDataType, std::int64_t, cublasComputeType_t,
+                         cublasGemmAlgo_t) = library.find("cublasGemmEx_64");
 
   /// An Error (unsupported) where the library cannot be loaded.
   static const BlasFunctions& get() {

@@ -1,5 +1,4 @@
 // cuSPARSE through its host interface: every algorithm it has for SpMM and SpMV, and SDDMM.
-#include <cusparse.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "bench/cuda/measure.hpp"
+#include "bench/peers/cusparse_functions.hpp"
 #include "bench/peers/peer.hpp"
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
@@ -15,6 +15,8 @@
 
 namespace weft::tool {
 namespace {
+
+const CusparseFunctions& cusparse() { return CusparseFunctions::get(); }
 
 void check(cusparseStatus_t status, std::string_view doing) {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
@@ -28,14 +30,14 @@ void check(cusparseStatus_t status, std::string_view doing) {
     case CUSPARSE_STATUS_ALLOC_FAILED: code = ErrorCode::out_of_memory; break;
     default: break;
   }
-  fail(code, "{} ({}) from {}", cusparseGetErrorString(status), cusparseGetErrorName(status), doing);
+  fail(code, "{} ({}) from {}", cusparse().get_error_string(status), cusparse().get_error_name(status), doing);
 }
 
 struct Destroy {
-  void operator()(cusparseContext* handle) const { cusparseDestroy(handle); }
-  void operator()(cusparseSpMatDescr* matrix) const { cusparseDestroySpMat(matrix); }
-  void operator()(cusparseDnMatDescr* matrix) const { cusparseDestroyDnMat(matrix); }
-  void operator()(cusparseDnVecDescr* vector) const { cusparseDestroyDnVec(vector); }
+  void operator()(cusparseContext* handle) const { cusparse().destroy(handle); }
+  void operator()(cusparseSpMatDescr* matrix) const { cusparse().destroy_spmat(matrix); }
+  void operator()(cusparseDnMatDescr* matrix) const { cusparse().destroy_dnmat(matrix); }
+  void operator()(cusparseDnVecDescr* vector) const { cusparse().destroy_dnvec(vector); }
 };
 template <class T>
 using Owned = std::unique_ptr<T, Destroy>;
@@ -70,9 +72,9 @@ struct Common {
     if (handle != nullptr) return;
     const weft::cuda::OnDevice on(p.device.index);
     cusparseHandle_t raw = nullptr;
-    check(cusparseCreate(&raw), "cusparseCreate");
+    check(cusparse().create(&raw), "cusparseCreate");
     Owned<cusparseContext> made(raw);
-    check(cusparseSetStream(raw, p.stream), "cusparseSetStream");
+    check(cusparse().set_stream(raw, p.stream), "cusparseSetStream");
     offsets = narrow_offsets(p);
     if (p.edge == nullptr && p.kind != OpKind::sddmm) {
       const std::vector<float> values(static_cast<std::size_t>(p.graph.num_edges), 1.0f);
@@ -149,13 +151,13 @@ class CusparsePeer : public Peer {
     cusparseSpMatDescr_t made = nullptr;
     auto* cols = const_cast<NodeId*>(g.cols);
     if (method_.coo)
-      check(cusparseCreateCoo(&made, g.num_rows, g.num_cols, g.num_edges, const_cast<NodeId*>(g.rows), cols,
-                              const_cast<void*>(values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type()),
+      check(cusparse().create_coo(&made, g.num_rows, g.num_cols, g.num_edges, const_cast<NodeId*>(g.rows), cols,
+                                  const_cast<void*>(values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type()),
             "cusparseCreateCoo");
     else
-      check(cusparseCreateCsr(&made, g.num_rows, g.num_cols, g.num_edges, common_->offsets.data(), cols,
-                              const_cast<void*>(values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                              CUSPARSE_INDEX_BASE_ZERO, type()),
+      check(cusparse().create_csr(&made, g.num_rows, g.num_cols, g.num_edges, common_->offsets.data(), cols,
+                                  const_cast<void*>(values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                  CUSPARSE_INDEX_BASE_ZERO, type()),
             "cusparseCreateCsr");
     return Owned<cusparseSpMatDescr>(made);
   }
@@ -167,14 +169,14 @@ class CusparsePeer : public Peer {
     const std::int64_t width = problem_.width;
     cusparseDnMatDescr_t made = nullptr;
     const bool by_row = order == CUSPARSE_ORDER_ROW;
-    check(cusparseCreateDnMat(&made, by_row ? rows : width, by_row ? width : rows, width, const_cast<void*>(data),
-                              type(), order),
+    check(cusparse().create_dnmat(&made, by_row ? rows : width, by_row ? width : rows, width, const_cast<void*>(data),
+                                  type(), order),
           "cusparseCreateDnMat");
     return Owned<cusparseDnMatDescr>(made);
   }
   Owned<cusparseDnVecDescr> vector(std::int64_t size, const void* data) const {
     cusparseDnVecDescr_t made = nullptr;
-    check(cusparseCreateDnVec(&made, size, const_cast<void*>(data), type()), "cusparseCreateDnVec");
+    check(cusparse().create_dnvec(&made, size, const_cast<void*>(data), type()), "cusparseCreateDnVec");
     return Owned<cusparseDnVecDescr>(made);
   }
 
@@ -204,16 +206,16 @@ class CusparseSpmm final : public CusparsePeer {
     y_ = dense(graph().num_rows, out(), CUSPARSE_ORDER_ROW);
   }
   cusparseStatus_t ask_buffer(std::size_t* bytes) override {
-    return cusparseSpMM_bufferSize(handle(), as_it_is, as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(),
-                                   computed(), algorithm<cusparseSpMMAlg_t>(), bytes);
+    return cusparse().spmm_buffer_size(handle(), as_it_is, as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(),
+                                       computed(), algorithm<cusparseSpMMAlg_t>(), bytes);
   }
   cusparseStatus_t preprocess() override {
-    return cusparseSpMM_preprocess(handle(), as_it_is, as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(),
-                                   computed(), algorithm<cusparseSpMMAlg_t>(), buffer());
+    return cusparse().spmm_preprocess(handle(), as_it_is, as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(),
+                                      computed(), algorithm<cusparseSpMMAlg_t>(), buffer());
   }
   cusparseStatus_t compute() override {
-    return cusparseSpMM(handle(), as_it_is, as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(), computed(),
-                        algorithm<cusparseSpMMAlg_t>(), buffer());
+    return cusparse().spmm(handle(), as_it_is, as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(), computed(),
+                           algorithm<cusparseSpMMAlg_t>(), buffer());
   }
 
   Owned<cusparseSpMatDescr> a_;
@@ -231,20 +233,20 @@ class CusparseSpmv final : public CusparsePeer {
     y_ = vector(graph().num_rows, out());
   }
   cusparseStatus_t ask_buffer(std::size_t* bytes) override {
-    return cusparseSpMV_bufferSize(handle(), as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(), computed(),
-                                   algorithm<cusparseSpMVAlg_t>(), bytes);
+    return cusparse().spmv_buffer_size(handle(), as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(), computed(),
+                                       algorithm<cusparseSpMVAlg_t>(), bytes);
   }
   cusparseStatus_t preprocess() override {
 #if CUSPARSE_VERSION >= 12300
-    return cusparseSpMV_preprocess(handle(), as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(), computed(),
-                                   algorithm<cusparseSpMVAlg_t>(), buffer());
+    return cusparse().spmv_preprocess(handle(), as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(), computed(),
+                                      algorithm<cusparseSpMVAlg_t>(), buffer());
 #else
     return CUSPARSE_STATUS_SUCCESS;
 #endif
   }
   cusparseStatus_t compute() override {
-    return cusparseSpMV(handle(), as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(), computed(),
-                        algorithm<cusparseSpMVAlg_t>(), buffer());
+    return cusparse().spmv(handle(), as_it_is, one(), a_.get(), x_.get(), zero(), y_.get(), computed(),
+                           algorithm<cusparseSpMVAlg_t>(), buffer());
   }
 
   Owned<cusparseSpMatDescr> a_;
@@ -264,16 +266,16 @@ class CusparseSddmm final : public CusparsePeer {
     out_matrix_ = sparse(out());
   }
   cusparseStatus_t ask_buffer(std::size_t* bytes) override {
-    return cusparseSDDMM_bufferSize(handle(), as_it_is, as_it_is, one(), rows_.get(), cols_.get(), zero(),
-                                    out_matrix_.get(), computed(), algorithm<cusparseSDDMMAlg_t>(), bytes);
+    return cusparse().sddmm_buffer_size(handle(), as_it_is, as_it_is, one(), rows_.get(), cols_.get(), zero(),
+                                        out_matrix_.get(), computed(), algorithm<cusparseSDDMMAlg_t>(), bytes);
   }
   cusparseStatus_t preprocess() override {
-    return cusparseSDDMM_preprocess(handle(), as_it_is, as_it_is, one(), rows_.get(), cols_.get(), zero(),
-                                    out_matrix_.get(), computed(), algorithm<cusparseSDDMMAlg_t>(), buffer());
+    return cusparse().sddmm_preprocess(handle(), as_it_is, as_it_is, one(), rows_.get(), cols_.get(), zero(),
+                                       out_matrix_.get(), computed(), algorithm<cusparseSDDMMAlg_t>(), buffer());
   }
   cusparseStatus_t compute() override {
-    return cusparseSDDMM(handle(), as_it_is, as_it_is, one(), rows_.get(), cols_.get(), zero(), out_matrix_.get(),
-                         computed(), algorithm<cusparseSDDMMAlg_t>(), buffer());
+    return cusparse().sddmm(handle(), as_it_is, as_it_is, one(), rows_.get(), cols_.get(), zero(), out_matrix_.get(),
+                            computed(), algorithm<cusparseSDDMMAlg_t>(), buffer());
   }
 
   Owned<cusparseDnMatDescr> rows_, cols_;
@@ -294,15 +296,21 @@ std::unique_ptr<Peer> make(const std::shared_ptr<Common>& common, const PeerProb
 
 std::string version_text() {
   int major = 0, minor = 0, patch = 0;
-  cusparseGetProperty(MAJOR_VERSION, &major);
-  cusparseGetProperty(MINOR_VERSION, &minor);
-  cusparseGetProperty(PATCH_LEVEL, &patch);
+  cusparse().get_property(MAJOR_VERSION, &major);
+  cusparse().get_property(MINOR_VERSION, &minor);
+  cusparse().get_property(PATCH_LEVEL, &patch);
   return fmt::format("{}.{}.{}", major, minor, patch);
 }
 
 }  // namespace
 
-PeerVersion cusparse_version() { return {"cusparse", version_text(), DeviceKind::cuda}; }
+PeerVersion cusparse_version() {
+  try {
+    return {"cusparse", version_text(), DeviceKind::cuda};
+  } catch (const Error&) {  // weft doctor runs without it; whoever asks for the peer hears why it cannot be had
+    return {"cusparse", "not found", DeviceKind::cuda};
+  }
+}
 
 std::vector<PeerLibrary> cusparse_libraries(OpKind kind) {
   std::vector<PeerLibrary> libraries;
