@@ -70,6 +70,38 @@ TEST_F(own_data, becomes_a_trained_model_and_named_predictions_in_three_commands
   EXPECT_GE(right, 36);
 }
 
+/// The lines of a page that start with `weft `, in the first block of shell commands that mentions edges.csv.
+std::vector<std::string> commands_on(const std::string& page) {
+  std::vector<std::string> found;
+  std::istringstream lines(text_of(page));
+  bool shell = false, right = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("```", 0) == 0) {
+      if (right) return found;
+      shell = line == "```sh";
+      found.clear();
+    } else if (shell && line.rfind("weft ", 0) == 0) {
+      found.push_back(line.substr(5, line.find("  #") - 5));
+      right = right || line.find("edges.csv") != line.npos;
+    }
+  }
+  return right ? found : std::vector<std::string>{};
+}
+
+TEST_F(own_data, goes_the_way_that_the_pages_print) {
+  for (const char* page : {WEFT_README, WEFT_OWN_DATA_PAGE}) {
+    const std::vector<std::string> commands = commands_on(page);
+    ASSERT_EQ(commands.size(), 3u) << page;
+    std::string line = fmt::format("cd '{}'", folder_ / "");
+    for (const std::string& command : commands) line += fmt::format(" && '{}' {}", WEFT_COMMAND, command);
+    ASSERT_EQ(std::system((line + " > said.txt 2>&1").c_str()), 0) << page << ": " << text_of(folder_ / "said.txt");
+    const std::string predictions = text_of(folder_ / "predictions.csv");
+    EXPECT_EQ(std::ranges::count(predictions, '\n'), 41) << page;
+    EXPECT_NE(predictions.find("\nred-0,"), predictions.npos) << page;
+    std::filesystem::remove(folder_ / "predictions.csv");
+  }
+}
+
 TEST_F(own_data, trains_without_a_file_between) {
   const Outcome trained = run_weft({"train", "--data", edges_, "--labels", labels_, "--features", "degree", "--split",
                                     "random:0.5,0.25,0.25", "--split-seed", "3", "--model", "sage", "--epochs", "2",
