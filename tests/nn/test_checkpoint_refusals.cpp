@@ -1,4 +1,6 @@
 // Checkpoints that training could not have written, or that are of other data, are refused before anything uses them.
+#include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <limits>
 
@@ -138,8 +140,16 @@ TEST_F(checkpoints, of_other_data_of_the_same_size_are_refused_by_the_part_that_
   dataset_.graph = graph.transpose();
   expect_part("differs in: graph");
   dataset_.graph = graph;
-  dataset_.values = Tensor::zeros(Shape(graph.num_edges()), Dtype::f32, "test");
-  expect_part("differs in: edge_values;");
+}
+
+TEST_F(checkpoints, of_other_edge_values_are_refused) {
+  dataset_.values = Tensor::empty(Shape(dataset_.graph.num_edges()), Dtype::f32, "test");
+  std::ranges::fill(dataset_.values.span<float>(), 0.5f);
+  std::filesystem::remove(file_);
+  resume();  // trains from the start and leaves a checkpoint
+  EXPECT_NO_THROW(resume());
+  dataset_.values.span<float>()[0] = 0.25f;
+  expect_refused([&] { resume(); }, "differs in: edge_values;", ErrorCode::invalid_argument);
 }
 
 TEST(data_fingerprint, is_the_same_for_any_number_of_threads_and_comes_back_from_its_text) {

@@ -154,10 +154,10 @@ TEST_F(tensor_files, a_missing_folder_is_named_when_writing) {
 
 TEST_F(tensor_files, every_failing_allocation_of_a_tensor_names_the_file) {
   write_tensors(file_, small());
-  for (const std::size_t nth : {1, 2}) {
+  const std::vector<std::string> asked_for{"a file's content", "'layers.0.weight'", "'steps'"};
+  for (std::size_t nth = 1; nth <= asked_for.size(); ++nth) {
     fail_allocation(nth);
-    expect_file_error([&] { read_tensors(file_); }, file_, ErrorCode::out_of_memory,
-                      {nth == 1 ? "'layers.0.weight'" : "'steps'"});
+    expect_file_error([&] { read_tensors(file_); }, file_, ErrorCode::out_of_memory, {asked_for[nth - 1]});
     fail_allocation(0);
   }
 }

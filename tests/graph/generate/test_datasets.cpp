@@ -146,8 +146,7 @@ TEST(generate_like, says_that_it_is_a_stand_in) {
 }
 
 TEST(generate_like, the_documentation_lists_every_dataset_with_its_counts) {
-  const std::filesystem::path page =
-      std::filesystem::path(__FILE__).parent_path() / ".." / ".." / ".." / "docs" / "generators.md";
+  const std::filesystem::path page = WEFT_GENERATORS_PAGE;
   std::ifstream file(page);
   ASSERT_TRUE(file) << page;
   std::vector<std::string> rows;
