@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # A static library leaves its own dependencies to whoever links it, so the exported target names them.
-target_link_libraries(weft PRIVATE fmt::fmt Threads::Threads ZLIB::ZLIB BZip2::BZip2 PkgConfig::lzma PkgConfig::zstd
+target_link_libraries(weft PRIVATE ${CMAKE_DL_LIBS} fmt::fmt Threads::Threads ZLIB::ZLIB BZip2::BZip2 PkgConfig::lzma PkgConfig::zstd
   PkgConfig::libzip PkgConfig::hwy)
 target_link_libraries(weft_nn_library PRIVATE fmt::fmt)
 if(WEFT_HAS_CUDA)
@@ -19,6 +19,8 @@ else()
   set(WEFT_STATIC OFF)
 endif()
 
+# The libraries find each other wherever they are moved to together, and CUDA's where they were linked.
+set_target_properties(weft weft_nn_library PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS weft weft_nn_library EXPORT weft-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -37,7 +39,7 @@ if(TARGET weft_shell_files)
 endif()
 if(TARGET weft_cli)
   file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-  # The command may be linked with libraries the loader does not search by itself, such as cuSPARSE.
+  # The command may be linked with libraries the loader does not search by itself, such as a peer of the bench.
   set_target_properties(weft_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
@@ -54,11 +56,11 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/weft-config.cmake ${PROJECT_BINARY_DIR
 
 # pkg-config: weft, and weft-nn on top of it. Of a static library everything it needs is public: plain
 # `pkg-config --libs weft` links.
-set(libraries_needed " -lbz2")
+set(libraries_needed " -lbz2 -ldl")
 set(nn_libraries_needed)
 if(WEFT_HAS_CUDA)
   set(cuda_folder "-L${CUDAToolkit_LIBRARY_DIR}")
-  string(APPEND libraries_needed " ${cuda_folder} $<IF:$<BOOL:${WEFT_STATIC}>,-lcudart_static -ldl -lrt,-lcudart>")
+  string(APPEND libraries_needed " ${cuda_folder} $<IF:$<BOOL:${WEFT_STATIC}>,-lcudart_static -lrt,-lcudart>")
 endif()
 file(RELATIVE_PATH WEFT_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" WEFT_PC_TO_PREFIX "${WEFT_PC_TO_PREFIX}")

@@ -1,10 +1,10 @@
 // The dense pieces of a layer beside the sparse operators, for programs that write their own models: products,
 // activations, a loss and optimiser steps, on the device of the context. In the library weft::nn.
 //
-// Tensors are dense: a row follows the last without a gap. Parameters, biases, their gradients and logits are f32 (f64
-// where activations are f64), whatever the storage type of the activations. Results have the same bits from run to run,
-// on a CPU for any number of threads. What does not say otherwise runs in the order of the context's stream and does
-// not wait.
+// Tensors are dense: a row follows the last without a gap. Biases and their gradients are f32 (f64 where activations
+// are f64), parameters of optimisers and logits are f32, whatever the storage type of the activations. Results have the
+// same bits from run to run, on a CPU for any number of threads. What does not say otherwise runs in the order of the
+// context's stream and does not wait. A context outlives what was made with it, and stays where it is.
 #pragma once
 
 #include <memory>

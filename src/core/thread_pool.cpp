@@ -24,13 +24,15 @@ void pause() {
 #endif
 }
 
-/// Signals are for threads of the program, not for these.
+/// Signals are for threads of the program, not for these, except for those that a thread's own fault raises: a blocked
+/// one of them ends the process without its handler.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    sigset_t most;
+    sigfillset(&most);
+    for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&most, fault);
+    pthread_sigmask(SIG_SETMASK, &most, &before_);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   SignalsBlocked(const SignalsBlocked&) = delete;

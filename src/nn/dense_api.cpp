@@ -7,6 +7,7 @@
 #include "core/device.hpp"
 #include "nn/dense/gemm.hpp"
 #include "nn/dense/passes.hpp"
+#include "nn/trainer.hpp"
 #include "weft/dense.hpp"
 
 namespace weft {
@@ -45,6 +46,8 @@ void check_host_list(ConstTensorView view, const char* name) {
              "{} are {} {}: expected i32 of one dimension", name, weft::name(view.dtype), to_string(view.shape));
   WEFT_CHECK(view.device.kind == DeviceKind::cpu, invalid_argument, "{} are on {}: expected them on the host", name,
              to_string(view.device));
+  WEFT_CHECK(view.ld == 1 || view.shape.rows <= 1, invalid_argument,
+             "{} have numbers {} elements apart: expected one after the other; clone them first", name, view.ld);
 }
 
 /// Memory for `count` of T on the context's device, zeros.
@@ -234,6 +237,7 @@ struct OptimiserSteps::State {
 
 OptimiserSteps::OptimiserSteps(const Context& context, std::vector<TensorView> parameters, const TrainOptions& options)
     : state_(std::make_unique<State>()) {
+  nn::check_options(options);
   State& s = *state_;
   s.context = &context;
   s.options = options;

@@ -1,5 +1,5 @@
 # Installs the build into an empty prefix, moves that prefix, and builds programs against it through find_package(weft)
-# and through pkg-config: one of operators, which is given no BLAS to link, and one that trains.
+# and through pkg-config: one of operators, which is not given the library of models, and one that trains.
 cmake_minimum_required(VERSION 3.25)
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -47,8 +47,8 @@ get_filename_component(lib_folder ${pc_folder} DIRECTORY)
 set(ENV{LD_LIBRARY_PATH} "${lib_folder}:$ENV{LD_LIBRARY_PATH}")
 run(${WORK_DIR}/consumer_pc)
 expect_output(pkg-config)
-if("${flags}" MATCHES "blas")
-  message(FATAL_ERROR "pkg-config gives a program of operators a BLAS to link: ${flags}")
+if("${flags}" MATCHES "weft_nn")
+  message(FATAL_ERROR "pkg-config gives a program of operators the library of models: ${flags}")
 endif()
 run(${PKG_CONFIG} --cflags --libs weft-nn)
 separate_arguments(flags UNIX_COMMAND "${output}")

@@ -92,9 +92,10 @@ TEST_F(own_data, goes_the_way_that_the_pages_print) {
   for (const char* page : {WEFT_README, WEFT_OWN_DATA_PAGE}) {
     const std::vector<std::string> commands = commands_on(page);
     ASSERT_EQ(commands.size(), 3u) << page;
-    std::string line = fmt::format("cd '{}'", folder_ / "");
+    std::string line = fmt::format("(cd '{}'", folder_ / "");
     for (const std::string& command : commands) line += fmt::format(" && '{}' {}", WEFT_COMMAND, command);
-    ASSERT_EQ(std::system((line + " > said.txt 2>&1").c_str()), 0) << page << ": " << text_of(folder_ / "said.txt");
+    ASSERT_EQ(std::system((line + fmt::format(") > '{}' 2>&1", folder_ / "said.txt")).c_str()), 0)
+        << page << ": " << text_of(folder_ / "said.txt");
     const std::string predictions = text_of(folder_ / "predictions.csv");
     EXPECT_EQ(std::ranges::count(predictions, '\n'), 41) << page;
     EXPECT_NE(predictions.find("\nred-0,"), predictions.npos) << page;

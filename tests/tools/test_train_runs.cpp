@@ -178,6 +178,19 @@ TEST(train_log, stays_as_it_was_where_training_cannot_begin) {
   expect_complaint(run_weft(training({"--log", folder / "no/such.csv"})), 1, "such.csv");
 }
 
+TEST(train_log, to_what_is_no_file_is_written_in_place) {
+  const Folder folder;
+  write_text(folder / "said", "before\n");
+  const std::string command = std::string("'") + WEFT_COMMAND + "' train --data " + small +
+                              " --model gcn --epochs 3 --device cpu --quiet --log /dev/stdout >> '" +
+                              (folder / "said") + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string said = text_of(folder / "said");
+  EXPECT_EQ(said.rfind("before\nepoch,loss,", 0), 0u) << said;
+  EXPECT_NE(said.find("\n3,"), std::string::npos) << said;
+  EXPECT_EQ(run_weft(training({"--log", "/dev/null"})).status, 0);
+}
+
 TEST(train_log, that_finds_no_room_costs_neither_training_nor_other_files) {
   const Folder folder;
   Outcome outcome;

@@ -159,7 +159,7 @@ void print_plan(std::FILE* out, const TrainRequest& request, const Dataset& data
 void train_all(Context& context, Trained& trained, TrainLog& log, Outputs& outputs, std::FILE* out) {
   const TrainRequest& request = trained.request;
   const Interrupts interrupts;
-  for (std::int64_t i = 0; i < request.runs && caught == 0; ++i) {
+  for (std::int64_t i = 0; i < request.runs && (i == 0 || caught == 0); ++i) {
     TrainRun run;
     TrainOptions options = request.options;
     options.seed += static_cast<std::uint64_t>(i);
@@ -173,7 +173,7 @@ void train_all(Context& context, Trained& trained, TrainLog& log, Outputs& outpu
                            return caught == 0;
                          });
       run.seen = progress.seen();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // running out of memory included
       if (i == 0) throw;
       outputs.report_failure("--runs", fmt::format("run {} (seed {}) failed: {}", i + 1, run.seed, error.what()));
       break;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "graph/io/output_target.hpp"
 
 namespace weft::tool {
 namespace {
@@ -64,11 +65,14 @@ void TrainLog::fail_with(const char* what) {
 }
 
 void TrainLog::open(std::int64_t first_epoch) {
-  const std::string text = options_.goes_on ? text_in(path_) : "";
+  const io::OutputTarget target = io::output_target(path_);
+  const bool goes_on = options_.goes_on && !target.in_place;
+  const std::string text = goes_on ? text_in(path_) : "";
   const std::size_t kept = text.starts_with(columns) ? kept_bytes(text, first_epoch) : 0;
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  file_ = target.descriptor >= 0 ? ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 0)
+                                 : ::open(target.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) return fail_with("open");
-  if (::ftruncate(file_, static_cast<off_t>(kept)) != 0) return fail_with("write");
+  if (!target.in_place && ::ftruncate(file_, static_cast<off_t>(kept)) != 0) return fail_with("write");
   if (kept == 0) write((options_.several_runs ? "run,seed," : "") + std::string(columns));
 }
 

@@ -22,7 +22,10 @@ namespace {
 
 /// A file without a name, which goes away with its descriptor.
 int unnamed_file() {
-  std::string name = (std::filesystem::temp_directory_path() / "weft-XXXXXX").string();
+  std::error_code no_folder;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(no_folder);
+  WEFT_CHECK(!no_folder, io, "there is no folder for temporary files ({}): name one in TMPDIR", no_folder.message());
+  std::string name = (folder / "weft-XXXXXX").string();
   const int file = ::mkostemp(name.data(), O_CLOEXEC);
   WEFT_CHECK(file >= 0, io, "cannot create a file like '{}': {}", name, system_message(errno));
   ::unlink(name.c_str());
