@@ -41,6 +41,11 @@ if(TARGET weft_cli)
   file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   # The command may be linked with libraries the loader does not search by itself, such as a peer of the bench.
   set_target_properties(weft_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
+  # Without shared libraries of weft's own, the command is linked with this path at once: CMake would fill the place of
+  # it up with colons, and the loader takes an empty entry for the current folder.
+  if(NOT BUILD_SHARED_LIBS)
+    set_target_properties(weft_cli PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+  endif()
   install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 

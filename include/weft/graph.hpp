@@ -153,8 +153,8 @@ enum class SelfLoops { keep, add, remove };
 Derived simplify(const Graph& graph, Duplicates duplicates);
 /// `add` gives every node that has none exactly one; `remove` takes all away. Square graphs only.
 Derived with_self_loops(const Graph& graph, SelfLoops self_loops);
-/// Every edge together with its reverse; `duplicates` then says what becomes of pairs that were
-/// there already. A self-loop is its own reverse and is not doubled. Square graphs only.
+/// Every edge with its reverse; `duplicates` says what becomes of pairs that were there already: with `drop` each keeps
+/// its own value. A self-loop is its own reverse and is not doubled. Square graphs only.
 Derived symmetrise(const Graph& graph, Duplicates duplicates = Duplicates::drop);
 /// The edges among `nodes` (distinct, any order); node i of the result is nodes[i]. Square graphs only.
 Derived induced_subgraph(const Graph& graph, std::span<const NodeId> nodes);

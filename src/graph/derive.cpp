@@ -180,8 +180,15 @@ Derived symmetrise(const Graph& graph, Duplicates duplicates) {
   const EdgeArrays reversed = reverse_edges(view);  // not graph.transpose(): that would stay with the caller's graph
   Buffer<EdgeId> load(static_cast<std::size_t>(view.num_rows) + 1, "edges a row before a graph is made symmetric");
   for (std::size_t row = 0; row < load.size(); ++row) load[row] = view.offsets[row] + reversed.offsets[row];
+  // Of an edge that is there in both directions each keeps its own value, so that it is visited before the other's
+  // reverse.
+  const bool own_first = duplicates == Duplicates::drop;
   return derive(view.num_rows, view.num_cols, load.data(), duplicates, [&] {
     return [&](std::int64_t row, auto& visit) {
+      const auto precedes = [&](EdgeId k, NodeId back, EdgeId back_id) {
+        if (own_first) return view.cols[k] <= back;
+        return std::pair(view.cols[k], view.edge_id(k)) < std::pair(back, back_id);
+      };
       EdgeId k = view.offsets[row];
       EdgeId r = reversed.offsets[static_cast<std::size_t>(row)];
       const EdgeId k_end = view.offsets[row + 1];
@@ -191,7 +198,7 @@ Derived symmetrise(const Graph& graph, Duplicates duplicates) {
         const EdgeId back_id = r < r_end ? reversed.ids[static_cast<std::size_t>(r)] : EdgeId{0};
         if (r < r_end && back == row) {
           ++r;
-        } else if (r == r_end || (k < k_end && std::pair(view.cols[k], view.edge_id(k)) < std::pair(back, back_id))) {
+        } else if (r == r_end || (k < k_end && precedes(k, back, back_id))) {
           visit(view.cols[k], view.edge_id(k));
           ++k;
         } else {

@@ -267,6 +267,15 @@ TEST(convert, symmetric_leaves_the_values_of_a_symmetric_graph_alone) {
   EXPECT_EQ(json["values"]["max"], 2.5);
 }
 
+TEST(convert, undirected_keeps_both_values_of_an_edge_listed_in_both_directions) {
+  const Folder folder;
+  write_text(folder / "both.txt", "0 1 2\n1 0 5\n1 2 7\n");
+  ASSERT_EQ(run_weft({"convert", folder / "both.txt", folder / "both.mtx", "--undirected"}).status, 0);
+  const std::string text = text_of(folder / "both.mtx");  // row = destination
+  for (const char* line : {"\n2 1 2\n", "\n1 2 5\n", "\n3 2 7\n", "\n2 3 7\n"})
+    EXPECT_NE(text.find(line), text.npos) << line << " in " << text;
+}
+
 TEST(convert, symmetric_refuses_a_bipartite_graph) {
   const Folder folder;
   write_text(folder / "wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 5 2\n1 5\n2 1\n");

@@ -1,6 +1,9 @@
 // Files that cannot be written: the others are, each failure is a line, and the status is 1.
+#include <filesystem>
+
 #include "command_runner.hpp"
 #include "support/full_disk.hpp"
+#include "weft/dataset.hpp"
 
 namespace weft::test {
 namespace {
@@ -116,6 +119,41 @@ TEST(hostile_files, are_refused_in_one_short_printable_line) {
     EXPECT_LT(outcome.err.size(), 600u);
     EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos);
   }
+}
+
+TEST(outputs, that_would_overwrite_what_is_read_are_refused_before_anything_runs) {
+  const Folder folder;
+  const std::string data = folder / "data.weft", labels = folder / "labels.csv";
+  write_dataset(data, open_dataset("citations:nodes=120"));
+  write_text(labels, "node,label\n0,1\n");
+  const std::string before = text_of(data);
+  const std::vector<std::string> train{"train", "--data", data, "--model", "gcn", "--epochs", "1", "--device", "cpu"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = train;
+    all.insert(all.end(), more.begin(), more.end());
+    return run_weft(all);
+  };
+  expect_complaint(with({"--save", data}), 2, "the same file as --data: it would overwrite");
+  expect_complaint(with({"--checkpoint", folder / "./data.weft"}), 2, "the same file as --data");
+  expect_complaint(with({"--labels", labels, "--log", labels}), 2, "the same file as --labels");
+  expect_complaint(run_weft({"bench", "spmm", data, "--width", "4", "--device", "cpu", "--json", data}), 2, "GRAPH");
+  EXPECT_EQ(text_of(data), before);
+}
+
+TEST(outputs, that_are_one_file_in_two_spellings_are_refused_and_devices_are_not) {
+  const Folder folder;
+  std::filesystem::create_symlink("real.st", folder / "link.st");
+  const std::vector<std::string> train{
+      "train", "--data", "citations:nodes=120", "--model", "gcn", "--epochs", "1", "--device", "cpu", "--quiet"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = train;
+    all.insert(all.end(), more.begin(), more.end());
+    return run_weft(all);
+  };
+  expect_complaint(with({"--save", folder / "./a", "--json", folder / "a"}), 2, "the same file as --save: name two");
+  write_text(folder / "real.st", "");
+  expect_complaint(with({"--save", folder / "link.st", "--json", folder / "real.st"}), 2, "the same file as --save");
+  EXPECT_EQ(with({"--json", "/dev/null", "--report", "/dev/null"}).status, 0);
 }
 
 }  // namespace

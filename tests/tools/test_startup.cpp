@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "command_runner.hpp"
 
@@ -52,6 +53,13 @@ TEST(startup, and_small_jobs_take_less_than_60_MiB) {
                      "--threads", "64"})
                 .mebibytes,
             60);
+}
+
+TEST(startup, takes_no_library_from_the_current_folder) {
+  const Folder folder;
+  for (const char* library : {"libz.so.1", "libzip.so.4", "libstdc++.so.6", "libc.so.6"})
+    write_text(folder / library, "");
+  EXPECT_EQ(std::system(("cd '" + (folder / "") + "' && '" + WEFT_COMMAND + "' --version > /dev/null").c_str()), 0);
 }
 
 }  // namespace

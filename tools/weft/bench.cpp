@@ -240,6 +240,9 @@ nlohmann::json measure_subgraphs(Run& run, const RunInfo& info) {
 
 int run(const Options& options, const std::string& command) {
   Request request = read(options);
+  std::vector<NamedPath> inputs;
+  for (const std::string& graph : options.sources) inputs.push_back({"GRAPH", &graph});
+  check_distinct({{"--json", &options.json}, {"--report", &options.report}}, inputs);
   for (const std::string& path : {options.json, options.report})
     if (!path.empty() && path != "-") check_savable(path);
   Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));

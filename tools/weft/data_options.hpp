@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "outputs.hpp"
 #include "weft/dataset.hpp"
 
 namespace weft::tool {
@@ -21,6 +22,10 @@ class DataOptions {
 
   bool any() const { return !parts_.features.empty() || !parts_.labels.empty() || has_splits(); }
   bool has_splits() const { return !parts_.masks.empty() || !split_.empty(); }
+  /// The files among them.
+  std::vector<NamedPath> files() const {
+    return {{"--features", &parts_.features}, {"--labels", &parts_.labels}, {"--masks", &parts_.masks}};
+  }
   /// " --features identity --split random:0.6,0.2,0.2": the options as they were given, in front of each a blank.
   std::string command() const;
 

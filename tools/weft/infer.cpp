@@ -41,14 +41,14 @@ void check_files(const Options& options) {
   for (const auto& [option, path] : std::span(files).first(3))
     if (!path->empty() && !path->ends_with(".npy"))
       throw UsageError(fmt::format("{} is '{}': expected a file that ends in .npy", option, *path));
-  for (std::size_t i = 0; i < std::size(files); ++i) {
-    const std::string& path = *files[i].second;
-    if (path.empty()) continue;
-    for (std::size_t j = 0; j < i; ++j)
-      if (path == *files[j].second)
-        throw UsageError(fmt::format("{} and {} are both '{}': name two files", files[j].first, files[i].first, path));
-    if (!(path == "-" && &path == &options.json)) check_savable(path);
-  }
+  std::vector<NamedPath> inputs = options.parts.files();
+  inputs.push_back({"--data", &options.data});
+  inputs.push_back({"--load", &options.load});
+  std::vector<NamedPath> outputs;
+  for (const auto& [option, path] : files) outputs.push_back({option, path});
+  check_distinct(outputs, inputs);
+  for (const NamedPath& output : outputs)
+    if (!output.path->empty() && !(*output.path == "-" && output.path == &options.json)) check_savable(*output.path);
 }
 
 /// Nodes of each class.

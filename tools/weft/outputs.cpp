@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <utility>
 
@@ -11,6 +12,39 @@
 #include "text.hpp"
 
 namespace weft::tool {
+namespace {
+
+/// The one spelling of a file's path, behind links, whether the file is there or not; nothing for what is no file.
+std::string one_spelling(const std::string& path) {
+  if (path.empty() || path == "-") return {};
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::not_found) return {};
+  const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  return error ? path : whole.string();
+}
+
+}  // namespace
+
+void check_distinct(const std::vector<NamedPath>& outputs, const std::vector<NamedPath>& inputs) {
+  std::vector<std::pair<std::string_view, std::string>> seen;
+  for (const NamedPath& input : inputs) {
+    std::error_code ignored;
+    if (!input.path->empty() && std::filesystem::exists(*input.path, ignored))
+      seen.emplace_back(input.option, one_spelling(*input.path));
+  }
+  const std::size_t read = seen.size();
+  for (const NamedPath& output : outputs) {
+    const std::string file = one_spelling(*output.path);
+    if (file.empty()) continue;
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      if (seen[i].second == file)
+        throw UsageError(
+            fmt::format("{} is '{}', the same file as {}: {}", output.option, *output.path, seen[i].first,
+                        i < read ? "it would overwrite what the command reads; name another file" : "name two files"));
+    seen.emplace_back(output.option, file);
+  }
+}
 
 void Outputs::add(std::string_view option, const std::string& path,
                   std::function<void(const std::string& path)> write) {

@@ -8,7 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "command.hpp"
+
 namespace weft::tool {
+
+/// A path with the option or argument that it was given to.
+struct NamedPath {
+  std::string_view option;
+  const std::string* path;
+};
+/// A UsageError where two outputs are one file, however they are spelled, or an output is something the command reads.
+/// Empty paths, "-", devices and pipes are nobody's file.
+void check_distinct(const std::vector<NamedPath>& outputs, const std::vector<NamedPath>& inputs);
 
 class Outputs {
  public:

@@ -8,6 +8,7 @@
 #include "nn/sample/batch.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "train_settings.hpp"
 
 namespace weft::tool {
@@ -23,17 +24,16 @@ void check_among(const std::string& option, const std::vector<T>& users, T chose
 }
 
 void check_files(const TrainRequest& request) {
-  const std::vector<std::pair<std::string_view, const std::string*>> files{
-      {"--save", &request.save},
-      {"--checkpoint", &request.options.checkpoint},
-      {"--json", &request.json},
-      {"--report", &request.report},
-      {"--log", &request.log}};
-  for (std::size_t i = 0; i < files.size(); ++i)
-    for (std::size_t j = i + 1; j < files.size(); ++j)
-      if (!files[i].second->empty() && *files[i].second == *files[j].second)
-        throw UsageError(
-            fmt::format("{} and {} are both '{}': name two files", files[i].first, files[j].first, *files[i].second));
+  if (request.json == "-" && request.report == "-")
+    throw UsageError("--json and --report are both '-': name a file for one of them");
+  std::vector<NamedPath> inputs = request.parts.files();
+  inputs.push_back({"--data", &request.data});
+  check_distinct({{"--save", &request.save},
+                  {"--checkpoint", &request.options.checkpoint},
+                  {"--json", &request.json},
+                  {"--report", &request.report},
+                  {"--log", &request.log}},
+                 inputs);
   if (request.log == "-") throw UsageError("--log is '-': expected a file");
   if (request.runs > 1 && !request.options.checkpoint.empty())
     throw UsageError("--checkpoint: a checkpoint is of one run; leave out --runs, or train each --seed by itself");

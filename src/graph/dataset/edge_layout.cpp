@@ -97,6 +97,14 @@ void read_columns(EdgeLayout& layout, const Dialect& dialect, const Records& fir
     if (layout.columns.count < 2)
       fail(ErrorCode::invalid_file, "line {}: found {}: expected a source and a target", first.line(),
            quoted(first.raw()));
+    constexpr int most_columns = 8;
+    if (layout.columns.count > most_columns)
+      fail(ErrorCode::invalid_file,
+           "line {}: found {} columns: expected a source, a target and perhaps a weight and a time in each line; an "
+           "edge_index of two long rows has to be transposed, as in np.savetxt(file, edge_index.T), and wider tables "
+           "need "
+           "a header",
+           first.line(), layout.columns.count);
     if (layout.columns.count > 2) layout.columns.weight = 2;
   }
   layout.note = unread_note(layout.columns, dialect.names);

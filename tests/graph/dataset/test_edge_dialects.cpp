@@ -202,5 +202,11 @@ TEST_F(edge_dialects, cut_off_at_any_byte_end_in_an_answer) {
   }
 }
 
+TEST(edge_dialects_by_columns, two_long_rows_are_refused_with_how_to_transpose_them) {
+  const TempFolder folder;
+  put(folder / "edges.txt", "0 1 2 3 4 5 6 7 8 9\n1 2 3 4 5 6 7 8 9 0\n");
+  expect_unreadable_dataset(folder / "edges.txt", {"10 columns", "np.savetxt(file, edge_index.T)"});
+}
+
 }  // namespace
 }  // namespace weft::test
