@@ -104,22 +104,58 @@ void put_labels(Dataset& data, io::NodeLabels labels) {
     classes[static_cast<std::size_t>(nodes[row])] = labels.classes[row];
 }
 
-void put_splits(Dataset& data, const io::NodeSplits& splits) {
-  WEFT_CHECK(!splits.indices || (!data.node_ids && !data.node_names), invalid_file,
+Tensor split_of(std::vector<NodeId> nodes) {
+  std::ranges::sort(nodes);
+  return nodes.empty() ? Tensor() : io::tensor_of(nodes, "nodes of a split");
+}
+
+void put_split_arrays(Dataset& data, const io::SplitArrays& arrays, const std::string& path) {
+  WEFT_CHECK(!arrays.has_lists() || (!data.node_ids && !data.node_names), invalid_file,
              "{}: it has places of nodes, but the graph's nodes have ids of their own ({}, ...): expected masks of one "
              "element a node, or a CSV file with the columns node and split",
-             splits.rows.path, io::title_of(data, 0));
-  const std::vector<NodeId> nodes = io::nodes_of(splits.rows, data);
-  const auto list_of = [&](io::Part part) {
-    std::vector<NodeId> list;
-    for (std::size_t row = 0; row < nodes.size(); ++row)
-      if (splits.parts[row] == part) list.push_back(nodes[row]);
-    std::ranges::sort(list);
-    return list.empty() ? Tensor() : io::tensor_of(list, "nodes of a split");
+             path, io::title_of(data, 0));
+  struct Owner {
+    const io::SplitArray* split = nullptr;
+    std::size_t at = 0;
   };
-  data.train = list_of(io::Part::train);
-  data.val = list_of(io::Part::val);
-  data.test = list_of(io::Part::test);
+  std::vector<Owner> owners(static_cast<std::size_t>(data.num_nodes()));
+  for (const io::SplitArray& split : arrays.splits) {
+    if (!split) continue;
+    const auto nodes = split.nodes.span<NodeId>();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      WEFT_CHECK(nodes[i] >= 0 && nodes[i] < data.num_nodes(), invalid_file,
+                 "{}: {} is of node '{}', which the graph does not have (its nodes are 0 to {})", path,
+                 split.place_of(i), nodes[i], data.num_nodes() - 1);
+      Owner& owner = owners[static_cast<std::size_t>(nodes[i])];
+      WEFT_CHECK(owner.split == nullptr, invalid_file,
+                 "{}: {} is of node {}, as {} is: expected each node in one split at most, and once", path,
+                 split.place_of(i), nodes[i], owner.split->place_of(owner.at));
+      owner = {&split, i};
+    }
+  }
+  Tensor* const wanted[] = {&data.train, &data.val, &data.test};
+  for (std::size_t i = 0; i < std::size(wanted); ++i) {
+    const Tensor& nodes = arrays.splits[i].nodes;
+    *wanted[i] = nodes ? split_of({nodes.span<NodeId>().begin(), nodes.span<NodeId>().end()}) : Tensor();
+  }
+}
+
+void put_splits(Dataset& data, const io::NodeSplits& splits) {
+  std::vector<NodeId> nodes;
+  if (splits.has_rows()) nodes = io::nodes_of(splits.rows, data);
+  if (splits.arrays) {
+    put_split_arrays(data, *splits.arrays, splits.rows.path);
+  } else {
+    const auto list_of = [&](io::Part part) {
+      std::vector<NodeId> list;
+      for (std::size_t row = 0; row < nodes.size(); ++row)
+        if (splits.parts[row] == part) list.push_back(nodes[row]);
+      return split_of(std::move(list));
+    };
+    data.train = list_of(io::Part::train);
+    data.val = list_of(io::Part::val);
+    data.test = list_of(io::Part::test);
+  }
   WEFT_CHECK(static_cast<bool>(data.train), invalid_file, "{}: it has no node to train on", splits.rows.path);
 }
 
@@ -145,8 +181,10 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
     rows.push_back(&features.emplace(io::read_features(parts.features, data, progress)).rows);
   if (!parts.labels.empty()) rows.push_back(&labels.emplace(io::read_labels(parts.labels, data, progress)).rows);
   if (!parts.masks.empty()) {
-    splits.emplace(io::read_splits(parts.masks, data, progress));
-    if (!splits->indices) rows.push_back(&splits->rows);
+    std::int64_t most_nodes = data.num_nodes();
+    for (const io::NodeRows* file : rows) most_nodes += file->count;
+    splits.emplace(io::read_splits(parts.masks, data, most_nodes, progress));
+    if (splits->has_rows()) rows.push_back(&splits->rows);
   }
   std::vector<std::string> notes;
   for (const io::NodeRows* file : rows)
