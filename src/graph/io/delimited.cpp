@@ -227,6 +227,9 @@ DelimitedTable::DelimitedTable(Source source, const DelimitedOptions& options)
     if (records.fields().size() != dialect_.columns)
       fail(ErrorCode::invalid_file, "line {}: found {} fields in {}: expected {}, as in the first line", records.line(),
            records.fields().size(), quoted(records.raw()), dialect_.columns);
+    WEFT_CHECK(rows() < options.most_rows, invalid_file,
+               "line {}: found more than {} rows: expected about one for each node of the graph", records.line(),
+               options.most_rows);
     starts_.push_back(records.start());
   }
 }

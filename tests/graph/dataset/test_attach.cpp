@@ -232,6 +232,14 @@ TEST_F(attached, labels_that_do_not_fit_are_refused) {
                  ErrorCode::unsupported);
 }
 
+TEST_F(attached, tables_of_far_more_rows_than_nodes_are_refused_when_they_are_reached) {
+  std::string text;
+  for (int i = 0; i <= 1 << 22; ++i) text += "0\n";
+  labels_refused(numbered(), text, {"line 4194305", "more than 4194304 rows"});
+  expect_refused(numbered(), {.features = file("x.csv", text)}, {"line 4194305", "more than 4194304 rows"});
+  expect_refused(numbered(), {.masks = file("m.csv", text)}, {"line 4194305", "more than 4194304 rows"});
+}
+
 TEST_F(attached, splits_come_from_masks_indices_and_tables) {
   const auto expect_splits = [](const Dataset& data) {
     EXPECT_EQ(nodes_of(data.train), (Nodes{0, 3}));
