@@ -164,6 +164,8 @@ std::int64_t add_missing_nodes(Dataset& data, std::span<const NodeRows* const> f
         }
         const std::optional<std::int64_t> id = whole_number(key);
         if (!id) fail_number(*file, row, data);
+        WEFT_CHECK(*id >= 0, invalid_file, "{}: {} is of node {}: expected an id of 0 or more", file->path,
+                   file->place_of(row), quoted(key));
         ids.push_back(*id);
       }
     }

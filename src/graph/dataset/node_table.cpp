@@ -18,9 +18,9 @@ std::shared_ptr<const DelimitedTable> open(const Source& source, const Dataset& 
 }
 
 /// Whether the first record of two words is a header although its words are none that weft knows: no node is called so,
-/// and nothing below is what would be its word.
+/// and nothing below is what would be its word. A number is a node's id, maybe of one that has no edges.
 bool is_header(const std::vector<std::string>& keys, const std::vector<std::string>& words, const NodeIndex& index) {
-  return keys.size() > 1 && index.find(keys.front()) < 0 &&
+  return keys.size() > 1 && !whole_number(keys.front()) && index.find(keys.front()) < 0 &&
          std::find(words.begin() + 1, words.end(), words.front()) == words.end();
 }
 

@@ -199,6 +199,15 @@ TEST_F(attached, a_header_of_unknown_words_is_no_node) {
   EXPECT_NE(notes[0].find("header: no node is called 'who'"), std::string::npos) << notes[0];
 }
 
+TEST_F(attached, a_first_line_with_a_numeric_id_is_no_header) {
+  Dataset data = graph("0,1\n1,2\n");
+  const auto notes = attach(data, {.labels = file("y.csv", "9,rare\n0,a\n1,a\n2,b\n")});
+  EXPECT_EQ(list(std::as_const(data).node_ids.span<std::int64_t>()), (std::vector<std::int64_t>{0, 1, 2, 9}));
+  EXPECT_EQ(classes_of(data), (Classes{0, 0, 1, 2}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("1 node without edges"), std::string::npos) << notes[0];
+}
+
 TEST_F(attached, a_first_line_that_is_of_a_node_is_no_header) {
   Dataset data = named();
   attach(data, {.labels = file("y.csv", "ann,y\nbob,n\ncleo,y\n")});
@@ -220,6 +229,7 @@ TEST_F(attached, labels_that_do_not_fit_are_refused) {
   labels_refused(ids(), "node,label\n10,1\n10,2\n", {"line 3", "'10'", "line 2"});
   labels_refused(ids(), "node,label\n1,0\n2,1\n3,1\n", {"none of its 3 rows", "'1'", "10, 20, 30"});
   labels_refused(ids(), "node,label\n10,0\nann,1\n", {"line 3", "'ann'", "numbers"});
+  labels_refused(ids(), "node,label\n10,0\n-3,1\n", {"line 3", "'-3'", "0 or more"});
   labels_refused(ids(), "node,height,age\n10,1,2\n20,1,2\n", {"none of its 3 columns", "label"});
   labels_refused(ids(), "10,1,2\n20,1,2\n", {"3 columns and no header", "label"});
   labels_refused(ids(), "node,label\n10,\n20,\n", {"label of no node"});
