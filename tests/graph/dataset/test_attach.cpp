@@ -132,8 +132,11 @@ TEST_F(attached, tables_without_ids_are_in_the_order_of_nodes) {
 
 TEST_F(attached, a_first_column_without_a_name_that_has_every_node_once_is_its_id) {
   Dataset data = ids();
-  features(data, file("x.csv", "30,5,6\n10,1,2\n20,3,4\n"));
+  const auto notes = features(data, file("x.csv", "30,5,6\n10,1,2\n20,3,4\n"));
   EXPECT_EQ(reals(data.features), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("first column"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("no feature"), std::string::npos) << notes[0];
 }
 
 TEST_F(attached, features_that_do_not_fit_are_refused) {
@@ -368,6 +371,40 @@ TEST_F(attached, nodes_without_edges_are_added_where_a_table_names_them) {
 TEST_F(attached, no_node_is_added_to_a_dataset_that_has_parts_of_its_own) {
   expect_refused(open_dataset("karate"), {.labels = file("y.csv", "node,label\n0,0\n34,1\n")},
                  {"line 3", "'34'", "does not have"});
+}
+
+TEST_F(attached, a_part_that_is_refused_leaves_the_dataset_as_it_was) {
+  Dataset data = ids();
+  features(data, "degree");
+  const std::vector<float> before = reals(data.features);
+  expect_file_error(
+      [&] {
+        attach(data, {.features = "identity",
+                      .labels = file("y.csv", "node,label\n10,0\n15,1\n20,0\n"),
+                      .masks = file("m.csv", "node,split\n10,val\n20,test\n")});
+      },
+      folder_ / "m.csv", ErrorCode::invalid_file, {"no node to train on"});
+  validate(data);
+  EXPECT_EQ(data.num_nodes(), 3);
+  EXPECT_EQ(list(std::as_const(data).node_ids.span<std::int64_t>()), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_EQ(reals(data.features), before);
+  EXPECT_FALSE(data.sparse_features);
+  EXPECT_FALSE(data.labels);
+  EXPECT_FALSE(data.val);
+}
+
+TEST_F(attached, features_that_are_nearly_a_word_are_answered_with_it) {
+  Dataset data = numbered();
+  expect_file_error([&] { features(data, "identiy"); }, "", ErrorCode::invalid_argument,
+                    {"'identiy'", "did you mean identity?", "degree, constant"});
+  expect_file_error([&] { features(data, "Degree"); }, "", ErrorCode::invalid_argument, {"did you mean degree?"});
+}
+
+TEST_F(attached, folders_in_the_place_of_files_are_refused) {
+  std::filesystem::create_directory(folder_ / "parts");
+  Dataset data = numbered();
+  expect_file_error([&] { attach(data, {.labels = folder_ / "parts"}); }, folder_ / "parts", ErrorCode::io,
+                    {"it is a folder: expected the path of a file"});
 }
 
 TEST_F(attached, nothing_to_a_dataset_stays_as_it_is) {
