@@ -183,6 +183,19 @@ bool is_graph_alone(const Dataset& data, const DatasetParts& parts) {
          ((!data.train && !data.val && !data.test) || !parts.masks.empty()) && !data.graph_ids && !data.graph_labels;
 }
 
+/// As many nodes as the graph may have with those that files add. Rows without keys count nodes from 0 on; of rows with
+/// keys any may be of a node that nothing else has.
+std::int64_t most_nodes_with(const Dataset& data, std::span<const io::NodeRows* const> files) {
+  std::int64_t counted = data.num_nodes(), named = 0;
+  for (const io::NodeRows* file : files) {
+    if (file->keys.empty())
+      counted = std::max(counted, file->count);
+    else
+      named += file->count;
+  }
+  return counted + named;
+}
+
 }  // namespace
 
 std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const Progress& progress) {
@@ -201,8 +214,7 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
   }
   if (!parts.labels.empty()) rows.push_back(&labels.emplace(io::read_labels(parts.labels, data, progress)).rows);
   if (!parts.masks.empty()) {
-    std::int64_t most_nodes = data.num_nodes();
-    for (const io::NodeRows* file : rows) most_nodes += file->count;
+    const std::int64_t most_nodes = most_nodes_with(data, rows);
     splits.emplace(io::read_splits(parts.masks, data, most_nodes, progress));
     if (splits->has_rows()) rows.push_back(&splits->rows);
   }

@@ -29,7 +29,7 @@ SplitKeys find_keys(const NpzArrays& arrays, const std::vector<std::string>& nam
 SplitArray read_list(const NpzArrays& arrays, const std::string& key, std::int64_t most_nodes) {
   const std::vector<std::int64_t> shape = arrays.shape(key);
   WEFT_CHECK(shape.size() != 1 || shape[0] <= most_nodes, invalid_file,
-             "array '{}' has {} elements: expected at most one for each of the {} nodes", key, shape[0], most_nodes);
+             "array '{}' has {} elements: expected at most {}, as there are no more nodes", key, shape[0], most_nodes);
   return {key, tensor_of(arrays.node_ids(key), key), true, false};
 }
 

@@ -331,7 +331,10 @@ TEST_F(attached, of_masks_for_several_splits_the_first_is_read_and_a_note_says_s
 TEST_F(attached, lists_of_more_indices_than_nodes_are_refused_before_they_are_read) {
   put_npz(folder_ / "part.npz", {{"train_idx", npy<std::int8_t>("|i1", std::vector<std::int8_t>(1 << 22))}},
           ZIP_CM_DEFLATE);
-  expect_refused(numbered(), {.masks = folder_ / "part.npz"}, {"'train_idx' has 4194304 elements", "4 nodes"});
+  Dataset data = numbered();
+  expect_file_error([&] { attach(data, {.labels = file("y.txt", "0\n1\n0\n1\n1\n"), .masks = folder_ / "part.npz"}); },
+                    folder_ / "part.npz", ErrorCode::invalid_file, {"at most 5,"});
+  expect_refused(numbered(), {.masks = folder_ / "part.npz"}, {"'train_idx' has 4194304 elements", "at most 4,"});
 }
 
 TEST_F(attached, nodes_without_edges_are_added_where_a_matrix_counts_them) {
