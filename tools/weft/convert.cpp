@@ -1,8 +1,6 @@
 // weft convert: from one graph file or dataset to another, cleaned up on the way.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -82,9 +80,8 @@ void clean(Pipeline& pipeline, const Options& options, SelfLoops loops) {
 }
 
 /// "features, labels": what a file of that name does not keep.
-std::string left_out(const Dataset& data, std::string path) {
-  std::transform(path.begin(), path.end(), path.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (path.ends_with(".weft")) return {};
+std::string left_out(const Dataset& data, const std::string& path) {
+  if (lower_case(path).ends_with(".weft")) return {};
   std::string list;
   const auto add = [&](bool there, const char* what) {
     if (there) list += (list.empty() ? "" : ", ") + std::string(what);

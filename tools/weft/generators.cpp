@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cctype>
 #include <utility>
 
+#include "core/names.hpp"
 #include "core/nearest.hpp"
 #include "graph/generate/spec.hpp"
 #include "weft/generate.hpp"
@@ -40,8 +40,7 @@ std::vector<Generator> generators() {
 
 // Compared and answered in lower case, as everything in a SPEC is.
 std::string spec_suggestion(std::string_view given) {
-  std::string text(given);
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string text = lower_case(given);
   const std::size_t colon = text.find(':');
   const std::string word = text.substr(0, colon);
   std::vector<std::string_view> kinds;

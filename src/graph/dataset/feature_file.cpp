@@ -37,7 +37,8 @@ int node_column(const DelimitedTable& table, const Dataset& data) {
 }
 
 void read_table(const Source& source, const Dataset& data, NodeFeatures& features) {
-  const auto table = std::make_shared<DelimitedTable>(source, DelimitedOptions{.header_words = node_columns});
+  const auto table = std::make_shared<DelimitedTable>(
+      source, DelimitedOptions{.header_words = node_columns, .most_rows = most_rows(data)});
   const int node = node_column(*table, data);
   std::vector<int> columns(static_cast<std::size_t>(table->columns()));
   std::iota(columns.begin(), columns.end(), 0);
@@ -45,6 +46,9 @@ void read_table(const Source& source, const Dataset& data, NodeFeatures& feature
   WEFT_CHECK(!columns.empty(), invalid_file, "it has a column of nodes, but none of features");
   features.dense = table->numbers(columns);
   features.rows = rows_of(source.path, table, node);
+  if (node >= 0 && !table->dialect().has_header())
+    features.rows.note = fmt::format(
+        "the first column of {} is taken for the nodes that its rows are of, and is no feature", source.path);
 }
 
 void read_archive(const Source& source, NodeFeatures& features, const Progress& progress) {

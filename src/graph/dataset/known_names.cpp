@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/names.hpp"
 #include "weft/generate.hpp"
 
 namespace weft::io {
@@ -142,11 +143,8 @@ std::string stand_in(const Known& known) {
 }  // namespace
 
 std::string plain_name(std::string_view name) {
-  std::string plain(name);
-  for (char& c : plain) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (c == '_') c = '-';
-  }
+  std::string plain = lower_case(name);
+  std::ranges::replace(plain, '_', '-');
   return plain;
 }
 

@@ -34,7 +34,8 @@ bool read_fmt(std::string_view digits, Header& header) {
 /// Of a line; leaves the cursor at its end. NCON says how many weights a node has.
 bool read_header(TextCursor& cursor, Header& header) {
   if (!cursor.read_integer(header.nodes) || !cursor.read_integer(header.edges)) return false;
-  if (header.nodes < 0 || header.edges < 0) return false;
+  constexpr std::int64_t most_edges = INT64_MAX / 2;  // each is listed at both ends
+  if (header.nodes < 0 || header.edges < 0 || header.edges > most_edges) return false;
   std::int64_t weights = 1;
   if (cursor.skip_blanks(), !cursor.at_line_end()) {
     if (!read_fmt(cursor.token(), header)) return false;

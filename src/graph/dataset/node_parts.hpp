@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "graph/dataset/node_rows.hpp"
+#include "graph/dataset/npz_splits.hpp"
 #include "weft/dataset.hpp"
 
 namespace weft::io {
@@ -29,10 +31,13 @@ NodeLabels read_labels(const std::string& path, const Dataset& data, const Progr
 
 enum class Part : std::uint8_t { none, train, val, test };
 struct NodeSplits {
-  NodeRows rows;
-  std::vector<Part> parts;  // of every row
-  bool indices = false;     // keys are places of nodes in arrays, not what their file calls them
+  NodeRows rows;            // of a table, or of the masks of an archive
+  std::vector<Part> parts;  // of every row of a table; or
+  std::optional<SplitArrays> arrays = {};
+  /// Lists of places alone say nothing of how many nodes there are.
+  bool has_rows() const { return !arrays || !arrays->mask_key.empty(); }
 };
-NodeSplits read_splits(const std::string& path, const Dataset& data, const Progress& progress);
+/// `most_nodes`: no fewer than the graph will have with those that other files add to it.
+NodeSplits read_splits(const std::string& path, const Dataset& data, std::int64_t most_nodes, const Progress& progress);
 
 }  // namespace weft::io

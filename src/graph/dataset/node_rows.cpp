@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-#include <optional>
 #include <unordered_set>
 
 #include "core/check.hpp"
@@ -43,7 +42,7 @@ Graph renumbered(const Graph& graph, std::int64_t nodes, std::span<const NodeId>
 }
 
 /// Nodes are in the order of their ids then, as in a list of edges that has them all.
-void add_ids(Dataset& data, const std::vector<std::int64_t>& missing) {
+Dataset add_ids(const Dataset& data, const std::vector<std::int64_t>& missing) {
   const std::vector<std::int64_t> old = ids_of(data);
   std::vector<std::int64_t> all = old;
   all.insert(all.end(), missing.begin(), missing.end());
@@ -54,20 +53,24 @@ void add_ids(Dataset& data, const std::vector<std::int64_t>& missing) {
   new_of_old.reserve(old.size());
   for (const std::int64_t id : old)
     new_of_old.push_back(static_cast<NodeId>(std::ranges::lower_bound(all, id) - all.begin()));
-  data.graph = renumbered(data.graph, nodes, new_of_old);
-  data.node_ids = counts_from_0(all) ? Tensor() : tensor_of(all, "the file's node ids");
+  Dataset grown;
+  grown.graph = renumbered(data.graph, nodes, new_of_old);
+  grown.node_ids = counts_from_0(all) ? Tensor() : tensor_of(all, "the file's node ids");
+  return grown;
 }
 
-void add_names(Dataset& data, const std::vector<std::string>& missing) {
+Dataset add_names(const Dataset& data, const std::vector<std::string>& missing) {
   const std::int64_t nodes = data.num_nodes() + static_cast<std::int64_t>(missing.size());
   check_counts(nodes, nodes, data.graph.num_edges());
   std::vector<NodeId> same(static_cast<std::size_t>(data.num_nodes()));
   std::iota(same.begin(), same.end(), 0);
-  data.graph = renumbered(data.graph, nodes, same);
+  Dataset grown;
+  grown.graph = renumbered(data.graph, nodes, same);
   std::vector<std::string_view> names;
   for (std::int64_t node = 0; node < data.node_names.count(); ++node) names.push_back(data.node_names.at(node));
   names.insert(names.end(), missing.begin(), missing.end());
-  data.node_names = names_of(names);
+  grown.node_names = names_of(names);
+  return grown;
 }
 
 /// "'ann', 'bob', ...": for messages about keys that are of no node.
@@ -146,8 +149,7 @@ std::string title_of(const Dataset& data, NodeId node) {
   return fmt::format("{}", data.node_ids ? data.node_ids.span<std::int64_t>()[at] : node);
 }
 
-std::int64_t add_missing_nodes(Dataset& data, std::span<const NodeRows* const> files) {
-  const std::int64_t before = data.num_nodes();
+std::optional<Dataset> with_missing_nodes(const Dataset& data, std::span<const NodeRows* const> files) {
   const bool named = static_cast<bool>(data.node_names);
   std::vector<std::string> names;
   std::vector<std::int64_t> ids;
@@ -164,13 +166,15 @@ std::int64_t add_missing_nodes(Dataset& data, std::span<const NodeRows* const> f
         }
         const std::optional<std::int64_t> id = whole_number(key);
         if (!id) fail_number(*file, row, data);
+        WEFT_CHECK(*id >= 0, invalid_file, "{}: {} is of node {}: expected an id of 0 or more", file->path,
+                   file->place_of(row), quoted(key));
         ids.push_back(*id);
       }
     }
     for (std::int64_t id = 0; id < counted; ++id)
       if (index.find(id) < 0) ids.push_back(id);
   }
-  if (names.empty() && ids.empty()) return 0;
+  if (names.empty() && ids.empty()) return {};
   std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::unordered_set<std::string> seen;
@@ -179,8 +183,7 @@ std::int64_t add_missing_nodes(Dataset& data, std::span<const NodeRows* const> f
              "the graph has {} rows and {} columns: only graphs of one set of "
              "nodes have features and labels",
              data.graph.num_rows(), data.graph.num_cols());
-  named ? add_names(data, names) : add_ids(data, ids);
-  return data.num_nodes() - before;
+  return named ? add_names(data, names) : add_ids(data, ids);
 }
 
 std::vector<NodeId> nodes_of(const NodeRows& rows, const Dataset& data) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,10 +47,10 @@ class NodeIndex {
 /// What messages call a node.
 std::string title_of(const Dataset& data, NodeId node);
 
-/// Gives the graph those nodes that the files have rows of and it lacks: a list of edges says nothing of nodes without
-/// any. Returns how many. Only where the dataset has no features, labels or splits of its own; an Error where a file
-/// speaks of no node of the graph, as ids of another kind would.
-std::int64_t add_missing_nodes(Dataset& data, std::span<const NodeRows* const> files);
+/// The graph, ids and names of nodes with those nodes that the files have rows of and the graph lacks: a list of edges
+/// says nothing of nodes without any. Nothing where none is missing. Only where the dataset has no features, labels or
+/// splits of its own; an Error where a file speaks of no node of the graph, as ids of another kind would.
+std::optional<Dataset> with_missing_nodes(const Dataset& data, std::span<const NodeRows* const> files);
 
 /// The node of every row. An Error where there is no such node, or two rows of one.
 std::vector<NodeId> nodes_of(const NodeRows& rows, const Dataset& data);

@@ -11,15 +11,16 @@
 namespace weft::io {
 namespace {
 
-std::shared_ptr<const DelimitedTable> open(const Source& source, std::span<const std::string_view> words,
-                                           std::optional<bool> header = {}) {
-  return std::make_shared<DelimitedTable>(source, DelimitedOptions{.header_words = words, .header = header});
+std::shared_ptr<const DelimitedTable> open(const Source& source, const Dataset& data,
+                                           std::span<const std::string_view> words, std::optional<bool> header = {}) {
+  return std::make_shared<DelimitedTable>(
+      source, DelimitedOptions{.header_words = words, .header = header, .most_rows = most_rows(data)});
 }
 
 /// Whether the first record of two words is a header although its words are none that weft knows: no node is called so,
-/// and nothing below is what would be its word.
+/// and nothing below is what would be its word. A number is a node's id, maybe of one that has no edges.
 bool is_header(const std::vector<std::string>& keys, const std::vector<std::string>& words, const NodeIndex& index) {
-  return keys.size() > 1 && index.find(keys.front()) < 0 &&
+  return keys.size() > 1 && !whole_number(keys.front()) && index.find(keys.front()) < 0 &&
          std::find(words.begin() + 1, words.end(), words.front()) == words.end();
 }
 
@@ -30,6 +31,11 @@ Source open_node_file(const std::string& path, const Progress& progress) {
   unpack(source, progress);
   if (!is_npy(source.text()) && !is_archive(source)) load(source, progress);
   return source;
+}
+
+std::int64_t most_rows(const Dataset& data) {
+  constexpr std::int64_t always = std::int64_t{1} << 22;
+  return std::max(always, 4 * data.num_nodes());
 }
 
 NodeRows rows_of(const std::string& path, std::shared_ptr<const DelimitedTable> table, int column) {
@@ -45,11 +51,11 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
                           std::string_view what) {
   std::vector<std::string_view> known(node_columns.begin(), node_columns.end());
   known.insert(known.end(), columns.begin(), columns.end());
-  auto table = open(source, known);
+  auto table = open(source, data, known);
   if (table->columns() == 1) return {rows_of(source.path, table, -1), table->strings(0)};
   // A first line such as ann,y is no header where ann is a node, although columns of labels are called y.
   if (table->dialect().has_header() && NodeIndex(data).find(table->dialect().names.front()) >= 0)
-    table = open(source, known, false);
+    table = open(source, data, known, false);
   int node = 0, word = 1;
   std::string note;
   if (table->dialect().has_header()) {
@@ -68,7 +74,7 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
                table->columns(), what, columns.front());
     const std::vector<std::string> keys = table->strings(0), words = table->strings(1);
     if (is_header(keys, words, NodeIndex(data))) {
-      table = open(source, known, true);
+      table = open(source, data, known, true);
       note = fmt::format("the first line of {} is taken for a header: no node is called {}", source.path,
                          quoted(keys.front()));
     }

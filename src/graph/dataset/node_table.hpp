@@ -21,6 +21,10 @@ inline bool is_archive(const Source& source) { return source.text().starts_with(
 /// Names that columns of nodes have.
 inline constexpr std::array<std::string_view, 5> node_columns = {"node", "id", "node_id", "name", "vertex"};
 
+/// Rows that a file about the nodes of a graph may have. Nodes without edges are only in that file, so that it may have
+/// more rows than the graph has nodes.
+std::int64_t most_rows(const Dataset& data);
+
 /// A node and a word about it a line, or the words alone in the order of nodes.
 struct NodeWords {
   NodeRows rows;

@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "core/parallel.hpp"
+#include "graph/dataset/known_names.hpp"
 #include "graph/dataset/label_table.hpp"
 #include "graph/dataset/notes.hpp"
 #include "graph/dataset/npz_keys.hpp"
@@ -39,7 +40,7 @@ bool sniff_ogb(const Folder& folder) {
 /// Datasets whose tables list an edge between two nodes once; which ones do is not in their files. Arrays have all
 /// edges.
 bool lists_edges_once(std::string name) {
-  for (char& c : name) c = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  name = plain_name(name);
   if (name.starts_with("ogbn-")) name.erase(0, 5);
   for (const std::string_view ending : {"-pyg", "-dgl"})  // of folders that old versions of OGB made
     if (name.ends_with(ending)) name.erase(name.size() - ending.size());

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/check.hpp"
+#include "core/names.hpp"
 #include "core/parallel.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/text_scan.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 constexpr std::size_t head_bytes = std::size_t{1} << 16;
 constexpr int head_records = 32;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string_view trimmed(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -27,8 +26,8 @@ std::string_view trimmed(std::string_view text) {
 /// Letters and digits of a column's name, in lower case.
 std::string plain_name(std::string_view name) {
   std::string plain;
-  for (const char c : name)
-    if (const char l = lower(c); (l >= 'a' && l <= 'z') || (l >= '0' && l <= '9') || (l & 0x80) != 0) plain += l;
+  for (const char c : lower_case(name))
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0) plain += c;
   return plain;
 }
 
@@ -209,8 +208,7 @@ std::optional<double> real_number(std::string_view field) {
   double value = 0;
   if (cursor.read_real(value)) return cursor.done() ? std::optional(value) : std::nullopt;
   if (field.size() > 4) return std::nullopt;
-  std::string word(field);
-  std::ranges::transform(word, word.begin(), lower);
+  const std::string word = lower_case(field);
   for (const std::string_view missing : {"na", "n/a", "null", "none"})
     if (word == missing) return nan;
   return std::nullopt;
@@ -227,6 +225,9 @@ DelimitedTable::DelimitedTable(Source source, const DelimitedOptions& options)
     if (records.fields().size() != dialect_.columns)
       fail(ErrorCode::invalid_file, "line {}: found {} fields in {}: expected {}, as in the first line", records.line(),
            records.fields().size(), quoted(records.raw()), dialect_.columns);
+    WEFT_CHECK(rows() < options.most_rows, invalid_file,
+               "line {}: found more than {} rows: expected about one for each node of the graph", records.line(),
+               options.most_rows);
     starts_.push_back(records.start());
   }
 }

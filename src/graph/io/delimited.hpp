@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,6 +73,8 @@ struct DelimitedOptions {
   /// Whether there is a header, where the caller knows. Otherwise the first record is one if it has one of the
   /// `header_words`, or if none of its fields is a number but a field below one of them is.
   std::optional<bool> header = {};
+  /// More rows are refused when they are reached, before they take memory: a small packed file may hold very many.
+  std::int64_t most_rows = std::numeric_limits<std::int64_t>::max();
 };
 
 struct Dialect {
@@ -101,7 +104,8 @@ std::optional<double> real_number(std::string_view field);
 /// A table of strings and numbers. It keeps its text, and 8 bytes a record.
 class DelimitedTable {
  public:
-  /// `source` is unpacked text in memory, as read_text_file gives it. Errors do not name the file: see naming_part in naming.hpp.
+  /// `source` is unpacked text in memory, as read_text_file gives it. Errors do not name the file: see naming_part in
+  /// naming.hpp.
   explicit DelimitedTable(Source source, const DelimitedOptions& options = {});
 
   std::int64_t rows() const { return static_cast<std::int64_t>(starts_.size()); }  // without the header

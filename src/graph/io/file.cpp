@@ -19,7 +19,7 @@ std::shared_ptr<const File> File::open(const std::string& path) {
   std::shared_ptr<File> file(new File(descriptor));
   struct stat status {};
   WEFT_CHECK(::fstat(descriptor, &status) == 0, io, "cannot examine the file: {}", system_message(errno));
-  WEFT_CHECK(!S_ISDIR(status.st_mode), io, "it is a folder: expected the path of a graph file");
+  WEFT_CHECK(!S_ISDIR(status.st_mode), io, "it is a folder: expected the path of a file");
   WEFT_CHECK(S_ISREG(status.st_mode), io, "it is not a regular file: copy its content to one first");
   file->size_ = static_cast<std::size_t>(status.st_size);
   return file;

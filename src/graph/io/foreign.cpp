@@ -1,5 +1,6 @@
 #include "graph/io/foreign.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/check.hpp"
@@ -30,12 +31,24 @@ constexpr auto foreign = std::to_array<Foreign>({
     {0, "SQLite format 3", "an SQLite database", "write its edges as .csv"},
 });
 
+/// Text has no control characters but tabs and line ends.
+bool is_text(std::string_view head) {
+  return std::ranges::none_of(
+      head, [](unsigned char c) { return (c < 0x20 && c != '\t' && c != '\r' && c != '\n') || c == 0x7f; });
+}
+
+bool is(const Foreign& kind, std::string_view head) {
+  if (head.size() <= kind.at || !head.substr(kind.at).starts_with(kind.mark)) return false;
+  // A table may begin with a word such as PAR1, but the files that such a mark stands for are binary.
+  constexpr std::size_t looked_at = 4096;  // bytes
+  const bool printable = std::ranges::all_of(kind.mark, [](char c) { return c >= 0x20 && c < 0x7f; });
+  return !printable || !is_text(head.substr(0, looked_at));
+}
+
 }  // namespace
 
 void refuse_foreign(std::string_view head) {
-  for (const Foreign& each : foreign)
-    WEFT_CHECK(head.size() <= each.at || !head.substr(each.at).starts_with(each.mark), unsupported, "it is {}: {}",
-               each.what, each.instead);
+  for (const Foreign& each : foreign) WEFT_CHECK(!is(each, head), unsupported, "it is {}: {}", each.what, each.instead);
   // torch.save's format before version 1.6: a pickle of its magic number, 0x1950a86a20f9469cfc6c.
   constexpr std::string_view torch = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
   WEFT_CHECK(!head.starts_with(torch), unsupported, "it is a file of torch.save: {}", export_from_torch);

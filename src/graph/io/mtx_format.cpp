@@ -1,16 +1,12 @@
 #include "graph/io/mtx_format.hpp"
 
-#include <algorithm>
+#include "core/names.hpp"
 
 namespace weft::io {
 namespace {
 
 bool sniff_mtx(const Source& source) {
-  const std::string_view start = source.text().substr(0, mtx_banner.size());
-  return std::ranges::equal(start, mtx_banner, [](char a, char b) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return lower(a) == lower(b);
-  });
+  return lower_case(source.text().substr(0, mtx_banner.size())) == lower_case(mtx_banner);
 }
 
 }  // namespace

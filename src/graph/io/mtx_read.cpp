@@ -72,12 +72,7 @@ class Reader {
   void read_banner() {
     const std::size_t line_end = std::min(text_.find('\n'), text_.size());
     TextCursor line(text_.substr(0, std::min<std::size_t>(line_end, 1024)));
-    const auto word = [&] {
-      std::string lower(line.token());
-      std::ranges::transform(lower, lower.begin(),
-                             [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-      return lower;
-    };
+    const auto word = [&] { return lower_case(line.token()); };
     const std::string banner = word(), object = word(), layout = word(), field = word(), symmetry = word();
     if (banner != "%%matrixmarket" || object != "matrix")
       fail_at(text_.data(), fmt::format("found {}: expected '%%MatrixMarket matrix coordinate FIELD SYMMETRY'",

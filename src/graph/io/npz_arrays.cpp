@@ -161,7 +161,10 @@ NpzArrays::Mask NpzArrays::mask(const std::string& key) const {
              INT32_MAX);
   for (std::int64_t row = 0; row < mask.rows; ++row) {
     const std::uint8_t mark = marks[static_cast<std::size_t>(row * mask.columns)];
-    WEFT_CHECK(mark <= 1, invalid_file, "array '{}': the mark of node {} is {}: expected 0 or 1", key, row, mark);
+    WEFT_CHECK(
+        mark <= 1, invalid_file,
+        "array '{}': the mark of node {} is {}: expected 0 or 1 (a list of nodes is called train_idx, for example)",
+        key, row, mark);
     if (mark == 1) mask.marked.push_back(static_cast<std::int32_t>(row));
   }
   return mask;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/check.hpp"
+#include "core/names.hpp"
 #include "graph/dataset/builtin.hpp"
 #include "graph/dataset/lookup.hpp"
 #include "graph/io/foreign.hpp"
@@ -20,9 +21,7 @@ namespace io {
 namespace {
 
 bool ends_with_ignoring_case(std::string_view text, std::string_view ending) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return text.size() > ending.size() && std::equal(ending.rbegin(), ending.rend(), text.rbegin(),
-                                                   [&](char a, char b) { return lower(a) == lower(b); });
+  return text.size() > ending.size() && lower_case(text).ends_with(lower_case(ending));
 }
 
 std::string_view file_name(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }

@@ -1,61 +1,10 @@
 // Datasets put together from a graph and files about its nodes.
 #include <cmath>
-#include <numeric>
 
-#include "graph/io/archives.hpp"
-#include "weft/dataset.hpp"
+#include "graph/dataset/attached.hpp"
 
 namespace weft::test {
 namespace {
-
-using Classes = std::vector<std::int32_t>;
-using Nodes = std::vector<NodeId>;
-
-Nodes nodes_of(const Tensor& split) { return split ? list(split.span<NodeId>()) : Nodes{}; }
-std::vector<float> reals(const Tensor& tensor) { return list(tensor.span<float>()); }
-Classes classes_of(const Dataset& data) { return list(data.labels.span<std::int32_t>()); }
-std::vector<std::string> names_of(const NodeNames& names) {
-  std::vector<std::string> all;
-  for (std::int64_t i = 0; i < names.count(); ++i) all.emplace_back(names.at(i));
-  return all;
-}
-
-template <class T>
-std::string npy_matrix(std::string_view descr, std::int64_t rows, std::int64_t columns, const std::vector<T>& values) {
-  return io::make_npy_header(descr, {rows, columns}) + raw(values);
-}
-
-class attached : public ::testing::Test {
- protected:
-  /// From a list of edges; the file given is the part under test.
-  Dataset graph(std::string_view edges) {
-    put(folder_ / "edges.csv", edges);
-    return read_dataset(folder_ / "edges.csv");
-  }
-  Dataset numbered() { return graph("0,1\n1,2\n2,3\n"); }
-  Dataset ids() { return graph("10,20\n20,30\n"); }
-  Dataset named() { return graph("source,target\nann,bob\nbob,cleo\n"); }
-
-  std::vector<std::string> features(Dataset& data, const std::string& what) { return attach(data, {.features = what}); }
-  std::string file(std::string_view name, std::string_view bytes) {
-    put(folder_ / name, bytes);
-    return folder_ / name;
-  }
-  std::string archive(const Members& members) {
-    put_npz(folder_ / "part.npz", members);
-    return folder_ / "part.npz";
-  }
-  void expect_refused(Dataset data, const DatasetParts& parts, const std::vector<std::string>& words,
-                      ErrorCode code = ErrorCode::invalid_file) {
-    const std::string path = !parts.features.empty() ? parts.features : parts.labels + parts.masks;
-    expect_file_error([&] { attach(data, parts); }, path, code, words);
-  }
-  void labels_refused(Dataset data, std::string_view text, const std::vector<std::string>& words) {
-    expect_refused(std::move(data), {.labels = file("y.csv", text)}, words);
-  }
-
-  TempFolder folder_;
-};
 
 TEST_F(attached, identity_features_are_a_sparse_column_a_node) {
   Dataset data = numbered();
@@ -132,8 +81,11 @@ TEST_F(attached, tables_without_ids_are_in_the_order_of_nodes) {
 
 TEST_F(attached, a_first_column_without_a_name_that_has_every_node_once_is_its_id) {
   Dataset data = ids();
-  features(data, file("x.csv", "30,5,6\n10,1,2\n20,3,4\n"));
+  const auto notes = features(data, file("x.csv", "30,5,6\n10,1,2\n20,3,4\n"));
   EXPECT_EQ(reals(data.features), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("first column"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("no feature"), std::string::npos) << notes[0];
 }
 
 TEST_F(attached, features_that_do_not_fit_are_refused) {
@@ -199,6 +151,15 @@ TEST_F(attached, a_header_of_unknown_words_is_no_node) {
   EXPECT_NE(notes[0].find("header: no node is called 'who'"), std::string::npos) << notes[0];
 }
 
+TEST_F(attached, a_first_line_with_a_numeric_id_is_no_header) {
+  Dataset data = graph("0,1\n1,2\n");
+  const auto notes = attach(data, {.labels = file("y.csv", "9,rare\n0,a\n1,a\n2,b\n")});
+  EXPECT_EQ(list(std::as_const(data).node_ids.span<std::int64_t>()), (std::vector<std::int64_t>{0, 1, 2, 9}));
+  EXPECT_EQ(classes_of(data), (Classes{0, 0, 1, 2}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("1 node without edges"), std::string::npos) << notes[0];
+}
+
 TEST_F(attached, a_first_line_that_is_of_a_node_is_no_header) {
   Dataset data = named();
   attach(data, {.labels = file("y.csv", "ann,y\nbob,n\ncleo,y\n")});
@@ -220,6 +181,7 @@ TEST_F(attached, labels_that_do_not_fit_are_refused) {
   labels_refused(ids(), "node,label\n10,1\n10,2\n", {"line 3", "'10'", "line 2"});
   labels_refused(ids(), "node,label\n1,0\n2,1\n3,1\n", {"none of its 3 rows", "'1'", "10, 20, 30"});
   labels_refused(ids(), "node,label\n10,0\nann,1\n", {"line 3", "'ann'", "numbers"});
+  labels_refused(ids(), "node,label\n10,0\n-3,1\n", {"line 3", "'-3'", "0 or more"});
   labels_refused(ids(), "node,height,age\n10,1,2\n20,1,2\n", {"none of its 3 columns", "label"});
   labels_refused(ids(), "10,1,2\n20,1,2\n", {"3 columns and no header", "label"});
   labels_refused(ids(), "node,label\n10,\n20,\n", {"label of no node"});
@@ -232,46 +194,12 @@ TEST_F(attached, labels_that_do_not_fit_are_refused) {
                  ErrorCode::unsupported);
 }
 
-TEST_F(attached, splits_come_from_masks_indices_and_tables) {
-  const auto expect_splits = [](const Dataset& data) {
-    EXPECT_EQ(nodes_of(data.train), (Nodes{0, 3}));
-    EXPECT_EQ(nodes_of(data.val), (Nodes{1}));
-    EXPECT_FALSE(data.test);
-  };
-  Dataset data = numbered();
-  attach(data, {.masks = archive({{"train_mask", npy<std::uint8_t>("|b1", {1, 0, 0, 1})},
-                                  {"val_mask", npy<std::uint8_t>("|b1", {0, 1, 0, 0})}})});
-  expect_splits(data);
-  data = numbered();
-  attach(data,
-         {.masks = archive({{"train", npy<std::int64_t>("<i8", {3, 0})}, {"valid", npy<std::int64_t>("<i8", {1})}})});
-  expect_splits(data);
-  data = numbered();
-  attach(data, {.masks = file("m.csv", "node,split\n3,train\n0,Train\n1,valid\n2,none\n")});
-  expect_splits(data);
-  data = numbered();
-  attach(data, {.masks = file("m.txt", "train\nval\nnone\ntrain\n")});
-  expect_splits(data);
-}
-
-TEST_F(attached, splits_that_do_not_fit_are_refused) {
-  const auto refused = [&](const Members& members, const std::vector<std::string>& words) {
-    expect_refused(numbered(), {.masks = archive(members)}, words);
-  };
-  const std::string mask = npy<std::uint8_t>("|b1", {1, 0, 0, 1});
-  refused({{"train_mask", mask}, {"test_mask", mask}}, {"element 0", "'test_mask'", "one split"});
-  refused({{"train_mask", mask}, {"val_mask", npy<std::uint8_t>("|b1", {1, 0})}}, {"'val_mask'", "2", "4"});
-  refused({{"train_mask", npy<std::int32_t>("<i4", {0, 3, 1, 1})}}, {"element 1", "3", "train_idx"});
-  refused({{"train_mask", npy_matrix<std::uint8_t>("|b1", 2, 2, {1, 0, 0, 1})}}, {"2 columns", "[:, 0]"});
-  refused({{"train_mask", npy<std::uint8_t>("|b1", {1, 0})}}, {"2 rows", "4 nodes"});
-  refused({{"train_idx", npy<std::int32_t>("<i4", {0, 9})}}, {"element 1 of array 'train_idx'", "'9'"});
-  refused({{"train_idx", npy<std::int32_t>("<i4", {0})}, {"test_idx", npy<std::int32_t>("<i4", {0})}},
-          {"element 0 of array 'test_idx'", "element 0 of array 'train_idx'"});
-  refused({{"a", mask}}, {"'a'", "train_mask"});
-  refused({{"test_idx", npy<std::int32_t>("<i4", {0})}}, {"no node to train on"});
-  expect_refused(ids(), {.masks = archive({{"train_idx", npy<std::int32_t>("<i4", {0})}})}, {"ids of their own", "10"});
-  expect_refused(numbered(), {.masks = file("m.csv", "node,split\n0,train\n1,both\n")}, {"line 3", "'both'"});
-  expect_refused(numbered(), {.masks = file("m.npy", mask)}, {"np.savez"}, ErrorCode::unsupported);
+TEST_F(attached, tables_of_far_more_rows_than_nodes_are_refused_when_they_are_reached) {
+  std::string text;
+  for (int i = 0; i <= 1 << 22; ++i) text += "0\n";
+  labels_refused(numbered(), text, {"line 4194305", "more than 4194304 rows"});
+  expect_refused(numbered(), {.features = file("x.csv", text)}, {"line 4194305", "more than 4194304 rows"});
+  expect_refused(numbered(), {.masks = file("m.csv", text)}, {"line 4194305", "more than 4194304 rows"});
 }
 
 TEST_F(attached, nodes_without_edges_are_added_where_a_matrix_counts_them) {
@@ -311,6 +239,40 @@ TEST_F(attached, nodes_without_edges_are_added_where_a_table_names_them) {
 TEST_F(attached, no_node_is_added_to_a_dataset_that_has_parts_of_its_own) {
   expect_refused(open_dataset("karate"), {.labels = file("y.csv", "node,label\n0,0\n34,1\n")},
                  {"line 3", "'34'", "does not have"});
+}
+
+TEST_F(attached, a_part_that_is_refused_leaves_the_dataset_as_it_was) {
+  Dataset data = ids();
+  features(data, "degree");
+  const std::vector<float> before = reals(data.features);
+  expect_file_error(
+      [&] {
+        attach(data, {.features = "identity",
+                      .labels = file("y.csv", "node,label\n10,0\n15,1\n20,0\n"),
+                      .masks = file("m.csv", "node,split\n10,val\n20,test\n")});
+      },
+      folder_ / "m.csv", ErrorCode::invalid_file, {"no node to train on"});
+  validate(data);
+  EXPECT_EQ(data.num_nodes(), 3);
+  EXPECT_EQ(list(std::as_const(data).node_ids.span<std::int64_t>()), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_EQ(reals(data.features), before);
+  EXPECT_FALSE(data.sparse_features);
+  EXPECT_FALSE(data.labels);
+  EXPECT_FALSE(data.val);
+}
+
+TEST_F(attached, features_that_are_nearly_a_word_are_answered_with_it) {
+  Dataset data = numbered();
+  expect_file_error([&] { features(data, "identiy"); }, "", ErrorCode::invalid_argument,
+                    {"'identiy'", "did you mean identity?", "degree, constant"});
+  expect_file_error([&] { features(data, "Degree"); }, "", ErrorCode::invalid_argument, {"did you mean degree?"});
+}
+
+TEST_F(attached, folders_in_the_place_of_files_are_refused) {
+  std::filesystem::create_directory(folder_ / "parts");
+  Dataset data = numbered();
+  expect_file_error([&] { attach(data, {.labels = folder_ / "parts"}); }, folder_ / "parts", ErrorCode::io,
+                    {"it is a folder: expected the path of a file"});
 }
 
 TEST_F(attached, nothing_to_a_dataset_stays_as_it_is) {

@@ -111,6 +111,7 @@ TEST_F(metis, whose_header_is_wrong_are_refused) {
   expect_refused("% nothing\n", {"line 2", "the file ends"});
   expect_refused("4\n1\n", {"line 1", "'4'", "NODES EDGES"});
   expect_refused("-4 6\n", {"line 1", "'-4 6'"});
+  expect_refused("3 4611686018427387905\n2\n1\n\n", {"line 1", "'3 4611686018427387905'", "NODES EDGES"});
   expect_refused("2 1 002\n2\n1\n", {"line 1", "'2 1 002'", "FMT"});
   expect_refused("2 1 0 2\n2\n1\n", {"line 1", "NCON"});
   expect_refused("2 1 010 0\n2\n1\n", {"line 1", "NCON"});

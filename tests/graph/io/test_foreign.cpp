@@ -49,8 +49,16 @@ TEST_F(foreign_files, that_are_archives_of_other_files_are_to_be_unpacked) {
 
 TEST_F(foreign_files, of_data_frames_and_matlab_say_what_to_write) {
   expect_refused("g.h5", "\x89HDF\r\n\x1a\n....", {"HDF5", "numpy.savez"});
-  expect_refused("g.parquet", "PAR1....", {"Parquet", "to_csv"});
-  expect_refused("g.mat", "MATLAB 5.0 MAT-file, Platform", {"MATLAB", "loadmat"});
+  expect_refused("g.parquet", "PAR1\x15\x04\x15....", {"Parquet", "to_csv"});
+  expect_refused("g.mat", std::string("MATLAB 5.0 MAT-file, Platform\0\1IM", 33), {"MATLAB", "loadmat"});
+  expect_refused("g.arrow", std::string("ARROW1\0\0....", 12), {"Arrow", "to_csv"});
+}
+
+TEST_F(foreign_files, are_not_tables_that_begin_with_a_mark_of_letters) {
+  put(folder_ / "genes.tsv", "PAR1\tABL1\nABL1\tFEA1\r\n");
+  const Dataset data = read_dataset(folder_ / "genes.tsv");
+  EXPECT_EQ(data.num_nodes(), 3);
+  EXPECT_EQ(data.node_names.at(0), "PAR1");
 }
 
 TEST_F(foreign_files, with_two_members_of_one_name_are_refused_by_name) {
