@@ -278,7 +278,7 @@ TEST(train, wrong_values_are_wrong_usage) {
       {{"--sampler", "neighbour", "--fanout", "5,0"}, "'0'"},
       {{"--resume"}, "--checkpoint"},
       {{"--checkpoint-every", "5"}, "--checkpoint"},
-      {{"--save", "a", "--json", "a"}, "both 'a'"},
+      {{"--save", "a", "--json", "a"}, "the same file as"},
       {{"--epohcs", "5"}, "did you mean --epochs?"}};
   for (const Case& each : cases) {
     SCOPED_TRACE(each.more.front());

@@ -76,7 +76,7 @@ TEST(train_runs, refuse_a_checkpoint_and_counts_that_are_none) {
   expect_complaint(run_weft(training({"--runs", "2", "--checkpoint", "c"})), 2, "leave out --runs");
   expect_complaint(run_weft(training({"--runs", "0"})), 2, "--runs is '0'");
   expect_complaint(run_weft(training({"--log", "-"})), 2, "--log is '-'");
-  expect_complaint(run_weft(training({"--log", "a", "--json", "a"})), 2, "both 'a'");
+  expect_complaint(run_weft(training({"--log", "a", "--json", "a"})), 2, "the same file as");
   expect_complaint(run_weft(training({"--report", "-", "--json", "-"})), 2, "both '-'");
 }
 
