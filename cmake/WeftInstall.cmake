@@ -62,7 +62,6 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/weft-config.cmake ${PROJECT_BINARY_DIR
 # pkg-config: weft, and weft-nn on top of it. Of a static library everything it needs is public: plain
 # `pkg-config --libs weft` links.
 set(libraries_needed " -lbz2 -ldl")
-set(nn_libraries_needed)
 if(WEFT_HAS_CUDA)
   set(cuda_folder "-L${CUDAToolkit_LIBRARY_DIR}")
   string(APPEND libraries_needed " ${cuda_folder} $<IF:$<BOOL:${WEFT_STATIC}>,-lcudart_static -lrt,-lcudart>")
@@ -88,7 +87,7 @@ function(weft_pkg_config name library description own packages libraries)
   install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 weft_pkg_config(weft weft "${PROJECT_DESCRIPTION}" "" "fmt;libzip;zlib;liblzma;libzstd;libhwy" "${libraries_needed}")
-weft_pkg_config(weft-nn weft_nn "Models and training on weft's operators" weft "fmt" "${nn_libraries_needed}")
+weft_pkg_config(weft-nn weft_nn "Models and training on weft's operators" weft "fmt" "")
 
 # A Debian package: `make package` (the shared libraries, by the package preset).
 set(CPACK_GENERATOR DEB)

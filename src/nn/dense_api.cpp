@@ -7,11 +7,15 @@
 #include "core/device.hpp"
 #include "nn/dense/gemm.hpp"
 #include "nn/dense/passes.hpp"
+#include "nn/device_room.hpp"
 #include "nn/trainer.hpp"
 #include "weft/dense.hpp"
 
 namespace weft {
 namespace {
+
+using nn::as;
+using nn::room_for;
 
 Dtype accumulator_of(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
 
@@ -50,16 +54,6 @@ void check_host_list(ConstTensorView view, const char* name) {
              "{} have numbers {} elements apart: expected one after the other; clone them first", name, view.ld);
 }
 
-/// Memory for `count` of T on the context's device, zeros.
-template <class T>
-Tensor room_for(const Context& context, std::int64_t count, const char* what) {
-  const auto words = (count * static_cast<std::int64_t>(sizeof(T)) + 7) / 8;
-  return Tensor::zeros(Shape(words), Dtype::i64, what, context.device(), context.stream());
-}
-template <class T>
-T* as(Tensor& tensor) {
-  return static_cast<T*>(tensor.view().mutable_data());
-}
 void put(const Context& context, Tensor& to, const void* from, std::size_t bytes) {
   copy_bytes(context.device(), to.view().mutable_data(), Device{}, from, bytes, context.stream());
 }

@@ -5,24 +5,10 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "nn/device_room.hpp"
 #include "nn/sample/weigher.hpp"
 
 namespace weft::nn {
-namespace {
-
-/// Words of 8 bytes that hold `count` of T.
-template <class T>
-Tensor room_for(const Context& context, std::int64_t count, const char* what) {
-  return Tensor::zeros(Shape(count * static_cast<std::int64_t>(sizeof(T) / 8)), Dtype::i64, what, context.device(),
-                       context.stream());
-}
-template <class T>
-T* as(Tensor& tensor) {
-  return static_cast<T*>(tensor.view().mutable_data());
-}
-
-}  // namespace
-
 ModelSpec padded(ModelSpec spec, Dtype dtype, Device device) {
   spec.classes = padded_classes(spec.classes, dtype, device);
   return spec;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/check.hpp"
+#include "graph/dataset/tensor_of.hpp"
 #include "graph/io/format.hpp"
 
 namespace weft::io {
@@ -105,12 +106,7 @@ class Reader {
   void keep_names() {
     std::vector<std::string_view> names(places_.size());
     for (const auto& [name, place] : places_) names[static_cast<std::size_t>(place)] = name;
-    result_.names.offsets = Tensor::zeros(Shape(static_cast<std::int64_t>(names.size()) + 1), Dtype::i64, "names");
-    const auto offsets = result_.names.offsets.span<std::int64_t>();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      result_.names.text += names[i];
-      offsets[i + 1] = static_cast<std::int64_t>(result_.names.text.size());
-    }
+    result_.names = names_of(names);
   }
 
   const EdgeLayout& layout_;

@@ -1,6 +1,6 @@
 // Delimited text: tables as CSV, TSV and similar files hold them, with or without a header line.
 //
-//   DelimitedTable table(read_text_file(path, progress), {.header_words = words});
+//   DelimitedTable table(source, {.header_words = words});
 //   const int id = table.find({"node", "id"});             // by name, -1 where no column is called so
 //   std::vector<std::string> names = table.strings(id);
 //   Tensor features = table.numbers(columns);               // f32 [rows, columns]
@@ -104,7 +104,7 @@ std::optional<double> real_number(std::string_view field);
 /// A table of strings and numbers. It keeps its text, and 8 bytes a record.
 class DelimitedTable {
  public:
-  /// `source` is unpacked text in memory, as read_text_file gives it. Errors do not name the file: see naming_part in
+  /// `source` is unpacked text in memory, as load() leaves it. Errors do not name the file: see naming_part in
   /// naming.hpp.
   explicit DelimitedTable(Source source, const DelimitedOptions& options = {});
 

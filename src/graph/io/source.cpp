@@ -61,10 +61,4 @@ Source load_file(const std::string& path) {
   return in_memory(path, file, file->size());
 }
 
-Source read_text_file(const std::string& path, const Progress& progress) {
-  Source source = open_file(path);
-  load(source, progress);
-  return source;
-}
-
 }  // namespace weft::io

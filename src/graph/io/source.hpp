@@ -36,7 +36,5 @@ void unpack(Source& source, const Progress& progress);
 Source map_file(const std::string& path);
 /// The whole file in memory, as it is.
 Source load_file(const std::string& path);
-/// The whole content in memory, unpacked where it is packed.
-Source read_text_file(const std::string& path, const Progress& progress);
 
 }  // namespace weft::io

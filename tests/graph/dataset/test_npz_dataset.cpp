@@ -1,4 +1,5 @@
 // Datasets in one .npz.
+#include "graph/dataset/npz_case.hpp"
 #include "graph/io/archives.hpp"
 #include "weft/context.hpp"
 #include "weft/dataset.hpp"
@@ -6,7 +7,7 @@
 namespace weft::test {
 namespace {
 
-class npz_datasets : public ::testing::Test {
+class npz_datasets : public NpzCase {
  protected:
   // 0 -> 1, 0 -> 2, 2 -> 1; words {0: 0 and 3, 1: none, 2: 1}.
   npz_datasets() {
@@ -23,18 +24,6 @@ class npz_datasets : public ::testing::Test {
                 {"val_idx", npy<std::int32_t>("<i4", {0})},
                 {"test_idx", npy<std::int32_t>("<i4", {1})}};
   }
-  Dataset read() {
-    put_npz(file_, members_);
-    return read_dataset(file_);
-  }
-  void expect_refused(const std::vector<std::string>& parts) {
-    put_npz(file_, members_);
-    expect_file_error([&] { read_dataset(file_); }, file_, ErrorCode::invalid_file, parts);
-  }
-
-  TempFolder folder_;
-  std::string file_ = folder_ / "tiny.npz";
-  Members members_;
 };
 
 TEST_F(npz_datasets, have_graph_features_labels_and_splits) {

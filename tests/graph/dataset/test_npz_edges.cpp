@@ -1,4 +1,5 @@
 // PyG's arrays in one .npz, edges as a .npy, and splits as masks.
+#include "graph/dataset/npz_case.hpp"
 #include "graph/io/archives.hpp"
 #include "weft/dataset.hpp"
 
@@ -10,7 +11,7 @@ std::string matrix(std::string_view descr, std::int64_t rows, std::int64_t cols,
   return io::make_npy_header(descr, {rows, cols}) + raw(values);
 }
 
-class npz_edges : public ::testing::Test {
+class npz_edges : public NpzCase {
  protected:
   // 0 -> 1, 0 -> 2, 2 -> 1, and node 3 has no edge.
   npz_edges() {
@@ -21,19 +22,7 @@ class npz_edges : public ::testing::Test {
                 {"val_mask", npy<std::uint8_t>("|b1", {0, 1, 0, 0})},
                 {"test_mask", npy<std::int64_t>("<i8", {0, 0, 1, 0})}};
   }
-  Dataset read() {
-    put_npz(file_, members_);
-    return read_dataset(file_);
-  }
-  void expect_refused(const std::vector<std::string>& parts) {
-    put_npz(file_, members_);
-    expect_file_error([&] { read_dataset(file_); }, file_, ErrorCode::invalid_file, parts);
-  }
   static std::vector<std::int32_t> nodes(const Tensor& split) { return list(split.span<std::int32_t>()); }
-
-  TempFolder folder_;
-  std::string file_ = folder_ / "pyg.npz";
-  Members members_;
 };
 
 TEST_F(npz_edges, have_graph_features_labels_and_splits) {

@@ -117,7 +117,7 @@ TEST_P(unpacker, edge_lists_and_matrices_are_read_by_content_and_by_name) {
 
 INSTANTIATE_TEST_SUITE_P(packings, unpacker,
                          ::testing::Values(io::Packing::gzip, io::Packing::bzip2, io::Packing::xz, io::Packing::zstd),
-                         [](const auto& info) { return std::string(io::name(info.param)); });
+                         [](const auto& each) { return std::string(io::name(each.param)); });
 
 TEST(unpacker_windows, that_xz_declares_beyond_what_weft_allows_are_refused_before_they_are_allocated) {
   lzma_options_lzma options;
