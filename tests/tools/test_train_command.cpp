@@ -170,6 +170,9 @@ TEST(train, wrong_values_are_wrong_usage) {
       {{"--resume"}, "--checkpoint"},
       {{"--checkpoint-every", "5"}, "--checkpoint"},
       {{"--save", "a", "--json", "a"}, "the same file as"},
+      {{"--save", "-"}, "--save is '-': expected the name of a file"},
+      {{"--save", "-", "--json", "-"}, "--save is '-': expected the name of a file"},
+      {{"--checkpoint", "-"}, "--checkpoint is '-': expected the name of a file"},
       {{"--epohcs", "5"}, "did you mean --epochs?"}};
   for (const Case& each : cases) {
     SCOPED_TRACE(each.more.front());
