@@ -186,7 +186,7 @@ struct EpochFigures {
   double val_loss = 0;
   double lr = 0;
   double loss_scale = 1;
-  double seconds = 0;  // since training began
+  double seconds = 0;  // of training up to here; with `resume` those of earlier runs among them
 };
 
 struct TrainResult {
@@ -194,7 +194,7 @@ struct TrainResult {
   std::vector<EpochFigures> epochs;
   std::int64_t best_epoch = 0;                                     // from 1; 0 where none was looked at
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0;  // of that model
-  double seconds = 0;                                              // of training alone
+  double seconds = 0;                                              // of this run's training alone
   double epoch_seconds = 0;        // of one epoch, once all is warm: the mean over all but the first three
   std::size_t peak_bytes = 0;      // on the device that was trained on
   std::int64_t batches = 1;        // an epoch
