@@ -91,6 +91,8 @@ struct Model {
   ModelSpec spec;
   std::vector<Parameter> parameters;
   std::vector<Parameter> statistics;  // running means and variances of batch norm
+  /// [classes]: what the outputs are called, as in the data that the model was trained on; none where it has no names.
+  NodeNames class_names = {};
 
   Model clone() const;
   std::int64_t num_parameters() const;
@@ -99,8 +101,8 @@ struct Model {
 Model make_model(const ModelSpec& spec, std::uint64_t seed);
 /// Layers, parameters and their number, a line each.
 std::string to_string(const Model& model);
-/// A safetensors file: the spec, a version and a checksum in its metadata, so that other tools read the parameters.
-/// Written whole or not at all.
+/// A safetensors file: the spec, a version, the names of the classes and a checksum in its metadata, so that other
+/// tools read the parameters. Written whole or not at all.
 void save_model(const std::string& path, const Model& model);
 /// Whether a model's file must have the checksum that save_model writes, and the right one. Other tools that rewrite
 /// the file cannot make it: what they wrote is read where it is ignored, and damage to it may then go unnoticed.
@@ -234,9 +236,10 @@ struct Predictions {
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
 };
-/// Any graph with as many features will do, whether the model has seen it or not. Edge values count for models with
-/// ModelSpec::edge_weights; where there are none, every edge has the weight 1. Embeddings of a model of one layer, which
-/// has no hidden one, are refused.
+/// Any graph with as many features will do, whether the model has seen it or not. Where model and data both have names of
+/// classes, labels are compared with predictions by name, in whatever order they stand, and a class of the data that the
+/// model does not have is refused. Edge values count for models with ModelSpec::edge_weights; where there are none, every
+/// edge has the weight 1. Embeddings of a model of one layer, which has no hidden one, are refused.
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, const InferOptions& options);
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype = Dtype::f32);
 /// f32 of the scores' shape: the softmax of every row, or where nodes may have several classes the sigmoid of every

@@ -76,6 +76,16 @@ void check_same_data(const std::string& path, const Checkpoint& saved, const std
              path, other);
 }
 
+/// Files of earlier versions have no names.
+void check_same_classes(const std::string& path, const NodeNames& theirs, const NodeNames& ours) {
+  if (!theirs || !ours) return;
+  for (std::int64_t i = 0; i < ours.count(); ++i)
+    WEFT_CHECK(theirs.at(i) == ours.at(i), invalid_argument,
+               "{} was trained on classes of other names (class {} is {} where this run has {}): expected the same in "
+               "the same order; leave resume out or name another file",
+               path, i, weft::quoted(theirs.at(i)), weft::quoted(ours.at(i)));
+}
+
 }  // namespace
 
 void save_checkpoint(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options,
@@ -115,6 +125,7 @@ Restored restore(const std::string& path, Trainer& trainer, const Model& model, 
       "another file",
       path, weft::quoted(theirs, 80), weft::quoted(ours, 80));
   check_same_data(path, saved, data_of(trainer), data);
+  check_same_classes(path, saved.model.class_names, model.class_names);
   const StepState& state = saved.state;
   WEFT_CHECK(state.epoch <= options.epochs, invalid_argument,
              "{} is {} epochs old and epochs is {}: expected at least as many", path, state.epoch, options.epochs);
