@@ -86,6 +86,14 @@ struct Parameter {
   bool decays = false;  // a matrix, not a bias: weight decay counts for it
 };
 
+/// Nodes that a model knows one by one, since their features were the identity matrix: its first layer has a row of
+/// parameters for each of them, which means nothing to other nodes.
+struct KnownNodes {
+  std::uint64_t names = 0;  // a hash of their ids or names, in order; 0: they have neither
+  std::uint64_t graph = 0;  // a hash of the edges between them
+  friend bool operator==(const KnownNodes&, const KnownNodes&) = default;
+};
+
 /// A value: printable, savable, loadable.
 struct Model {
   ModelSpec spec;
@@ -93,6 +101,7 @@ struct Model {
   std::vector<Parameter> statistics;  // running means and variances of batch norm
   /// [classes]: what the outputs are called, as in the data that the model was trained on; none where it has no names.
   NodeNames class_names = {};
+  std::optional<KnownNodes> known_nodes = {};  // what training on identity features makes of a model
 
   Model clone() const;
   std::int64_t num_parameters() const;
@@ -236,10 +245,11 @@ struct Predictions {
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
 };
-/// Any graph with as many features will do, whether the model has seen it or not. Where model and data both have names of
-/// classes, labels are compared with predictions by name, in whatever order they stand, and a class of the data that the
-/// model does not have is refused. Edge values count for models with ModelSpec::edge_weights; where there are none, every
-/// edge has the weight 1. Embeddings of a model of one layer, which has no hidden one, are refused.
+/// Any graph with as many features will do, whether the model has seen it or not, but for a model of known_nodes: other
+/// names or ids of nodes are refused then. Where model and data both have names of classes, labels are compared with
+/// predictions by name, in whatever order they stand, and a class of the data that the model does not have is refused.
+/// Edge values count for models with ModelSpec::edge_weights; where there are none, every edge has the weight 1.
+/// Embeddings of a model of one layer, which has no hidden one, are refused.
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, const InferOptions& options);
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype = Dtype::f32);
 /// f32 of the scores' shape: the softmax of every row, or where nodes may have several classes the sigmoid of every

@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "nn/known_nodes.hpp"
 #include "nn/label_map.hpp"
 #include "nn/sample/weigher.hpp"
 #include "nn/trainer.hpp"
@@ -100,6 +101,7 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   validate(model.spec);
   nn::check_fits(dataset, model.spec);
   nn::check_parameters(model);
+  nn::check_known_nodes(dataset, model);
   const std::vector<std::int32_t> map = nn::label_map_of(dataset, model);
   WEFT_CHECK(is_floating(dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(dtype));
   WEFT_CHECK(dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,

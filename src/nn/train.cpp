@@ -10,6 +10,7 @@
 #include "nn/checkpoint.hpp"
 #include "nn/class_names.hpp"
 #include "nn/edge_weights.hpp"
+#include "nn/known_nodes.hpp"
 #include "nn/trainer.hpp"
 
 namespace weft {
@@ -190,6 +191,7 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
   nn::check_parameters(model);
   if (dataset.class_names) model.class_names = nn::copy_of(dataset.class_names);
   nn::check_class_names(model.class_names, model.spec.classes);
+  model.known_nodes = nn::known_nodes_of(dataset);
   WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
              "dtype is f64: models train in it on the cpu device only, for checks; use f32, f16 or bf16");
   WEFT_CHECK(!options.checkpoint.empty() || (options.checkpoint_every == 0 && !options.resume), invalid_argument,

@@ -48,8 +48,9 @@ void write_models(const std::string& path, const std::function<void(const char* 
     const ModelSpec spec = small_spec(architecture);
     const std::string title(name(architecture));
     Model model = make_model(spec, 1);
-    if (architecture != Architecture::gcn) {  // files of the first versions have none
+    if (architecture != Architecture::gcn) {  // files of the first versions have neither
       model.class_names = io::names_of(std::vector<std::string>{"theory", "a\\b \xff\n"});
+      model.known_nodes = KnownNodes{1, 2};
     }
     save_model(path, model);
     put("model", title);

@@ -122,5 +122,34 @@ TEST(class_titles, are_short_and_tell_a_terminal_nothing) {
   EXPECT_EQ(tool::class_list({}), "");
 }
 
+TEST_F(class_names, of_nodes_in_another_order_are_refused_by_a_model_of_identity_features) {
+  ASSERT_EQ(trained_.status, 0) << trained_.err;
+  const std::string edges = text_of(edges_);
+  write_text(edges_, edges + "p0,p1\n");  // an edge more, and the same nodes
+  const Outcome grown = infer({});
+  EXPECT_EQ(grown.status, 0) << grown.err;
+  EXPECT_EQ(grown.out.find("one by one"), std::string::npos) << grown.out;
+  write_text(edges_, "source,target\np39,p0\n" + edges.substr(edges.find('\n') + 1));
+  expect_complaint(infer({}), 1, "knows its nodes one by one; the data's nodes have other names or ids");
+}
+
+TEST(identity_features, of_a_graph_of_as_many_nodes_without_names_get_a_note) {
+  const Folder folder;
+  ASSERT_EQ(run_weft({"train", "--data", "karate", "--features", "identity", "--model", "gcn", "--epochs", "3",
+                      "--device", "cpu", "--save", folder / "m", "--quiet"})
+                .status,
+            0);
+  const std::string note = "note     the model was trained on identity features";
+  std::string ring = "source,target\n";
+  for (int i = 0; i < 34; ++i) ring += fmt::format("{},{}\n", i, (i + 1) % 34);
+  write_text(folder / "ring.csv", ring);
+  for (const std::string& data : {std::string("karate"), folder / "ring.csv"}) {
+    const Outcome outcome =
+        run_weft({"infer", "--data", data, "--features", "identity", "--load", folder / "m", "--device", "cpu"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find(note) != std::string::npos, data != "karate") << outcome.out;
+  }
+}
+
 }  // namespace
 }  // namespace weft::test

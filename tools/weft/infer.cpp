@@ -12,6 +12,7 @@
 #include "core/check.hpp"
 #include "data_options.hpp"
 #include "model_facts.hpp"
+#include "nn/known_nodes.hpp"
 #include "nn/label_map.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
@@ -88,6 +89,7 @@ void print_histogram(std::FILE* out, const std::vector<std::int64_t>& counts, co
 /// What a person should hear of how the data's nodes and classes are those of the model.
 std::vector<std::string> notes_on_match(const Dataset& dataset, const Model& model) {
   std::vector<std::string> notes;
+  if (std::string note = nn::check_known_nodes(dataset, model); !note.empty()) notes.push_back(std::move(note));
   const std::vector<std::int32_t> map = nn::label_map_of(dataset, model);
   const bool in_order = std::ranges::is_sorted(map) && (map.empty() || map.back() + 1 == std::ssize(map));
   if (!in_order) notes.emplace_back("the data's classes are matched with the model's by name");
