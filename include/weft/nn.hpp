@@ -86,11 +86,22 @@ struct Parameter {
   bool decays = false;  // a matrix, not a bias: weight decay counts for it
 };
 
+/// Nodes that a model knows one by one, since their features were the identity matrix: its first layer has a row of
+/// parameters for each of them, which means nothing to other nodes.
+struct KnownNodes {
+  std::uint64_t names = 0;  // a hash of their ids or names, in order; 0: they have neither
+  std::uint64_t graph = 0;  // a hash of the edges between them
+  friend bool operator==(const KnownNodes&, const KnownNodes&) = default;
+};
+
 /// A value: printable, savable, loadable.
 struct Model {
   ModelSpec spec;
   std::vector<Parameter> parameters;
   std::vector<Parameter> statistics;  // running means and variances of batch norm
+  /// [classes]: what the outputs are called, as in the data that the model was trained on; none where it has no names.
+  NodeNames class_names = {};
+  std::optional<KnownNodes> known_nodes = {};  // what training on identity features makes of a model
 
   Model clone() const;
   std::int64_t num_parameters() const;
@@ -99,8 +110,8 @@ struct Model {
 Model make_model(const ModelSpec& spec, std::uint64_t seed);
 /// Layers, parameters and their number, a line each.
 std::string to_string(const Model& model);
-/// A safetensors file: the spec, a version and a checksum in its metadata, so that other tools read the parameters.
-/// Written whole or not at all.
+/// A safetensors file: the spec, a version, the names of the classes and a checksum in its metadata, so that other
+/// tools read the parameters. Written whole or not at all.
 void save_model(const std::string& path, const Model& model);
 /// Whether a model's file must have the checksum that save_model writes, and the right one. Other tools that rewrite
 /// the file cannot make it: what they wrote is read where it is ignored, and damage to it may then go unnoticed.
@@ -186,7 +197,7 @@ struct EpochFigures {
   double val_loss = 0;
   double lr = 0;
   double loss_scale = 1;
-  double seconds = 0;  // since training began
+  double seconds = 0;  // of training up to here; with `resume` those of earlier runs among them
 };
 
 struct TrainResult {
@@ -194,7 +205,7 @@ struct TrainResult {
   std::vector<EpochFigures> epochs;
   std::int64_t best_epoch = 0;                                     // from 1; 0 where none was looked at
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0;  // of that model
-  double seconds = 0;                                              // of training alone
+  double seconds = 0;                                              // of this run's training alone
   double epoch_seconds = 0;        // of one epoch, once all is warm: the mean over all but the first three
   std::size_t peak_bytes = 0;      // on the device that was trained on
   std::int64_t batches = 1;        // an epoch
@@ -234,9 +245,11 @@ struct Predictions {
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
 };
-/// Any graph with as many features will do, whether the model has seen it or not. Edge values count for models with
-/// ModelSpec::edge_weights; where there are none, every edge has the weight 1. Embeddings of a model of one layer, which
-/// has no hidden one, are refused.
+/// Any graph with as many features will do, whether the model has seen it or not, but for a model of known_nodes: other
+/// names or ids of nodes are refused then. Where model and data both have names of classes, labels are compared with
+/// predictions by name, in whatever order they stand, and a class of the data that the model does not have is refused.
+/// Edge values count for models with ModelSpec::edge_weights; where there are none, every edge has the weight 1.
+/// Embeddings of a model of one layer, which has no hidden one, are refused.
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, const InferOptions& options);
 Predictions infer(Context& context, const Dataset& dataset, const Model& model, Dtype dtype = Dtype::f32);
 /// f32 of the scores' shape: the softmax of every row, or where nodes may have several classes the sigmoid of every

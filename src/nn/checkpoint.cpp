@@ -76,10 +76,20 @@ void check_same_data(const std::string& path, const Checkpoint& saved, const std
              path, other);
 }
 
+/// Files of earlier versions have no names.
+void check_same_classes(const std::string& path, const NodeNames& theirs, const NodeNames& ours) {
+  if (!theirs || !ours) return;
+  for (std::int64_t i = 0; i < ours.count(); ++i)
+    WEFT_CHECK(theirs.at(i) == ours.at(i), invalid_argument,
+               "{} was trained on classes of other names (class {} is {} where this run has {}): expected the same in "
+               "the same order; leave resume out or name another file",
+               path, i, weft::quoted(theirs.at(i)), weft::quoted(ours.at(i)));
+}
+
 }  // namespace
 
 void save_checkpoint(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options,
-                     const DataFingerprint& data) {
+                     const DataFingerprint& data, std::vector<double> seconds) {
   trainer.context().synchronise();
   CUstream_st* const stream = trainer.context().stream();
   Parameters& parameters = trainer.parameters();
@@ -91,6 +101,8 @@ void save_checkpoint(const std::string& path, Trainer& trainer, const Model& mod
   now.fingerprint = data;
   now.state = trainer.state();
   for (std::int64_t epoch = 0; epoch < now.state.epoch; ++epoch) now.figures.push_back(trainer.published(epoch));
+  seconds.resize(static_cast<std::size_t>(now.state.epoch), seconds.empty() ? 0 : seconds.back());
+  now.seconds = std::move(seconds);
   now.values = parameters.values().to(Device{}, stream);
   now.first = parameters.first().to(Device{}, stream);
   now.second = parameters.second().to(Device{}, stream);
@@ -98,10 +110,10 @@ void save_checkpoint(const std::string& path, Trainer& trainer, const Model& mod
   write_checkpoint(path, now);
 }
 
-std::int64_t restore(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options,
-                     const DataFingerprint& data) {
-  if (!std::filesystem::exists(path)) return 0;
-  const Checkpoint saved = read_checkpoint(path);
+Restored restore(const std::string& path, Trainer& trainer, const Model& model, const TrainOptions& options,
+                 const DataFingerprint& data) {
+  if (!std::filesystem::exists(path)) return {};
+  Checkpoint saved = read_checkpoint(path);
   WEFT_CHECK(saved.model.spec == model.spec, invalid_argument,
              "{} is of another model ({}): expected {}; leave resume out or name another file", path,
              to_string(saved.model.spec), to_string(model.spec));
@@ -113,6 +125,7 @@ std::int64_t restore(const std::string& path, Trainer& trainer, const Model& mod
       "another file",
       path, weft::quoted(theirs, 80), weft::quoted(ours, 80));
   check_same_data(path, saved, data_of(trainer), data);
+  check_same_classes(path, saved.model.class_names, model.class_names);
   const StepState& state = saved.state;
   WEFT_CHECK(state.epoch <= options.epochs, invalid_argument,
              "{} is {} epochs old and epochs is {}: expected at least as many", path, state.epoch, options.epochs);
@@ -128,7 +141,8 @@ std::int64_t restore(const std::string& path, Trainer& trainer, const Model& mod
   trainer.refresh_stored();
   trainer.set_published(saved.figures);
   trainer.set_state(state);
-  return state.epoch;
+  saved.seconds.resize(static_cast<std::size_t>(state.epoch));
+  return {state.epoch, std::move(saved.seconds)};
 }
 
 }  // namespace weft::nn

@@ -1,5 +1,6 @@
 #include "nn/checkpoint_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -12,6 +13,7 @@ namespace weft::nn {
 namespace {
 
 constexpr const char *options_key = "weft.training", *data_key = "weft.data", *fingerprint_key = "weft.fingerprint";
+constexpr const char* seconds_name = "training.seconds";
 constexpr std::int64_t state_words = sizeof(StepState) / 8, figure_words = sizeof(Published) / 8;
 static_assert(sizeof(StepState) % 8 == 0 && sizeof(Published) % 8 == 0);
 
@@ -90,6 +92,26 @@ void check_course(const StepState& state, const std::vector<Published>& figures,
              path, last.best_epoch, last.stopped, state.best_epoch, state.stopped);
 }
 
+void check_seconds(const std::vector<double>& seconds) {
+  double before = 0;
+  for (std::size_t i = 0; i < seconds.size(); before = seconds[i++])
+    WEFT_CHECK(std::isfinite(seconds[i]) && seconds[i] >= before, invalid_file,
+               "epoch {} ended after {} s: expected a finite number from {} on", i + 1, seconds[i], before);
+}
+
+/// Of as many epochs as there are figures.
+std::vector<double> seconds_in(const TensorFile& file, std::size_t epochs, const std::string& path) {
+  if (epochs == 0 || std::ranges::count(file.tensors, seconds_name, &NamedTensor::name) == 0) return {};
+  const Tensor& tensor = tensor_named(file, seconds_name, path);
+  WEFT_CHECK(tensor.dtype() == Dtype::f64 && tensor.shape() == Shape(static_cast<std::int64_t>(epochs)), invalid_file,
+             "{}: {} is {} {}: expected f64 [{}]", path, seconds_name, weft::name(tensor.dtype()),
+             to_string(tensor.shape()), epochs);
+  const auto values = tensor.span<double>();
+  std::vector<double> seconds(values.begin(), values.end());
+  io::naming_part(fmt::format("{}: {}", path, seconds_name), [&] { check_seconds(seconds); });
+  return seconds;
+}
+
 const std::string& text_of(const TensorFile& file, const char* key, const std::string& path) {
   const auto found = file.metadata.find(key);
   WEFT_CHECK(found != file.metadata.end(), invalid_file, "{} has no '{}' in its metadata: expected a checkpoint", path,
@@ -113,6 +135,7 @@ Checkpoint checkpoint_in(TensorFile file, const std::string& path) {
     std::memcpy(c.figures.data(), words.view().data, words.bytes());
   }
   check_course(c.state, c.figures, path);
+  c.seconds = seconds_in(file, c.figures.size(), path);
   const std::pair<const char*, Tensor*> arrays[] = {{"training.values", &c.values},
                                                     {"training.first", &c.first},
                                                     {"training.second", &c.second},
@@ -143,6 +166,11 @@ void write_checkpoint(const std::string& path, const Checkpoint& c) {
   if (!c.figures.empty())
     file.tensors.push_back(
         {"training.figures", words_of(c.figures.data(), static_cast<std::int64_t>(c.figures.size()) * figure_words)});
+  if (!c.seconds.empty()) {
+    Tensor seconds = Tensor::empty(Shape(static_cast<std::int64_t>(c.seconds.size())), Dtype::f64, "a checkpoint");
+    std::ranges::copy(c.seconds, seconds.span<double>().begin());
+    file.tensors.push_back({seconds_name, std::move(seconds)});
+  }
   write_tensors(path, file);
 }
 

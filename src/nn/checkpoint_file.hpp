@@ -17,6 +17,7 @@ struct Checkpoint {
   DataFingerprint fingerprint;  // of the data
   StepState state;
   std::vector<Published> figures;      // of every epoch that is over
+  std::vector<double> seconds;         // of training up to the end of each of them; empty in files of earlier versions
   Tensor values, first, second, best;  // all parameters in one array each, as Parameters lays them out
 };
 

@@ -61,14 +61,18 @@ class Hash {
   std::uint64_t state_ = 1;
 };
 
+void add_edges(Hash& hash, const Graph& graph) {
+  hash.add(static_cast<std::uint64_t>(graph.num_rows()));
+  hash.add(static_cast<std::uint64_t>(graph.num_cols()));
+  hash.add(graph.offsets());
+  hash.add(graph.cols());
+}
+
 }  // namespace
 
 DataFingerprint fingerprint_of(const Dataset& dataset) {
   Hash graph, values, features, labels, split;
-  graph.add(static_cast<std::uint64_t>(dataset.graph.num_rows()));
-  graph.add(static_cast<std::uint64_t>(dataset.graph.num_cols()));
-  graph.add(dataset.graph.offsets());
-  graph.add(dataset.graph.cols());
+  add_edges(graph, dataset.graph);
   graph.add(dataset.graph.edge_ids());
   values.add(dataset.values);
   features.add(dataset.features);
@@ -82,27 +86,50 @@ DataFingerprint fingerprint_of(const Dataset& dataset) {
   return {{graph.value(), values.value(), features.value(), labels.value(), split.value()}};
 }
 
-std::string to_string(const DataFingerprint& fingerprint) {
+std::uint64_t names_fingerprint(const Dataset& dataset) {
+  if (!dataset.node_ids && !dataset.node_names) return 0;
+  Hash hash;
+  hash.add(dataset.node_ids);
+  hash.add(dataset.node_names.offsets);
+  hash.add(std::span<const char>(dataset.node_names.text));
+  return hash.value();
+}
+
+std::uint64_t edges_fingerprint(const Dataset& dataset) {
+  Hash hash;
+  add_edges(hash, dataset.graph);
+  return hash.value();
+}
+
+std::string hashes_to_text(std::span<const std::string_view> names, std::span<const std::uint64_t> hashes) {
   std::string text;
-  for (std::size_t i = 0; i < fingerprint.names.size(); ++i)
-    text += fmt::format("{}{}={:016x}", i > 0 ? " " : "", fingerprint.names[i], fingerprint.parts[i]);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{}={:016x}", i > 0 ? " " : "", names[i], hashes[i]);
   return text;
+}
+
+void parse_hashes(std::string_view text, std::string_view what, std::span<const std::string_view> names,
+                  std::span<std::uint64_t> hashes) {
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string start = fmt::format("{}{}=", i > 0 ? " " : "", names[i]);
+    const char* const first = rest.data() + start.size();
+    const bool fits = rest.starts_with(start) && rest.size() >= start.size() + digits;
+    WEFT_CHECK(fits && std::from_chars(first, first + digits, hashes[i], 16).ptr == first + digits, invalid_file,
+               "the {} is {}: expected 16 hexadecimal digits of every part", what, weft::quoted(text, 80));
+    rest.remove_prefix(start.size() + digits);
+  }
+  WEFT_CHECK(rest.empty(), invalid_file, "the {} ends in {}: expected its {} parts alone", what, weft::quoted(rest),
+             names.size());
+}
+
+std::string to_string(const DataFingerprint& fingerprint) {
+  return hashes_to_text(fingerprint.names, fingerprint.parts);
 }
 
 DataFingerprint parse_fingerprint(std::string_view text) {
   DataFingerprint fingerprint;
-  std::string_view rest = text;
-  for (std::size_t i = 0; i < fingerprint.names.size(); ++i) {
-    const std::string start = fmt::format("{}{}=", i > 0 ? " " : "", fingerprint.names[i]);
-    const char* const first = rest.data() + start.size();
-    const bool fits = rest.starts_with(start) && rest.size() >= start.size() + digits;
-    WEFT_CHECK(fits && std::from_chars(first, first + digits, fingerprint.parts[i], 16).ptr == first + digits,
-               invalid_file, "the data's fingerprint is {}: expected 16 hexadecimal digits of every part",
-               weft::quoted(text, 80));
-    rest.remove_prefix(start.size() + digits);
-  }
-  WEFT_CHECK(rest.empty(), invalid_file, "the data's fingerprint ends in {}: expected its {} parts alone",
-             weft::quoted(rest), fingerprint.names.size());
+  parse_hashes(text, "data's fingerprint", fingerprint.names, fingerprint.parts);
   return fingerprint;
 }
 

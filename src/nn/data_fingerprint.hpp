@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,5 +26,16 @@ DataFingerprint fingerprint_of(const Dataset& dataset);
 std::string to_string(const DataFingerprint& fingerprint);
 /// An Error (invalid_file) where it is not written so.
 DataFingerprint parse_fingerprint(std::string_view text);
+
+/// Of the ids or names of nodes, in their order; 0 where they have neither.
+std::uint64_t names_fingerprint(const Dataset& dataset);
+/// Of the edges as such: the order in which a file lists them does not count.
+std::uint64_t edges_fingerprint(const Dataset& dataset);
+
+/// "name=0123456789abcdef name=...": a hash for every name.
+std::string hashes_to_text(std::span<const std::string_view> names, std::span<const std::uint64_t> hashes);
+/// An Error (invalid_file) about `what` where the text is not written so.
+void parse_hashes(std::string_view text, std::string_view what, std::span<const std::string_view> names,
+                  std::span<std::uint64_t> hashes);
 
 }  // namespace weft::nn

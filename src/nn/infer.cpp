@@ -5,6 +5,8 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "nn/known_nodes.hpp"
+#include "nn/label_map.hpp"
 #include "nn/sample/weigher.hpp"
 #include "nn/trainer.hpp"
 
@@ -59,23 +61,26 @@ Tensor classes_of(const Tensor& scores, bool several) {
   return best;
 }
 
-/// Micro-F1 over `nodes`; NaN where none has a label.
-double accuracy_over(const Dataset& dataset, const Tensor& predicted, std::span<const NodeId> nodes) {
+/// Micro-F1 over `nodes`; NaN where none has a label. `map` has the model's class of every class of the labels; what
+/// the model says of others does not count.
+double accuracy_over(const Dataset& dataset, const Tensor& predicted, std::span<const std::int32_t> map,
+                     std::span<const NodeId> nodes) {
   nn::SplitSums sums;
-  const std::int64_t classes = dataset.classes;
+  const std::int64_t outputs = predicted.shape().row_size();
   for (const NodeId node : nodes) {
     if (!dataset.multi_label()) {
       const std::int32_t label = dataset.labels.span<std::int32_t>()[node];
       if (label < 0) continue;
-      const bool right = predicted.span<std::int32_t>()[node] == label;
+      const bool right = predicted.span<std::int32_t>()[node] == map[static_cast<std::size_t>(label)];
       sums.right += right ? 1 : 0;
       sums.wrong += right ? 0 : 1;
       sums.missed += right ? 0 : 1;
       continue;
     }
-    for (std::int64_t i = node * classes; i < (node + 1) * classes; ++i) {
-      const float target = dataset.labels.span<float>()[i];
-      const bool taken = predicted.span<float>()[i] > 0, wanted = target > 0.5f;
+    for (std::int64_t c = 0; c < dataset.classes; ++c) {
+      const float target = dataset.labels.span<float>()[node * dataset.classes + c];
+      const bool taken = predicted.span<float>()[node * outputs + map[static_cast<std::size_t>(c)]] > 0;
+      const bool wanted = target > 0.5f;
       if (target != target) continue;
       sums.right += taken && wanted ? 1 : 0;
       sums.wrong += taken && !wanted ? 1 : 0;
@@ -96,6 +101,8 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   validate(model.spec);
   nn::check_fits(dataset, model.spec);
   nn::check_parameters(model);
+  nn::check_known_nodes(dataset, model);
+  const std::vector<std::int32_t> map = nn::label_map_of(dataset, model);
   WEFT_CHECK(is_floating(dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(dtype));
   WEFT_CHECK(dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
              "dtype is f64: models run in it on the cpu device only; use f32, f16 or bf16");
@@ -119,18 +126,17 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   p.seconds = inferred.seconds;
   p.scores = without_padding(as_floats(context, inferred.logits), model.spec.classes);
   if (inferred.hidden) p.embeddings = as_floats(context, inferred.hidden);
-  const bool several = model.spec.several_labels;
-  const bool comparable = dataset.labels && dataset.classes == model.spec.classes && dataset.multi_label() == several;
-  p.classes = classes_of(p.scores, several);
+  const bool comparable = !map.empty();
+  p.classes = classes_of(p.scores, model.spec.several_labels);
   const auto over = [&](const Tensor& split) {
-    return comparable && split ? accuracy_over(dataset, p.classes, split.span<NodeId>()) : unknown;
+    return comparable && split ? accuracy_over(dataset, p.classes, map, split.span<NodeId>()) : unknown;
   };
   p.train_accuracy = over(dataset.train);
   p.val_accuracy = over(dataset.val);
   p.test_accuracy = over(dataset.test);
   std::vector<NodeId> all(static_cast<std::size_t>(dataset.num_nodes()));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<NodeId>(i);
-  p.accuracy = comparable ? accuracy_over(dataset, p.classes, all) : unknown;
+  p.accuracy = comparable ? accuracy_over(dataset, p.classes, map, all) : unknown;
   return p;
 }
 

@@ -4,6 +4,7 @@
 #include "core/check.hpp"
 #include "core/mix.hpp"
 #include "core/names.hpp"
+#include "nn/class_names.hpp"
 #include "nn/layout.hpp"
 #include "weft/nn.hpp"
 
@@ -115,6 +116,8 @@ Model Model::clone() const {
   copy.spec = spec;
   for (const Parameter& p : parameters) copy.parameters.push_back(copy_of(p));
   for (const Parameter& p : statistics) copy.statistics.push_back(copy_of(p));
+  copy.class_names = nn::copy_of(class_names);
+  copy.known_nodes = known_nodes;
   return copy;
 }
 

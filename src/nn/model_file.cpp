@@ -2,6 +2,9 @@
 
 #include "core/check.hpp"
 #include "core/quoted.hpp"
+#include "graph/io/naming.hpp"
+#include "nn/class_names.hpp"
+#include "nn/known_nodes.hpp"
 #include "nn/layout.hpp"
 #include "nn/spec_json.hpp"
 
@@ -11,7 +14,8 @@ namespace {
 
 /// Checkpoints of version 1 do not say which data they were trained on.
 std::string_view version_of(std::string_view kind) { return kind == "checkpoint" ? "2" : "1"; }
-constexpr const char *kind_key = "weft.kind", *version_key = "weft.version", *spec_key = "weft.spec";
+constexpr const char *kind_key = "weft.kind", *version_key = "weft.version", *spec_key = "weft.spec",
+                     *class_names_key = "weft.class_names", *known_nodes_key = "weft.known_nodes";
 
 void check_key(const TensorFile& file, const char* key, std::string_view wanted, const std::string& path,
                std::string_view advice = "") {
@@ -39,6 +43,9 @@ void put_model(TensorFile& file, const Model& model, std::string_view kind) {
   file.metadata[kind_key] = kind;
   file.metadata[version_key] = version_of(kind);
   file.metadata[spec_key] = spec_to_json(model.spec);
+  check_class_names(model.class_names, model.spec.classes);
+  if (model.class_names) file.metadata[class_names_key] = class_names_to_text(model.class_names);
+  if (model.known_nodes) file.metadata[known_nodes_key] = to_text(*model.known_nodes);
   for (const std::vector<Parameter>* list : {&model.parameters, &model.statistics})
     for (const Parameter& p : *list) file.tensors.push_back({p.name, p.value.clone()});
 }
@@ -56,6 +63,12 @@ Model take_model(TensorFile& file, std::string_view kind, const std::string& pat
   model.spec = spec_from_json(spec->second, path);
   take(model.parameters, parameters_of(model.spec), file, path);
   take(model.statistics, statistics_of(model.spec), file, path);
+  // Files of the first versions have neither.
+  if (const auto names = file.metadata.find(class_names_key); names != file.metadata.end())
+    model.class_names = io::naming_part(path + ": " + class_names_key,
+                                        [&] { return class_names_from_text(names->second, model.spec.classes); });
+  if (const auto nodes = file.metadata.find(known_nodes_key); nodes != file.metadata.end())
+    model.known_nodes = io::naming_part(path, [&] { return parse_known_nodes(nodes->second); });
   return model;
 }
 

@@ -8,7 +8,9 @@
 
 #include "core/check.hpp"
 #include "nn/checkpoint.hpp"
+#include "nn/class_names.hpp"
 #include "nn/edge_weights.hpp"
+#include "nn/known_nodes.hpp"
 #include "nn/trainer.hpp"
 
 namespace weft {
@@ -48,8 +50,10 @@ class Run {
     has_test_ = trainer.nodes_in(2) > 0;
   }
 
-  /// From epoch `first` (from 0) on, whose predecessors have been published.
-  void go(std::int64_t first, TrainResult& result, const std::function<void()>& save) {
+  /// From the epoch after those `restored` on, which have been published.
+  void go(const nn::Restored& restored, TrainResult& result, const std::function<void()>& save) {
+    const std::int64_t first = restored.epochs;
+    before_ = restored.seconds;
     delivered_ = 0;
     begun_ = Clock::now();
     deliver(result, false);
@@ -106,10 +110,15 @@ class Run {
       if (since(moved) > 1) trainer_.context().synchronise();  // an Error where the device has failed
     }
   }
+  /// When an epoch that has just been found over ended.
+  double seconds_at(std::int64_t epoch) const {
+    if (epoch < static_cast<std::int64_t>(before_.size())) return before_[static_cast<std::size_t>(epoch)];
+    return (before_.empty() ? 0 : before_.back()) + since(begun_);
+  }
   void deliver(TrainResult& result, bool watched) {
     for (const std::int64_t done = trainer_.done(); delivered_ < done && !result.stopped_early; ++delivered_) {
       const nn::Published& p = trainer_.published(delivered_);
-      result.epochs.push_back(figures_of(p, delivered_, has_val_, has_test_, since(begun_)));
+      result.epochs.push_back(figures_of(p, delivered_, has_val_, has_test_, seconds_at(delivered_)));
       result.best_epoch = p.best_epoch;
       if (p.stopped != 0) result.stopped_early = true;
       if (watched && watch_ && !result.interrupted && !watch_(result.epochs.back())) result.interrupted = true;
@@ -121,6 +130,7 @@ class Run {
   const EpochWatcher& watch_;
   bool has_val_ = false, has_test_ = false;
   std::int64_t delivered_ = 0;
+  std::vector<double> before_;  // ends of epochs of earlier runs, in seconds
   Clock::time_point begun_;
 };
 
@@ -132,14 +142,16 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
   const std::size_t before = stats_of(context.device()).live_bytes;
   on_cpu ? reset_memory_peak() : reset_memory_peak(context.device());
   nn::Trainer trainer(context, dataset, model, options);
-  std::int64_t first = 0;
   const auto data = options.checkpoint.empty() ? nn::DataFingerprint{} : nn::fingerprint_of(dataset);
-  if (options.resume) first = nn::restore(options.checkpoint, trainer, model, options, data);
+  nn::Restored restored;
+  if (options.resume) restored = nn::restore(options.checkpoint, trainer, model, options, data);
   TrainResult result;
   result.batches = trainer.batches();
   const auto save = [&] {
     try {
-      nn::save_checkpoint(options.checkpoint, trainer, model, options, data);
+      std::vector<double> seconds;
+      for (const EpochFigures& figures : result.epochs) seconds.push_back(figures.seconds);
+      nn::save_checkpoint(options.checkpoint, trainer, model, options, data, std::move(seconds));
     } catch (const Error& error) {  // a full disk must not cost the training; a failed device has ended it anyway
       if (error.code() != ErrorCode::io && error.code() != ErrorCode::out_of_memory) throw;
       ++result.failed_checkpoints;
@@ -147,7 +159,7 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
     }
   };
   Run run(trainer, options, watch);
-  run.go(first, result, save);
+  run.go(restored, result, save);
   if (!options.checkpoint.empty() && (result.interrupted || options.checkpoint_every > 0)) save();
   result.skipped_steps = trainer.state().skipped;
   nn::Parameters& parameters = trainer.parameters();
@@ -177,6 +189,9 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
   nn::check_fits(dataset, model.spec);
   model.spec.edge_weights = nn::learns_from_weights(dataset, model.spec.architecture, options.ignore_weights);
   nn::check_parameters(model);
+  if (dataset.class_names) model.class_names = nn::copy_of(dataset.class_names);
+  nn::check_class_names(model.class_names, model.spec.classes);
+  model.known_nodes = nn::known_nodes_of(dataset);
   WEFT_CHECK(options.dtype != Dtype::f64 || context.device().kind == DeviceKind::cpu, unsupported,
              "dtype is f64: models train in it on the cpu device only, for checks; use f32, f16 or bf16");
   WEFT_CHECK(!options.checkpoint.empty() || (options.checkpoint_every == 0 && !options.resume), invalid_argument,

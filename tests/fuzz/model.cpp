@@ -9,7 +9,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     test::expect_clean_answer(4 * size, [&] {
       nn::TensorFile file = nn::read_tensors(source, checksum);
       const Model model = nn::take_model(file, "model", source.path);
-      static_cast<void>(to_string(model.clone()));
+      const Model copy = model.clone();
+      static_cast<void>(to_string(copy));
+      for (std::int64_t i = 0; i < copy.class_names.count(); ++i) static_cast<void>(copy.class_names.at(i).size());
     });
   return 0;
 }

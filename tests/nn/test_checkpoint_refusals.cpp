@@ -87,6 +87,29 @@ TEST_F(checkpoints, with_flags_scales_and_accuracies_out_of_range_are_refused) {
   expect_change_refused([](Checkpoint& c) { c.figures[1].stopped = 1; }, "figures of epoch 3: stopped is 0");
 }
 
+TEST_F(checkpoints, with_seconds_that_run_backwards_are_refused) {
+  for (const double wrong : {-1.0, nan, std::numeric_limits<double>::infinity(), 0.0})
+    expect_change_refused([&](Checkpoint& c) { c.seconds = {0.5, wrong == 0 ? 0.25 : 1.0, wrong}; }, "ended after");
+  expect_change_refused([](Checkpoint& c) { c.seconds.pop_back(); }, "training.seconds");
+}
+
+TEST_F(checkpoints, go_on_with_the_seconds_they_took) {
+  Checkpoint saved = nn::read_checkpoint(file_);
+  ASSERT_EQ(saved.seconds.size(), 3u);
+  saved.seconds = {10, 20, 30};
+  nn::write_checkpoint(file_, saved);
+  options_.epochs = 5;
+  std::vector<EpochFigures> epochs = train(context_, dataset_, make_model(spec_, 1), options_).epochs;
+  ASSERT_EQ(epochs.size(), 5u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(epochs[i].seconds, saved.seconds[i]);
+  EXPECT_GE(epochs[3].seconds, 30);
+  EXPECT_GE(epochs[4].seconds, epochs[3].seconds);
+  EXPECT_EQ(nn::read_checkpoint(file_).seconds.back(), epochs[4].seconds);
+  saved.seconds.clear();  // as earlier versions wrote them
+  nn::write_checkpoint(file_, saved);
+  EXPECT_LT(train(context_, dataset_, make_model(spec_, 1), options_).epochs.back().seconds, 10);
+}
+
 TEST_F(checkpoints, with_arrays_of_other_sizes_are_refused) {
   expect_change_refused([](Checkpoint& c) { c.best = Tensor::zeros(Shape(3), Dtype::f32, "test"); }, "training.best");
   expect_change_refused([](Checkpoint& c) { c.first = Tensor::zeros(c.first.shape(), Dtype::f64, "test"); },

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/dataset/tensor_of.hpp"
 #include "markup.hpp"
 
 namespace weft::test {
@@ -45,6 +46,15 @@ TEST(confusion, counts_labels_and_predictions_of_nodes_with_a_label) {
   EXPECT_EQ(count_of(html, "<tr>"), 4u);
   EXPECT_EQ(count_of(html, "<td>0.500</td>"), 2u) << html;
   EXPECT_EQ(confusion_html(confusion_of(labelled({-1}, 3), predicted({0}))), "");
+}
+
+TEST(confusion, calls_classes_by_their_names) {
+  Dataset dataset = labelled({0, 1, 1}, 2);
+  dataset.class_names = io::names_of(std::vector<std::string>{"a<b", "c"});
+  const std::string html = confusion_html(confusion_of(dataset, predicted({0, 0, 1})));
+  EXPECT_EQ(unbalanced(html), "");
+  EXPECT_NE(html.find("<th>label</th><th>a&lt;b</th><th>c</th>"), std::string::npos) << html;
+  EXPECT_NE(html.find("<tr><th>c</th>"), std::string::npos) << html;
 }
 
 TEST(confusion, of_many_classes_shows_the_worst_pairs) {

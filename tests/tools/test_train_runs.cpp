@@ -161,6 +161,8 @@ TEST(train_log, goes_on_where_training_does_without_an_epoch_twice) {
   ASSERT_EQ(rows.size(), 13u) << text_of(log);
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i][0], std::to_string(i));
   EXPECT_NE(rows[9][1], "1");
+  for (std::size_t i = 2; i < rows.size(); ++i)
+    EXPECT_GE(std::stod(rows[i].back()), std::stod(rows[i - 1].back())) << "seconds of both runs, at epoch " << i;
   // Without a checkpoint training begins anew, and so does its log.
   ASSERT_EQ(run_weft(training(more("another"), "8")).status, 0);
   EXPECT_EQ(cells_of(text_of(log)).size(), 9u);

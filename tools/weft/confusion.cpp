@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <tuple>
-#include <vector>
 
+#include "class_titles.hpp"
 #include "text.hpp"
 
 namespace weft::tool {
@@ -25,14 +25,18 @@ std::vector<std::int64_t> sums_of(const Confusion& confusion) {
   return sums;
 }
 
+std::string title_of(const Confusion& confusion, std::int32_t label) {
+  return escaped(confusion.titles[static_cast<std::size_t>(label)]);
+}
+
 std::string matrix_html(const Confusion& confusion, const std::vector<std::int64_t>& sums) {
   const auto classes = static_cast<std::int32_t>(confusion.classes);
   std::string html = "<table class=\"confusion\">\n<tr><th>label</th>";
-  for (std::int32_t c = 0; c < classes; ++c) html += fmt::format("<th>{}</th>", c);
+  for (std::int32_t c = 0; c < classes; ++c) html += fmt::format("<th>{}</th>", title_of(confusion, c));
   html += "<th>nodes</th><th>right</th></tr>\n";
   for (std::int32_t label = 0; label < classes; ++label) {
     const std::int64_t all = sums[static_cast<std::size_t>(label)];
-    html += fmt::format("<tr><th>{}</th>", label);
+    html += fmt::format("<tr><th>{}</th>", title_of(confusion, label));
     for (std::int32_t c = 0; c < classes; ++c) {
       const std::int64_t count = confusion.count(label, c);
       html +=
@@ -58,7 +62,8 @@ std::string worst_html(const Confusion& confusion, const std::vector<std::int64_
       "<th>nodes</th><th>share of the label</th></tr>\n",
       grouped(confusion.classes), wrong.size());
   for (const auto& [count, label, predicted] : wrong)
-    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.3f}</td></tr>\n", label, predicted, grouped(count),
+    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.3f}</td></tr>\n", title_of(confusion, label),
+                        title_of(confusion, predicted), grouped(count),
                         share_of(count, sums[static_cast<std::size_t>(label)]));
   return html + "</table>\n";
 }
@@ -73,6 +78,7 @@ std::int64_t Confusion::count(std::int32_t label, std::int32_t predicted) const 
 Confusion confusion_of(const Dataset& dataset, const Predictions& predictions) {
   Confusion confusion;
   confusion.classes = dataset.classes;
+  for (std::int64_t i = 0; i < dataset.classes; ++i) confusion.titles.push_back(class_title(dataset.class_names, i));
   if (!dataset.test || dataset.multi_label() || predictions.classes.shape().rank != 1) return confusion;
   const auto labels = dataset.labels.span<std::int32_t>(), predicted = predictions.classes.span<std::int32_t>();
   for (const NodeId node : dataset.test.span<NodeId>()) {

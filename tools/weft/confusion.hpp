@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "weft/nn.hpp"
 
@@ -12,6 +13,7 @@ namespace weft::tool {
 
 struct Confusion {
   std::int64_t classes = 0;
+  std::vector<std::string> titles;  // of the classes, as a page shows them
   /// Nodes by their label and the predicted class; pairs that do not occur are left out.
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> counts;
 

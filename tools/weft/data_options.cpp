@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
+#include "class_titles.hpp"
 #include "core/check.hpp"
-#include "graph/io/note.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "text.hpp"
@@ -20,15 +19,6 @@ std::uint64_t parse_seed(const std::string& text) {
 }
 
 std::string size_of_split(const Tensor& split) { return split ? grouped(split.shape().rows) : "none"; }
-
-/// "0 = databases, 1 = theory, ...": the first few.
-std::string classes_text(const Dataset& dataset) {
-  constexpr std::int64_t most = 10;
-  std::string text;
-  for (std::int64_t i = 0; i < std::min(dataset.class_names.count(), most); ++i)
-    text += fmt::format("{}{} = {}", i > 0 ? ", " : "", i, io::clean_note(dataset.class_names.at(i)));
-  return dataset.class_names.count() > most ? text + ", ..." : text;
-}
 
 }  // namespace
 
@@ -76,7 +66,7 @@ std::vector<std::string> DataOptions::apply(Dataset& dataset) const {
     lines.push_back(fmt::format("features {}: {} a node", parts_.features, grouped(dataset.num_features())));
   if (!parts_.labels.empty())
     lines.push_back(fmt::format("labels   {}: {} classes{}", parts_.labels, grouped(dataset.classes),
-                                dataset.class_names ? " (" + classes_text(dataset) + ")" : ""));
+                                dataset.class_names ? " (" + class_list(dataset.class_names) + ")" : ""));
   const std::uint64_t seed = parse_seed(split_seed_);
   if (!split_.empty()) split_nodes(dataset, parse_split(split_), seed);
   if (has_splits())

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "class_titles.hpp"
 #include "text.hpp"
 
 namespace weft::tool {
@@ -34,6 +35,8 @@ DatasetFacts facts_of(const Dataset& data) {
   if (data.labels) {
     facts.classes = data.classes;
     facts.multi_label = data.multi_label();
+    facts.class_list = class_list(data.class_names);
+    facts.class_names = class_names_of(data.class_names);
     if (!facts.multi_label) {
       facts.unlabelled = std::ranges::count_if(data.labels.span<std::int32_t>(), [](auto label) { return label < 0; });
       facts.homophily = homophily(data);
@@ -50,7 +53,7 @@ DatasetFacts facts_of(const Dataset& data) {
 }
 
 std::size_t more_bytes(const Dataset& data) {
-  std::size_t bytes = data.node_names.text.size();
+  std::size_t bytes = data.node_names.text.size() + data.class_names.text.size();
   for (const Tensor* tensor : data.parts())
     if (*tensor) bytes += tensor->bytes();
   return bytes;
@@ -63,6 +66,7 @@ std::vector<std::pair<std::string, std::string>> lines_of(const DatasetFacts& fa
                                                facts.sparse ? "sparse" : "dense", 100 * facts.feature_density));
   if (facts.classes >= 0) {
     std::string text = fmt::format("{}{}", grouped(facts.classes), facts.multi_label ? ", several a node" : "");
+    if (!facts.class_list.empty()) text += fmt::format(" ({})", facts.class_list);
     if (facts.unlabelled > 0) text += fmt::format(", {} nodes without one", grouped(facts.unlabelled));
     lines.emplace_back("classes", text);
   }
@@ -86,6 +90,7 @@ nlohmann::json to_json(const DatasetFacts& facts) {
           {"sparse", facts.sparse},
           {"feature_density", facts.features >= 0 ? nlohmann::json(facts.feature_density) : nlohmann::json()},
           {"classes", known(facts.classes)},
+          {"class_names", facts.class_names},
           {"multi_label", facts.multi_label},
           {"unlabelled", facts.unlabelled},
           {"train", known(facts.train)},

@@ -16,6 +16,8 @@ struct DatasetFacts {
   std::int64_t graphs = -1, graph_classes = 0;
   bool sparse = false, multi_label = false, renumbered = false, named = false;
   double feature_density = 0, homophily = -1;
+  std::string class_list;                // for people: the first few, with their numbers
+  std::vector<std::string> class_names;  // empty where they have none
 };
 
 DatasetFacts facts_of(const Dataset& dataset);

@@ -7,10 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "class_titles.hpp"
 #include "command.hpp"
 #include "core/check.hpp"
 #include "data_options.hpp"
 #include "model_facts.hpp"
+#include "nn/known_nodes.hpp"
+#include "nn/label_map.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
@@ -65,14 +68,32 @@ std::vector<std::int64_t> histogram_of(const Predictions& predictions) {
   return counts;
 }
 
-void print_histogram(std::FILE* out, const std::vector<std::int64_t>& counts) {
+/// The model's names of its classes; those of the data where the model, as the first ones, has none and the data has as
+/// many.
+const NodeNames& names_of_classes(const Dataset& dataset, const Model& model) {
+  static const NodeNames none;
+  if (model.class_names) return model.class_names;
+  return dataset.class_names.count() == model.spec.classes ? dataset.class_names : none;
+}
+
+void print_histogram(std::FILE* out, const std::vector<std::int64_t>& counts, const NodeNames& names) {
   constexpr std::size_t most_rows = 40;
   std::vector<HistogramRow> rows;
   for (std::size_t i = 0; i < std::min(counts.size(), most_rows); ++i)
-    rows.push_back({fmt::format("{}", i), counts[i]});
+    rows.push_back({class_title(names, static_cast<std::int64_t>(i)), counts[i]});
   print_line(out, "predicted classes (nodes a class)");
   for (const std::string& line : histogram_lines(rows, columns_of(out))) print_line(out, line);
   if (counts.size() > most_rows) print_line(out, fmt::format("  and {} more classes", counts.size() - most_rows));
+}
+
+/// What a person should hear of how the data's nodes and classes are those of the model.
+std::vector<std::string> notes_on_match(const Dataset& dataset, const Model& model) {
+  std::vector<std::string> notes;
+  if (std::string note = nn::check_known_nodes(dataset, model); !note.empty()) notes.push_back(std::move(note));
+  const std::vector<std::int32_t> map = nn::label_map_of(dataset, model);
+  const bool in_order = std::ranges::is_sorted(map) && (map.empty() || map.back() + 1 == std::ssize(map));
+  if (!in_order) notes.emplace_back("the data's classes are matched with the model's by name");
+  return notes;
 }
 
 /// Why no accuracy is known.
@@ -100,7 +121,7 @@ void print(std::FILE* out, const Dataset& dataset, const Model& model, const Pre
     line(measure, not_measured(dataset, model));
   }
   line("forward pass", seconds_text(predictions.seconds));
-  print_histogram(out, histogram_of(predictions));
+  print_histogram(out, histogram_of(predictions), names_of_classes(dataset, model));
 }
 
 // What is not finite is written as null.
@@ -119,7 +140,8 @@ nlohmann::json run_json(const Options& options, const std::string& command, cons
             {"test_accuracy", predictions.test_accuracy},
             {"accuracy", predictions.accuracy},
             {"seconds", predictions.seconds},
-            {"nodes_a_class", histogram_of(predictions)}}}};
+            {"nodes_a_class", histogram_of(predictions)},
+            {"class_names", class_names_of(names_of_classes(dataset, model))}}}};
 }
 
 int run(const Options& options, const std::string& command) {
@@ -143,6 +165,7 @@ int run(const Options& options, const std::string& command) {
   const std::string weights = inference_weights(dataset, model.spec, options.ignore_weights);
   if (!weights.empty()) print_line(out, "weights  " + weights);
   print_line(out, "model    " + to_string(model.spec));
+  for (const std::string& note : notes_on_match(dataset, model)) print_line(out, "note     " + note);
   if (options.ignore_weights) model.spec.edge_weights = false;
   const Predictions predictions =
       infer(context, dataset, model, InferOptions{dtypes.front(), !options.embeddings.empty()});
@@ -152,7 +175,7 @@ int run(const Options& options, const std::string& command) {
   Outputs outputs(out);
   outputs.add("--out", options.out, [&](const std::string& path) {
     if (is_csv(path))
-      save_csv(path, dataset, predictions, chances);
+      save_csv(path, dataset, names_of_classes(dataset, model), predictions, chances);
     else
       save_npy(path, predictions.classes);
   });

@@ -62,14 +62,13 @@ void save_npy(const std::string& path, const Tensor& tensor) {
   });
 }
 
-void save_csv(const std::string& path, const Dataset& dataset, const Predictions& predictions,
-              const Tensor& probabilities) {
+void save_csv(const std::string& path, const Dataset& dataset, const NodeNames& class_names,
+              const Predictions& predictions, const Tensor& probabilities) {
   const bool several = predictions.classes.shape().rank > 1;
   const std::int64_t nodes = predictions.scores.shape().rows, classes = predictions.scores.shape().row_size();
   const auto scores = predictions.scores.span<float>(), shares = probabilities.span<float>();
-  const bool named = dataset.class_names.count() == classes && classes > 0;
   const auto class_of = [&](std::int64_t label) {
-    return named ? field_of(dataset.class_names.at(label)) : fmt::to_string(label);
+    return class_names ? field_of(class_names.at(label)) : fmt::to_string(label);
   };
   constexpr std::size_t block = 1 << 20;
   save_with(path, [&](io::AtomicWriter& file) {

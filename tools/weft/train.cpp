@@ -192,7 +192,7 @@ void train_all(Context& context, Trained& trained, TrainLog& log, Outputs& outpu
 
 int run(TrainRequest request) {
   for (const std::string& path : {request.save, request.options.checkpoint, request.json, request.report, request.log})
-    if (!path.empty() && !(path == "-" && (path == request.json || path == request.report))) check_savable(path);
+    if (!path.empty() && path != "-") check_savable(path);
   Context context = pick_context(request.device, request.threads);
   // With JSON or the page on stdout, people's output goes to stderr.
   std::FILE* out = request.json == "-" || request.report == "-" ? stderr : stdout;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "nn/sample/batch.hpp"
@@ -28,13 +29,18 @@ void check_files(const TrainRequest& request) {
     throw UsageError("--json and --report are both '-': name a file for one of them");
   std::vector<NamedPath> inputs = request.parts.files();
   inputs.push_back({"--data", &request.data});
-  check_distinct({{"--save", &request.save},
-                  {"--checkpoint", &request.options.checkpoint},
-                  {"--json", &request.json},
-                  {"--report", &request.report},
-                  {"--log", &request.log}},
-                 inputs);
-  if (request.log == "-") throw UsageError("--log is '-': expected a file");
+  const std::vector<NamedPath> outputs{{"--save", &request.save},
+                                       {"--checkpoint", &request.options.checkpoint},
+                                       {"--log", &request.log},
+                                       {"--json", &request.json},
+                                       {"--report", &request.report}};
+  check_distinct(outputs, inputs);
+  for (const NamedPath& output : std::span(outputs).first(3))
+    if (*output.path == "-")
+      throw UsageError(
+          fmt::format("{} is '-': expected the name of a file; only --json and --report go to standard "
+                      "output",
+                      output.option));
   if (request.runs > 1 && !request.options.checkpoint.empty())
     throw UsageError("--checkpoint: a checkpoint is of one run; leave out --runs, or train each --seed by itself");
   if (!request.options.checkpoint.empty()) return;

@@ -84,6 +84,7 @@ Dataset from_ends(std::span<const Id> ends, std::span<const float> weights, cons
                   });
   Dataset data;
   data.note = layout.note;
+  if (edges == 0) add_note(data.note, layout.header ? "it has a header and no edges" : "it has no edges");
   take_weights(data, weights, layout);
   if (!layout.header && !layout.words && layout.columns.count == 2 && may_count(ends))
     add_note(data.note, fmt::format("the first line, '{} {}', is read as an edge, but may count nodes and edges",

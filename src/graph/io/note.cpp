@@ -1,5 +1,7 @@
 #include "graph/io/note.hpp"
 
+#include <algorithm>
+
 namespace weft::io {
 namespace {
 
@@ -34,10 +36,10 @@ bool harmless(char32_t code) {
 
 }  // namespace
 
-std::string clean_note(std::string_view text) {
+std::string clean_note(std::string_view text, std::size_t most) {
   constexpr std::string_view more = "...";
-  const bool cut = text.size() > longest_note;
-  const std::size_t room = cut ? longest_note - more.size() : longest_note;
+  const bool cut = text.size() > most;
+  const std::size_t room = cut ? most - std::min(most, more.size()) : most;
   std::string result;
   while (!text.empty()) {
     const auto [code, bytes] = first_of(text);
@@ -52,6 +54,15 @@ std::string clean_note(std::string_view text) {
   }
   if (cut) result += more;
   return result;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto [code, bytes] = first_of(text);
+    if (code == none) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
 }
 
 void append_utf8(std::string& text, char32_t code) {

@@ -82,6 +82,8 @@ TEST_F(edge_dialects, a_header_says_which_columns_are_the_ends_and_the_weight) {
   EXPECT_EQ(read("a,b,c\n0,1,5\n").note, "column 'c' is not read; its first line is read as a header");
   EXPECT_EQ(read("source,target\n0,1\n").note, "") << "no guess";
   EXPECT_EQ(read("source,target\n").graph.num_edges(), 0);
+  EXPECT_EQ(read("source,target\n").note, "it has a header and no edges");
+  EXPECT_EQ(read("# nothing yet\n").note, "it has no edges");
   expect_refused("source,other\n0,1\n", {"line 1", "'source'", "no target", "dst"});
   expect_refused("# c\nother,to\n0,1\n", {"line 2", "'to'", "no source", "src"});
 }

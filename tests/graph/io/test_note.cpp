@@ -44,6 +44,17 @@ TEST(note, is_cut_between_characters) {
   EXPECT_EQ(clean_note(cut), cut);
 }
 
+TEST(note, may_be_cut_shorter) {
+  EXPECT_EQ(clean_note("abcdefgh", 8), "abcdefgh");
+  EXPECT_EQ(clean_note("abcdefghi", 8), "abcde...");
+  EXPECT_EQ(clean_note("abcd\xc3\xbcghi", 8), "abcd...");
+}
+
+TEST(note, utf8_is_told_from_other_bytes) {
+  for (const char* text : {"", "abc\n", "\xc3\xbc", "\xf0\x9f\x95\xb8"}) EXPECT_TRUE(is_utf8(text)) << text;
+  for (const char* text : {"\xff", "a\xc3", "\xc0\x80", "\xed\xa0\x80", "\xfc"}) EXPECT_FALSE(is_utf8(text)) << text;
+}
+
 TEST(note, characters_are_written_as_utf8) {
   std::string text;
   for (const char32_t code : {U'a', U'\u00fc', U'\u2192', U'\U0001f578', char32_t{0xd800}, char32_t{0x110000}})
