@@ -47,6 +47,24 @@ TEST_F(attached, matrices_of_npy_and_npz_have_a_row_a_node) {
   EXPECT_EQ(reals(data.features), wanted);
 }
 
+TEST_F(attached, matrices_may_be_in_fortrans_order) {
+  const std::vector<double> values{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<float> wanted{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::string matrix = npy_by_columns<double>("<f8", 4, 2, values);
+  for (const std::string& path : {file("x.npy", matrix), archive({{"x", matrix}})}) {
+    Dataset data = numbered();
+    features(data, path);
+    EXPECT_EQ(data.features.shape(), Shape(4, 2));
+    EXPECT_EQ(reals(data.features), wanted);
+  }
+  Dataset data = numbered();
+  attach(data, {.labels = file("y.npy", npy_by_columns<std::int8_t>("|i1", 4, 2, {0, 1, 1, 1, 0, 0, 1, 0}))});
+  EXPECT_EQ(reals(data.labels), (std::vector<float>{0, 1, 1, 1, 0, 0, 1, 0}));
+  data = numbered();
+  attach(data, {.labels = file("y.npy", npy_by_columns<std::int64_t>("<i8", 4, 1, {1, 0, 2, -1}))});
+  EXPECT_EQ(classes_of(data), (Classes{1, 0, 2, -1}));
+}
+
 TEST_F(attached, sparse_matrices_of_scipy_stay_sparse) {
   Dataset data = graph("0,1\n1,2\n");
   features(data, archive(csr_members()));
