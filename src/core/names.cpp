@@ -86,8 +86,12 @@ Device parse_device(std::string_view text) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (error == std::errc{} && end == digits.data() + digits.size() && index >= 0) return {DeviceKind::cuda, index};
   }
-  constexpr std::array<std::string_view, 3> known{"cpu", "cuda", "cuda:N"};
-  fail_unknown("device", text, known);
+  // Another spelling leads to the name that is printed.
+  constexpr std::array<std::string_view, 5> spellings{"cpu", "cuda", "cuda:N", "gpu", "gpu:N"};
+  constexpr std::array<std::string_view, 5> printed{"cpu", "cuda", "cuda:N", "cuda", "cuda:N"};
+  const auto near = std::ranges::find(spellings, nearest(given, spellings)) - spellings.begin();
+  const bool any = near < std::ssize(spellings);
+  fail_unknown("device", text, std::span(printed).first(3), any ? printed[static_cast<std::size_t>(near)] : "");
 }
 
 std::string lower_case(std::string_view text) {

@@ -1,4 +1,6 @@
 // Plans and policies as text.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +11,7 @@
 #include "core/names.hpp"
 #include "plan/cuda/stage_choice.hpp"
 #include "plan/plan_view.hpp"
+#include "plan/policy_keys.hpp"
 #include "weft/plan.hpp"
 
 namespace weft {
@@ -35,6 +38,21 @@ constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::
 constexpr auto policy_keys =
     std::to_array<std::string_view>({"schedule", "tasks", "prefetch", "assignment", "edges", "order", "join", "whole",
                                      "vector", "lanes", "loads", "waves", "stage", "flush", "accumulate"});
+// schedule and assignment are of both devices.
+constexpr auto keys_on_cpu = std::to_array<std::string_view>({"schedule", "tasks", "prefetch", "assignment"});
+constexpr auto keys_of_cpu_alone = std::to_array<std::string_view>({"tasks", "prefetch"});
+
+/// The next "key=value" of a list of them, which it is taken from.
+struct PolicyItem {
+  std::string_view key, value;
+};
+PolicyItem take_item(std::string_view& text) {
+  const std::string_view item = text.substr(0, text.find(','));
+  text.remove_prefix(std::min(text.size(), item.size() + 1));
+  const auto equals = item.find('=');
+  WEFT_CHECK(equals != std::string_view::npos, invalid_argument, "policy '{}': expected key=value", item);
+  return {item.substr(0, equals), item.substr(equals + 1)};
+}
 
 std::int64_t parse_count(std::string_view key, std::string_view text, std::int64_t most) {
   std::int64_t value = -1;
@@ -74,11 +92,7 @@ Policy parse_policy(std::string_view text) {
   Policy policy;
   std::vector<std::string_view> given;
   while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
-    const auto equals = item.find('=');
-    WEFT_CHECK(equals != std::string_view::npos, invalid_argument, "policy '{}': expected key=value", item);
-    const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
+    const auto [key, value] = take_item(text);
     WEFT_CHECK(std::ranges::count(given, key) == 0, invalid_argument, "policy key {} is given twice: expected it once",
                key);
     given.push_back(key);
@@ -118,6 +132,20 @@ Policy parse_policy(std::string_view text) {
     }
   }
   return policy;
+}
+
+void check_policy_keys(std::string_view text, DeviceKind device) {
+  const bool on_cpu = device == DeviceKind::cpu;
+  std::vector<std::string_view> keys(policy_keys.begin(), policy_keys.end());
+  std::erase_if(keys, [&](std::string_view key) {
+    return on_cpu ? std::ranges::count(keys_on_cpu, key) == 0 : std::ranges::count(keys_of_cpu_alone, key) > 0;
+  });
+  while (!text.empty()) {
+    const auto [key, value] = take_item(text);
+    WEFT_CHECK(std::ranges::count(keys, key) > 0, invalid_argument,
+               "policy key {} applies to --device {} only: keys of the {} are {}", key, on_cpu ? "cuda" : "cpu",
+               on_cpu ? "CPU" : "GPU", fmt::join(keys, ", "));
+  }
 }
 
 bool operator==(const Plan& a, const Plan& b) {

@@ -110,6 +110,11 @@ TEST(devices, are_printed_and_parsed_alike) {
   for (const char* text : {"", "gpu:", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "cpu "})
     expect_refused([text] { parse_device(text); }, "device");
   expect_refused([] { parse_device("cdua"); }, "device 'cdua' is not known: did you mean cuda? expected one of cpu");
+  // Another spelling leads to the name that is printed.
+  expect_refused([] { parse_device("gpuu"); },
+                 "device 'gpuu' is not known: did you mean cuda? expected one of cpu, cuda,");
+  expect_refused([] { parse_device("gup:1"); }, "did you mean cuda:N? expected one of cpu, cuda, cuda:N");
+  expect_refused([] { parse_device("anything"); }, "device 'anything' is not known: expected one of cpu, cuda, cuda:N");
 }
 
 TEST(version, is_the_one_of_the_header) {
@@ -130,6 +135,17 @@ TEST(nearest, finds_what_was_mistyped_and_nothing_far_off) {
   EXPECT_EQ(nearest("g", models), "");
   EXPECT_EQ(nearest("", names), "");
   EXPECT_EQ(nearest("x", std::vector<std::string_view>{}), "");
+}
+
+TEST(nearest, of_names_as_near_is_the_one_that_has_more_of_what_was_typed_and_then_the_first) {
+  const std::vector<std::string_view> models{"gcn", "sage", "gin", "gat", "gatv2"};
+  EXPECT_EQ(nearest("gat2", models), "gatv2");
+  EXPECT_EQ(nearest("gatv", models), "gatv2");
+  EXPECT_EQ(nearest("gaat", models), "gat");
+  EXPECT_EQ(nearest("gan", models), "gcn");
+  const std::vector<std::string_view> operators{"spmm", "sddmm", "spmv"};
+  EXPECT_EQ(nearest("spm", operators), "spmm");
+  EXPECT_EQ(nearest("spmw", operators), "spmm");
 }
 
 TEST(nearest, counts_changes_insertions_omissions_and_swaps_once) {

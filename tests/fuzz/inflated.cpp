@@ -4,10 +4,11 @@
 
 #include <array>
 
+#include "unpacked.hpp"
+
 namespace weft::test {
 
 std::optional<Inflated> inflated(std::span<const std::byte> bytes) {
-  constexpr std::size_t most = std::size_t{1} << 20;
   constexpr int raw = -15;  // window bits; negative ones say that there is neither header nor trailer
   z_stream z{};
   if (::inflateInit2(&z, raw) != Z_OK) return std::nullopt;
@@ -16,7 +17,7 @@ std::optional<Inflated> inflated(std::span<const std::byte> bytes) {
   uLong crc = ::crc32(0, nullptr, 0);
   std::array<Bytef, 1 << 14> piece;
   int state = Z_OK;
-  while (state == Z_OK && z.total_out <= most) {
+  while (state == Z_OK && z.total_out <= most_mended) {
     z.next_out = piece.data();
     z.avail_out = static_cast<uInt>(piece.size());
     state = ::inflate(&z, Z_NO_FLUSH);  // Z_BUF_ERROR at the end of a stream that was cut off
@@ -25,7 +26,7 @@ std::optional<Inflated> inflated(std::span<const std::byte> bytes) {
   const Inflated result{static_cast<std::uint32_t>(crc), z.total_out, bytes.size() - z.avail_in, state == Z_STREAM_END};
   ::inflateEnd(&z);
   const bool damaged = state != Z_STREAM_END && state != Z_BUF_ERROR;
-  if (damaged || result.size > most) return std::nullopt;
+  if (damaged || result.size > most_mended) return std::nullopt;
   return result;
 }
 

@@ -8,8 +8,8 @@
 
 namespace weft::test {
 
-/// A .weft file, a zip archive, a gzip file, a model or checkpoint, or a bundle of such files; which one, the content
-/// tells.
+/// A .weft file, a zip archive, a file packed with gzip, bzip2, xz or zstd, a model or checkpoint, or a bundle of such
+/// files; which one, the content tells.
 void mend(std::span<std::byte> bytes);
 
 /// The checksum of every section that lies inside the file, then that of the header.
@@ -19,6 +19,12 @@ void mend_weft(std::span<std::byte> bytes);
 void mend_zip(std::span<std::byte> bytes);
 /// The CRC-32 and the size behind every member, and the CRC-16 of a member's header where it has one.
 void mend_gzip(std::span<std::byte> bytes);
+/// The CRC-32 of every block's content, and what follows from them at the end of a stream.
+void mend_bzip2(std::span<std::byte> bytes);
+/// The CRC-32 of headers, index and footer, and the CRC-32 or CRC-64 of every block's content.
+void mend_xz(std::span<std::byte> bytes);
+/// The checksum of every frame's content where it has one.
+void mend_zstd(std::span<std::byte> bytes);
 /// Whether a header starts as that of a model or checkpoint does, with its checksum first.
 bool is_safetensors(std::span<const std::byte> bytes);
 /// The checksum of the header and of every tensor that lies inside the file.

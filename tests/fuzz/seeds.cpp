@@ -38,6 +38,11 @@ std::string npy(std::string_view descr, const std::vector<T>& values, std::vecto
   return io::make_npy_header(descr, shape) +
          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
+/// The same bytes said to be in Fortran's order.
+std::string by_columns(std::string array) {
+  constexpr std::string_view in_rows = "False,", in_columns = "True, ";
+  return array.replace(array.find(in_rows), in_rows.size(), in_columns);
+}
 std::string npz(const std::map<std::string, std::string>& members, int method) {
   const std::string path = root + "/archive.tmp";
   zip_t* const archive = ::zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
@@ -165,6 +170,44 @@ void write_npz_datasets() {
   put("npz_dataset", "edge_index", npz(members, ZIP_CM_STORE));
   put("npy", "rows", members["edge_index"]);
   put("npy", "columns", npy<std::int32_t>("<i4", {0, 1, 0, 2, 2, 1}, {3, 2}));
+  put("npy", "fortran", by_columns(members["edge_index"]));
+  for (const char* key : {"edge_index", "x", "val_mask"}) members[key] = by_columns(members[key]);
+  put("npz_dataset", "fortran", npz(members, ZIP_CM_DEFLATE));
+}
+
+/// Files about the nodes that attach.cpp's graphs have.
+void write_attached() {
+  put("features", "ids", "id,a,b\n2,1,2\n7,3,4\n10,5,6\n4000000000,7,8\n");
+  put("features", "names", "node;a\nann;1\nbob;0.5\n\"St. Ives\";2\n7;nan\n");
+  put("features", "rows", "1,2,\n3,1e300\n0,5;4\n5\t6\n");
+  put("features", "matrix", npy<double>("<f8", {1, 2, 3, 4, 5, 6, 7, 8}, {4, 2}));
+  put("features", "archive", npz({{"x", npy<float>("<f4", {1, 2, 3, 4}, {4, 1})}}, ZIP_CM_DEFLATE));
+  put("features", "sparse",
+      npz({{"indptr", npy<std::int32_t>("<i4", {0, 1, 1, 2, 3})},
+           {"indices", npy<std::int32_t>("<i4", {1, 0, 2})},
+           {"data", npy<float>("<f4", {1, 2, 3})},
+           {"shape", npy<std::int64_t>("<i8", {4, 3})},
+           {"format", io::make_npy_header("|S3", {}) + "csr"}},
+          ZIP_CM_STORE));
+  put("labels", "numbers", "node,label\n0,2021\n1,2019\n5,2021\n");
+  put("labels", "names", "who,team\nann,x\nbob,\nSt. Ives,\"y, z\"\n");
+  put("labels", "rows", "0\n1\n-1\nnan\n");
+  put("labels", "classes", npy<std::int64_t>("<i8", {0, 2, -1, 1}));
+  put("labels", "several", npy<float>("<f4", {0, 1, 1, 0, 0, 0, 1, 1}, {4, 2}));
+  put("masks", "words", "node,split\n0,train\n2,Valid\n7,test\n3,none\n");
+  put("masks", "rows", "train\nval\ntest\n\n");
+  put("masks", "marks",
+      npz({{"train_mask", npy<std::uint8_t>("|b1", {1, 0, 0, 0})},
+           {"val_mask", npy<float>("<f4", {0, 1, 0, 0, 0, 1, 0, 0}, {4, 2})}},
+          ZIP_CM_STORE));
+  put("masks", "places",
+      npz({{"train_idx", npy<std::int32_t>("<i4", {2, 0})}, {"test", npy<std::int64_t>("<i8", {3})}}, ZIP_CM_DEFLATE));
+  for (const io::PackingName& each : io::packings) {
+    const std::string name(each.name);
+    put("features", name, test::packed(each.packing, "id,a\n0,1\n1,2\n2,3\n3,4\n"));
+    put("labels", name, test::packed(each.packing, "node,label\nann,x\nbob,y\n"));
+    put("masks", name, test::packed(each.packing, "node,split\n0,train\n1,val\n"));
+  }
 }
 
 using Files = std::map<std::string, std::string>;
@@ -247,6 +290,7 @@ int main(int count, char** arguments) {
   write_matrices();
   write_weft_datasets();
   write_npz_datasets();
+  write_attached();
   write_planetoid();
   write_folders();
   const std::string path = root + "/seed.safetensors";

@@ -5,6 +5,7 @@
 #include "fuzz/bundle.hpp"
 #include "graph/io/archives.hpp"
 #include "graph/io/gzip.hpp"
+#include "graph/io/packers.hpp"
 #include "graph/io/weft_layout.hpp"
 #include "support/graphs.hpp"
 
@@ -31,6 +32,19 @@ class mender : public ::testing::Test {
   std::string archive(int method) const {
     put_npz(folder_ / "archive.npz", csr_members(), method);
     return get(folder_ / "archive.npz");
+  }
+  static std::string edges_of(std::size_t bytes) {
+    std::string text;
+    for (std::size_t i = 0; text.size() < bytes; ++i)
+      text += std::to_string(i % 10) + ' ' + std::to_string(i * i % 7) + '\n';
+    return text.substr(0, bytes);
+  }
+  /// A stream in every packing but gzip.
+  static std::vector<std::string> packed_streams() {
+    std::vector<std::string> all;
+    for (const io::PackingName& each : io::packings)
+      if (each.packing != io::Packing::gzip) all.push_back(packed(each.packing, edges_of(60)));
+    return all;
   }
   std::string member_with_every_field() const {
     const std::string plain = io::gzip_member("0 1\n1 2\n");
@@ -98,6 +112,42 @@ TEST_F(mender, gzip_files_are_not_refused_for_a_checksum) {
   expect_no_checksum_refused("edges.txt.gz", io::gzip_member("0 1\n") + member_with_every_field(), refusals);
 }
 
+TEST_F(mender, zstd_files_are_not_refused_for_a_checksum) {
+  for (const std::size_t size : {3, 40, 300})  // xxHash has ways of its own below 4, 8 and 32 bytes, and for their rest
+    expect_no_checksum_refused("edges.txt.zst", packed(io::Packing::zstd, edges_of(size)), {"doesn't match checksum"});
+}
+
+TEST_F(mender, of_bzip2_and_xz_gets_past_checksums_that_their_libraries_do_not_name) {
+  for (const auto& [packing, name] :
+       {std::pair{io::Packing::bzip2, "edges.txt.bz2"}, {io::Packing::xz, "edges.txt.xz"}}) {
+    SCOPED_TRACE(name);
+    const std::string bytes = packed(packing, edges_of(40)) + packed(packing, "1 2\n");
+    int before = 0, after = 0, restored = 0;
+    for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      const std::string damaged = flipped(bytes, bit / 8, static_cast<int>(bit % 8));
+      before += complaint(name, damaged).empty();
+      after += complaint(name, mended(damaged)).empty();
+      restored += mended(damaged) == bytes;
+    }
+    EXPECT_GE(restored, 2 * (packing == io::Packing::xz ? 5 : 2) * 32) << "every bit of every checksum";
+    EXPECT_GT(after, before + restored) << "and other content is read";
+  }
+}
+
+TEST_F(mender, streams_of_several_blocks_are_mended_to_their_end) {
+  const std::string text = edges_of(250'000);
+  const std::string bytes = packed(io::Packing::bzip2, text);  // blocks of 100 KB
+  std::string damaged = bytes;
+  damaged[10] ^= 1;                  // the first block's CRC-32
+  damaged[damaged.size() - 3] ^= 1;  // what the stream's add up to
+  EXPECT_EQ(mended(damaged), bytes);
+  std::string stream = packed(io::Packing::xz, edges_of(4'000)) + packed(io::Packing::xz, edges_of(100));
+  const std::string right = stream;
+  stream[8] ^= 1;                   // the header's
+  stream[stream.size() - 12] ^= 1;  // the last footer's
+  EXPECT_EQ(mended(stream), right);
+}
+
 TEST_F(mender, files_in_a_bundle_are_mended_each) {
   const std::string weft = written("g.weft"), npz = archive(ZIP_CM_DEFLATE);
   const auto bundle = [](const std::string& first, const std::string& second) {
@@ -114,6 +164,14 @@ TEST_F(mender, what_is_right_stays_as_it_is) {
         io::gzip_member("a") + io::gzip_member("") + member_with_every_field(), written("g.mtx")}) {
     EXPECT_EQ(mended(bytes), bytes);
     EXPECT_EQ(mended("==== a\n" + bytes + "\n==== b\n" + bytes), "==== a\n" + bytes + "\n==== b\n" + bytes);
+  }
+}
+
+TEST_F(mender, streams_that_are_right_stay_as_they_are) {
+  for (const std::string& bytes : packed_streams()) {
+    EXPECT_EQ(mended(bytes), bytes);
+    EXPECT_EQ(mended(bytes + bytes), bytes + bytes);
+    EXPECT_EQ(mended("==== a\n" + bytes + "\n==== b\nplain"), "==== a\n" + bytes + "\n==== b\nplain");
   }
 }
 
@@ -142,11 +200,29 @@ TEST_F(mender, cut_files_are_safe) {
     }
 }
 
+TEST_F(mender, cut_and_changed_streams_are_safe) {
+  battery::SmallRandom random(3);
+  for (const std::string& bytes : packed_streams()) {
+    for (std::size_t size = 0; size <= bytes.size(); ++size) {
+      expect_nothing_outside_touched(bytes.substr(0, size));
+      expect_nothing_outside_touched(bytes.substr(size));
+    }
+    for (int i = 0; i < 200; ++i) {
+      std::string changed = bytes;
+      for (int k = 0; k < 4; ++k)
+        changed[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bytes.size())))] =
+            static_cast<char>(random.next());
+      expect_nothing_outside_touched(changed);
+    }
+  }
+}
+
 TEST_F(mender, random_bytes_of_any_length_are_safe) {
   battery::SmallRandom random(1);
   const std::string weft(io::weft_magic.begin(), io::weft_magic.end());
   for (const std::string& start : {std::string(), weft, std::string("\x1f\x8b\x08"), std::string("\x1f\x8b\x08\x1e"),
-                                   std::string("PK\5\6"), std::string(bundle_mark)})
+                                   std::string("PK\5\6"), std::string(bundle_mark), std::string("BZh91AY&SY"),
+                                   std::string("\xfd\x37zXZ\0\0\1", 8), std::string("\x28\xb5\x2f\xfd\4")})
     for (std::size_t size = 0; size <= 200; ++size) {
       std::string bytes = start;
       while (bytes.size() < size) bytes += static_cast<char>(random.next());

@@ -286,7 +286,7 @@ TEST(bench_command, report_goes_to_standard_output_where_asked) {
 TEST(bench_command, says_why_there_is_no_gpu) {
   if (!cuda_devices().empty()) GTEST_SKIP() << "this machine has a GPU";
   expect_complaint(run_weft({"bench", "spmm", small, "--width", "8", "--device", "cuda:0"}), 1,
-                   "was asked for on cuda:0");
+                   "--device is 'cuda:0', but this ");
 }
 
 TEST(bench_command, subgraphs_are_verified_and_their_means_belong_to_their_times) {

@@ -166,6 +166,40 @@ TEST_F(own_data, directed_edges_stay_and_undirected_ones_get_their_reverse) {
   EXPECT_EQ(read_graph(data_).graph.num_edges(), 4);
 }
 
+TEST_F(own_data, trains_on_undirected_edges_as_convert_writes_them) {
+  write_text(edges_, text_of(edges_) + text_of(edges_).substr(text_of(edges_).find('\n') + 1));  // every edge twice
+  ASSERT_EQ(run_weft({"convert", edges_, data_, "--undirected"}).status, 0);
+  const auto train = [&](const std::string& data, std::vector<std::string> more) {
+    more.insert(more.begin(), {"train", "--data", data, "--labels", labels_, "--features", "degree", "--split",
+                               "random", "--model", "gcn", "--epochs", "3", "--device", "cpu", "--json",
+                               folder_ / "r.json", "--save", folder_ / "m.safetensors"});
+    const Outcome outcome = run_weft(more);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    auto json = nlohmann::json::parse(text_of(folder_ / "r.json"));
+    json["said"] = outcome.out;
+    return json;
+  };
+  const auto losses = [](const nlohmann::json& json) {
+    std::vector<double> all;
+    for (const auto& epoch : json["epochs"]) all.push_back(epoch["loss"]);
+    return all;
+  };
+  const auto converted = train(data_, {}), undirected = train(edges_, {"--undirected"});
+  EXPECT_EQ(undirected["data"]["edges"], converted["data"]["edges"]);
+  EXPECT_EQ(losses(undirected), losses(converted));
+  const std::string said = undirected["said"];
+  EXPECT_NE(said.find("change   duplicates merged: "), said.npos) << said;
+  EXPECT_NE(said.find("change   reverse edges added: "), said.npos) << said;
+  EXPECT_NE(std::string(undirected["command"]).find(" --undirected --features degree"), std::string::npos);
+  const Outcome inferred = run_weft({"infer", "--data", edges_, "--symmetric", "--labels", labels_, "--features",
+                                     "degree", "--load", folder_ / "m.safetensors", "--device", "cpu"});
+  EXPECT_EQ(inferred.status, 0) << inferred.err;
+  EXPECT_NE(inferred.out.find("change   reverse edges added: "), inferred.out.npos) << inferred.out;
+  const auto directed = train(edges_, {"--directed"});
+  EXPECT_NE(std::string(directed["said"]).find("edges    directed: none gets a reverse"), std::string::npos);
+  EXPECT_NE(losses(directed), losses(undirected));
+}
+
 TEST(karate_club, trains_on_identity_features_and_a_drawn_split) {
   const Folder folder;
   const Outcome outcome =

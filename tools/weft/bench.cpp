@@ -16,6 +16,7 @@
 #include "option_text.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
+#include "plan/policy_keys.hpp"
 #include "progress.hpp"
 #include "text.hpp"
 
@@ -246,6 +247,8 @@ int run(const Options& options, const std::string& command) {
   for (const std::string& path : {options.json, options.report})
     if (!path.empty() && path != "-") check_savable(path);
   Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
+  for (const NamedPolicy& policy : request.policies)
+    as_usage("--policy", [&] { check_policy_keys(policy.text, context.device().kind); });
   // With JSON or the page on stdout, people's output goes to stderr.
   std::FILE* out = options.json == "-" || options.report == "-" ? stderr : stdout;
   print_line(out, device_line(context));

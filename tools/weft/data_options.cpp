@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "class_titles.hpp"
@@ -23,6 +25,7 @@ std::string size_of_split(const Tensor& split) { return split ? grouped(split.sh
 }  // namespace
 
 void DataOptions::add_to(CLI::App& app, const char* group) {
+  direction_.add_to(app, group);
   app.add_option("--features", parts_.features,
                  "identity (one column a node), degree (log of 1 + in-degree), constant (1), or a file with a row a "
                  "node: .npy, .npz, .csv (docs/own-data.md)")
@@ -45,6 +48,7 @@ void DataOptions::add_to(CLI::App& app, const char* group) {
 }
 
 void DataOptions::check() const {
+  direction_.check();
   if (!split_.empty()) {
     if (!parts_.masks.empty()) throw UsageError("--masks and --split both say which nodes are for training: give one");
     as_usage("--split", [&] { return parse_split(split_); });
@@ -56,12 +60,27 @@ void DataOptions::check() const {
 
 std::vector<std::string> DataOptions::apply(Dataset& dataset) const {
   std::vector<std::string> lines;
+  if (direction_.directed) lines.emplace_back(directed_line);
+  if (direction_.undirected) {  // as weft convert does it: degrees of features are those of both directions
+    EdgeChanges edges(dataset);
+    edges.merge_duplicates();
+    edges.add_reverses();
+    if (!dataset.note.empty()) dataset.note += edges.changes();
+    lines = edges.lines();
+  }
+  std::vector<std::string> given = give(dataset);
+  lines.insert(lines.end(), std::make_move_iterator(given.begin()), std::make_move_iterator(given.end()));
+  return lines;
+}
+
+std::vector<std::string> DataOptions::give(Dataset& dataset) const {
+  std::vector<std::string> lines;
   {
     ProgressBar bar;
     for (const std::string& note : attach(dataset, parts_, bar.callback())) lines.push_back("note     " + note);
   }
   // What the note says of features and splits is of those that the data had.
-  if (any() && !dataset.note.empty()) dataset.note += "; then" + command();
+  if (any() && !dataset.note.empty()) dataset.note += "; then" + given();
   if (!parts_.features.empty())
     lines.push_back(fmt::format("features {}: {} a node", parts_.features, grouped(dataset.num_features())));
   if (!parts_.labels.empty())
@@ -76,14 +95,16 @@ std::vector<std::string> DataOptions::apply(Dataset& dataset) const {
   return lines;
 }
 
-std::string DataOptions::command() const {
+std::string DataOptions::command() const { return direction_.command() + given(); }
+
+std::string DataOptions::given() const {
   std::string text;
-  const std::pair<const char*, const std::string*> given[] = {{"--features", &parts_.features},
-                                                              {"--labels", &parts_.labels},
-                                                              {"--masks", &parts_.masks},
-                                                              {"--split", &split_},
-                                                              {"--split-seed", &split_seed_}};
-  for (const auto& [option, value] : given)
+  const std::pair<const char*, const std::string*> options[] = {{"--features", &parts_.features},
+                                                                {"--labels", &parts_.labels},
+                                                                {"--masks", &parts_.masks},
+                                                                {"--split", &split_},
+                                                                {"--split-seed", &split_seed_}};
+  for (const auto& [option, value] : options)
     if (!value->empty()) text += fmt::format(" {} {}", option, *value);
   return text;
 }

@@ -1,4 +1,4 @@
-// Options that give a dataset what its files lack: features, labels and splits.
+// Options that give a dataset what its files lack: reverse edges, features, labels and splits.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "command.hpp"
+#include "edge_changes.hpp"
 #include "outputs.hpp"
 #include "weft/dataset.hpp"
 
 namespace weft::tool {
+
+/// What the output says where --directed is given.
+inline constexpr const char* directed_line = "edges    directed: none gets a reverse";
 
 class DataOptions {
  public:
@@ -19,7 +23,11 @@ class DataOptions {
   void check() const;
   /// Gives them to the dataset. Returns a line for people of each thing that it did.
   std::vector<std::string> apply(Dataset& dataset) const;
+  /// All but the direction of edges, for who changes edges first.
+  std::vector<std::string> give(Dataset& dataset) const;
+  const Direction& direction() const { return direction_; }
 
+  /// Whether features, labels or splits are given.
   bool any() const { return !parts_.features.empty() || !parts_.labels.empty() || has_splits(); }
   bool has_splits() const { return !parts_.masks.empty() || !split_.empty(); }
   /// The files among them.
@@ -30,6 +38,10 @@ class DataOptions {
   std::string command() const;
 
  private:
+  /// command() without the direction of edges.
+  std::string given() const;
+
+  Direction direction_;
   DatasetParts parts_;
   std::string split_, split_seed_;
 };

@@ -8,6 +8,7 @@
 #include "option_text.hpp"
 #include "options.hpp"
 #include "plan/gather_shape.hpp"
+#include "plan/policy_keys.hpp"
 #include "text.hpp"
 #include "weft/plan.hpp"
 
@@ -161,8 +162,9 @@ int run(const Options& options) {
   const Policy policy =
       as_usage("--policy", [&] { return options.policy.empty() ? Policy{} : parse_policy(options.policy); });
   const Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
-  const GraphFile file = open_source(options.source);
   const DeviceKind device = context.device().kind;
+  as_usage("--policy", [&] { check_policy_keys(options.policy, device); });
+  const GraphFile file = open_source(options.source);
   Subject subject = options.backward ? backward_of(desc, file.graph, device) : Subject{desc, file.graph, false, ""};
   const Graph given = device == DeviceKind::cpu ? file.graph : file.graph.to(context.device());
   const Graph graph = options.backward ? given.transpose() : given;

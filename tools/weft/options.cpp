@@ -147,7 +147,16 @@ Context pick_context(const std::string& device, std::int64_t threads) {
   if (device.empty()) return threads == 0 ? Context::best() : Context::cpu(static_cast<int>(threads));
   const Device wanted = as_usage("--device", [&] { return parse_device(device); });
   if (wanted.kind == DeviceKind::cpu) return Context::cpu(static_cast<int>(threads));
-  return Context::on(wanted);  // says what is missing, if something is
+  std::string why;
+  const auto gpus = cuda_devices(&why);
+  if (!built_with_cuda()) why = "this build of weft has no CUDA";
+  WEFT_CHECK(!gpus.empty(), unsupported, "--device is '{}', but {}: use --device cpu, or leave --device out", device,
+             why);
+  WEFT_CHECK(static_cast<std::size_t>(wanted.index) < gpus.size(), invalid_argument,
+             "--device is '{}', but this machine has {} GPU{}: expected {}", device, gpus.size(),
+             gpus.size() == 1 ? "" : "s",
+             gpus.size() == 1 ? "cuda:0" : fmt::format("cuda:0 to cuda:{}", gpus.size() - 1));
+  return Context::on(wanted);
 }
 
 std::string device_line(const Context& context) {

@@ -89,9 +89,24 @@ std::string missing(const CLI::App& command, const CLI::Option& option, const st
 
 std::string wrong_number(const CLI::Option& option) {
   const std::vector<std::string> given = option.results();
-  if (given.empty()) return fmt::format("{} has no value: {}", shown_name(option), description_of(option));
+  if (given.size() == 1 && !may_repeat(option))  // the second time nothing follows it
+    return fmt::format("{} is given twice, as '{}' and without a value: expected it once", shown_name(option),
+                       given.front());
+  if (given.empty() || may_repeat(option))
+    return fmt::format("{} has no value: {}", shown_name(option), description_of(option));
   return fmt::format("{} is given {}, as '{}': expected it once", shown_name(option),
                      given.size() == 2 ? "twice" : fmt::format("{} times", given.size()), fmt::join(given, "' and '"));
+}
+
+/// The parser takes any word for the value of an option, also the name of the next option.
+std::string taken_for_value(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (!takes_value(*option)) continue;
+    for (const std::string& value : option->results())
+      if (value.size() > 1 && value.starts_with('-') && command.get_option_no_throw(without_value(value)) != nullptr)
+        return fmt::format("{} has no value: the option {} follows it", shown_name(*option), value);
+  }
+  return "";
 }
 
 }  // namespace
@@ -117,6 +132,7 @@ std::string usage_text(const CLI::App& root, const CLI::ParseError& error) {
   });
   if (option != unexpected.end())
     return root.remaining(false).empty() ? unknown_option(*command, *option) : option_too_early(*command, *option);
+  if (std::string taken = taken_for_value(*command); !taken.empty()) return taken;
   if (const CLI::Option* named = named_by(*command, error)) {
     if (is_a<CLI::RequiredError>(error)) return missing(*command, *named, unexpected);
     if (is_a<CLI::ArgumentMismatch>(error)) return wrong_number(*named);
@@ -129,6 +145,7 @@ std::string usage_text(const CLI::App& root, const CLI::ParseError& error) {
 std::string contradiction(const CLI::App& root) {
   const CLI::App* command = asked_for(root);
   if (command == nullptr) return "";
+  if (std::string taken = taken_for_value(*command); !taken.empty()) return taken;
   for (const CLI::Option* option : command->get_options()) {
     const std::vector<std::string>& given = option->results();
     if (option->get_fnames().empty() || std::ranges::adjacent_find(given, std::not_equal_to<>()) == given.end())

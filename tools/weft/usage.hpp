@@ -15,7 +15,7 @@ const CLI::App* find_command(const CLI::App& root, std::string_view name);
 const CLI::App* asked_for(const CLI::App& root);
 /// One line for what the parser refused.
 std::string usage_text(const CLI::App& root, const CLI::ParseError& error);
-/// One line where a flag and its opposite were both given, or nothing.
+/// One line where a flag and its opposite were both given, or an option is the value of another; or nothing.
 std::string contradiction(const CLI::App& root);
 /// The command line with --weight_decay written as --weight-decay.
 std::vector<std::string> with_dashes(std::vector<std::string> words);

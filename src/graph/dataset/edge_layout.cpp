@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "graph/dataset/notes.hpp"
+#include "graph/io/f32_text.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/text_chunks.hpp"
 #include "graph/io/text_scan.hpp"
@@ -123,6 +124,17 @@ bool has_blanks_within(std::span<const std::string_view> fields) {
   return std::ranges::any_of(fields, [](std::string_view field) { return field.find(' ') != field.npos; });
 }
 
+/// "0 1 0,5" is no pair of the words '0 1 0' and '5'.
+void check_decimal_comma(const Records& first) {
+  Records by_blanks(first.raw(), ' ', {});
+  if (!by_blanks.next() || by_blanks.fields().size() < 3) return;
+  const auto fields = by_blanks.fields();
+  if (!whole_number(fields[0]) || !whole_number(fields[1])) return;
+  const std::string expected = expected_number(fields[2], "a weight", "");
+  if (!expected.empty())
+    fail(ErrorCode::invalid_file, "line {}: found {}: expected {}", first.line(), quoted(first.raw()), expected);
+}
+
 }  // namespace
 
 EdgeLayout edge_layout_of(std::string_view whole) {
@@ -158,6 +170,7 @@ EdgeLayout edge_layout_of(std::string_view whole) {
     return value && !std::isnan(*value);
   };
   layout.words = !number(layout.columns.source) || !number(layout.columns.target);
+  if (layout.words && layout.record_delimiter == ',') check_decimal_comma(records);
   layout.by_record |= layout.words || quotes;
   // Numbers may have tabs and blanks between them in one file; read_edges takes either.
   if (layout.delimiter == '\t' && !layout.by_record) {

@@ -11,6 +11,7 @@
 #include "graph/dataset/edge_layout.hpp"
 #include "graph/dataset/edge_records.hpp"
 #include "graph/dataset/notes.hpp"
+#include "graph/io/f32_text.hpp"
 #include "graph/io/format.hpp"
 
 namespace weft::io {
@@ -21,7 +22,7 @@ constexpr std::size_t head_bytes = std::size_t{1} << 20;
 bool sniff_edge_list(const Source& source) { return begins_as_edge_list(source.text().substr(0, 1 << 16)); }
 
 /// Weights of the edges in the file's order, which is that of their ids.
-void take_weights(Dataset& data, std::span<const float> weights, const EdgeLayout& layout) {
+void take_weights(Dataset& data, std::span<const float> weights, std::int64_t rounded, const EdgeLayout& layout) {
   if (layout.columns.weight < 0 && !layout.braces) return;
   if (weights.empty()) return;
   // Numbers of seconds since 1970, from 1973 on: a third column without a name may be the time of an edge.
@@ -32,6 +33,7 @@ void take_weights(Dataset& data, std::span<const float> weights, const EdgeLayou
   }
   data.values = Tensor::empty(Shape(static_cast<std::int64_t>(weights.size())), Dtype::f32, "the edge values");
   std::ranges::copy(weights, data.values.span<float>().begin());
+  add_note(data.note, rounded_note(rounded));
 }
 
 /// A first line "NODES EDGES" cannot be told from an edge for sure.
@@ -62,8 +64,8 @@ std::vector<Id> ids_that_occur(std::span<const Id> ends, Id largest) {
 
 /// release() is called where `ends` are no longer needed, before the graph takes its memory.
 template <class Id, class Release>
-Dataset from_ends(std::span<const Id> ends, std::span<const float> weights, const EdgeLayout& layout,
-                  const Release& release) {
+Dataset from_ends(std::span<const Id> ends, std::span<const float> weights, std::int64_t rounded,
+                  const EdgeLayout& layout, const Release& release) {
   const std::size_t edges = ends.size() / 2;
   const Id largest = ends.empty() ? Id(-1) : *std::max_element(ends.begin(), ends.end());
   const std::vector<Id> ids = ends.empty() ? std::vector<Id>{} : ids_that_occur(ends, largest);
@@ -85,7 +87,7 @@ Dataset from_ends(std::span<const Id> ends, std::span<const float> weights, cons
   Dataset data;
   data.note = layout.note;
   if (edges == 0) add_note(data.note, layout.header ? "it has a header and no edges" : "it has no edges");
-  take_weights(data, weights, layout);
+  take_weights(data, weights, rounded, layout);
   if (!layout.header && !layout.words && layout.columns.count == 2 && may_count(ends))
     add_note(data.note, fmt::format("the first line, '{} {}', is read as an edge, but may count nodes and edges",
                                     ends[0], ends[1]));
@@ -103,13 +105,14 @@ Dataset read_numbers(const Source& source, const EdgeLayout& layout, const Progr
   EdgeTable<Id> table = read_edges<Id>(TextBlocks(source), layout, progress);
   const auto edges = static_cast<std::size_t>(table.rows);
   return from_ends<Id>({table.ends.data(), 2 * edges}, {table.weights.data(), table.weights.empty() ? 0 : edges},
-                       layout, [&] { table = {}; });
+                       table.rounded_weights, layout, [&] { table = {}; });
 }
 
 Dataset read_records(Source source, const EdgeLayout& layout, const Progress& progress) {
   load(source, progress);
   EdgeRecords records = read_edge_records(source.text(), layout);
-  Dataset data = from_ends<std::int64_t>(records.ends, records.weights, layout, [&] { records.ends = {}; });
+  Dataset data = from_ends<std::int64_t>(records.ends, records.weights, records.rounded_weights, layout,
+                                         [&] { records.ends = {}; });
   if (!layout.words) return data;
   data.node_names = std::move(records.names);
   if (layout.header) return data;

@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "graph/dataset/tensor_of.hpp"
+#include "graph/io/f32_text.hpp"
 #include "graph/io/format.hpp"
 
 namespace weft::io {
@@ -18,15 +19,21 @@ struct Hash {
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
+struct Weight {
+  std::string_view text;
+  double number;
+};
+
 /// The value of 'weight' in a Python dict, as far as networkx writes one: {'weight': 2.0, 'color': 'red'}. Nothing
 /// where there is no such key; NaN never.
-std::optional<double> weight_in(std::string_view dict) {
+std::optional<Weight> weight_in(std::string_view dict) {
   for (const std::string_view key : {"'weight':", "\"weight\":"}) {
     const std::size_t at = dict.find(key);
     if (at == dict.npos) continue;
     const std::string_view rest = dict.substr(at + key.size());
-    const auto value = real_number(rest.substr(0, rest.find_first_of(",}")));
-    if (value && !std::isnan(*value)) return value;
+    const std::string_view text = rest.substr(0, rest.find_first_of(",}"));
+    const auto value = real_number(text);
+    if (value && !std::isnan(*value)) return Weight{text, *value};
   }
   return std::nullopt;
 }
@@ -56,16 +63,17 @@ class Reader {
   void read_columns() {
     const EdgeColumns& columns = layout_.columns;
     const auto fields = records_.fields();
-    if (fields.size() != static_cast<std::size_t>(columns.count))
-      fail_line(fmt::format("{}, as in the first line", columns.expected()));
+    const auto count = static_cast<std::size_t>(columns.count);
+    if (fields.size() != count)
+      fail_line(layout_.expected_columns(fields.size() == count + 1 && fields.back().empty()));
     const auto field = [&](int column) { return fields[static_cast<std::size_t>(column)]; };
     add_end(field(columns.source));
     add_end(field(columns.target));
     if (columns.weight < 0) return;
-    const auto weight = real_number(field(columns.weight));
-    if (!weight || field(columns.weight).empty() || !fits_float(*weight))
-      fail_line(fmt::format("{}, as in the first line", columns.expected()));
-    result_.weights.push_back(static_cast<float>(*weight));
+    const std::string_view text = field(columns.weight);
+    const auto weight = real_number(text);
+    if (!weight || text.empty() || !fits_float(*weight)) fail_line(layout_.expected_weight(text));
+    add_weight(text, *weight);
   }
 
   void read_braces() {
@@ -80,13 +88,18 @@ class Reader {
     if (fields.size() != 2) fail_line(expected);
     add_end(fields[0]);
     add_end(fields[1]);
-    const std::optional<double> weight = weight_in(line.substr(open, last + 1 - open));
+    const std::optional<Weight> weight = weight_in(line.substr(open, last + 1 - open));
     const bool first = result_.ends.size() == 2;
     if (!first && weight.has_value() == result_.weights.empty())
       fail_line(weight ? "no weight, as in the lines before" : "a weight, as in the lines before");
     if (!weight) return;
-    if (!fits_float(*weight)) fail_line("a weight of at most 3.4e38");
-    result_.weights.push_back(static_cast<float>(*weight));
+    if (!fits_float(weight->number)) fail_line(layout_.expected_weight(weight->text));
+    add_weight(weight->text, weight->number);
+  }
+
+  void add_weight(std::string_view text, double weight) {
+    result_.weights.push_back(static_cast<float>(weight));
+    if (rounds_whole_number(text, weight)) ++result_.rounded_weights;
   }
 
   void add_end(std::string_view field) {

@@ -10,9 +10,10 @@
 namespace weft::io {
 
 struct EdgeRecords {
-  std::vector<std::int64_t> ends;  // source and target of every edge: ids, or places in `names`
-  std::vector<float> weights;      // of every edge, or none
-  NodeNames names;                 // in the order in which they occur first; none where ids are numbers
+  std::vector<std::int64_t> ends;    // source and target of every edge: ids, or places in `names`
+  std::vector<float> weights;        // of every edge, or none
+  std::int64_t rounded_weights = 0;  // whole numbers that f32 does not have
+  NodeNames names;                   // in the order in which they occur first; none where ids are numbers
 };
 
 /// Reads record by record. `text` is the whole text of the file.

@@ -39,6 +39,7 @@ int node_column(const DelimitedTable& table, const Dataset& data) {
 void read_table(const Source& source, const Dataset& data, NodeFeatures& features) {
   const auto table = std::make_shared<DelimitedTable>(
       source, DelimitedOptions{.header_words = node_columns, .most_rows = most_rows(data)});
+  table->check_last_column();
   const int node = node_column(*table, data);
   std::vector<int> columns(static_cast<std::size_t>(table->columns()));
   std::iota(columns.begin(), columns.end(), 0);

@@ -7,7 +7,8 @@
 
 #include "core/check.hpp"
 #include "core/memory.hpp"
-#include "graph/io/edge_table.hpp"
+#include "graph/dataset/notes.hpp"
+#include "graph/io/f32_text.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/packing.hpp"
 #include "graph/io/text_chunks.hpp"
@@ -90,6 +91,7 @@ class Reader {
       data.note = fmt::format("{} of nodes are not read", header_.sizes && header_.node_weights ? "sizes and weights"
                                                           : header_.sizes                       ? "sizes"
                                                                                                 : "weights");
+    add_note(data.note, rounded_note(rounded_ / 2));  // each stands at both ends
     return data;
   }
 
@@ -160,9 +162,11 @@ class Reader {
         nodes_[k] = static_cast<NodeId>(node);
         neighbours_[k] = static_cast<NodeId>(neighbour - 1);
         if (!header_.edge_weights) continue;
+        TextCursor field = cursor;
         if (!cursor.read_real(number) || !std::isfinite(number) || !fits_float(number))
-          fail_found(start, "a weight behind every neighbour");
+          fail_found(start, expected_number(field.token(), "a weight", "a weight behind every neighbour"));
         weights_[k] = static_cast<float>(number);
+        if (rounds_whole_number(field.token(), number)) ++rounded_;
       }
     });
   }
@@ -207,7 +211,7 @@ class Reader {
   std::string_view text_;
   const char* header_at_ = nullptr;
   Header header_;
-  std::int64_t entries_ = 0;
+  std::int64_t entries_ = 0, rounded_ = 0;  // rounded: weights that f32 does not have
   Buffer<NodeId> nodes_, neighbours_;
   Buffer<float> weights_;
 };

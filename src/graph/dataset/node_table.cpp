@@ -24,6 +24,21 @@ bool is_header(const std::vector<std::string>& keys, const std::vector<std::stri
          std::find(words.begin() + 1, words.end(), words.front()) == words.end();
 }
 
+/// "column 1 ('who') has the node, column 2 ('team') its label".
+std::string taken_columns(const DelimitedTable& table, int node, int word, std::string_view what) {
+  return fmt::format("{} has the node, {} its {}", table.title(node), table.title(word), what);
+}
+
+/// Which columns were taken where the header does not name them.
+std::string taken_note(const DelimitedTable& table, const std::string& path, int node, int word,
+                       std::string_view what) {
+  if (node < 0)
+    return fmt::format("no column of {} is called {}: {} has the {} of the nodes in their order", path,
+                       fmt::join(node_columns, " or "), table.title(word), what);
+  return fmt::format("the header of {} does not name the columns as weft does: {}", path,
+                     taken_columns(table, node, word, what));
+}
+
 }  // namespace
 
 Source open_node_file(const std::string& path, const Progress& progress) {
@@ -52,15 +67,23 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
   std::vector<std::string_view> known(node_columns.begin(), node_columns.end());
   known.insert(known.end(), columns.begin(), columns.end());
   auto table = open(source, data, known);
-  if (table->columns() == 1) return {rows_of(source.path, table, -1), table->strings(0)};
+  if (table->columns() == 1) {
+    NodeWords result{rows_of(source.path, table, -1), table->strings(0)};
+    const std::vector<std::string>& names = table->dialect().names;
+    if (!names.empty() && find_column(names, known) < 0)
+      result.rows.note = fmt::format("the first line of {}, {}, is taken for a header", source.path, quoted(names[0]));
+    return result;
+  }
   // A first line such as ann,y is no header where ann is a node, although columns of labels are called y.
   if (table->dialect().has_header() && NodeIndex(data).find(table->dialect().names.front()) >= 0)
     table = open(source, data, known, false);
   int node = 0, word = 1;
   std::string note;
   if (table->dialect().has_header()) {
-    node = find_column(table->dialect().names, node_columns);
-    word = find_column(table->dialect().names, columns);
+    const int named_node = find_column(table->dialect().names, node_columns);
+    const int named_word = find_column(table->dialect().names, columns);
+    node = named_node;
+    word = named_word;
     if (table->columns() == 2) {  // the name of one says what the other is
       if (node < 0) node = word == 0 ? 1 : 0;
       if (word < 0) word = 1 - node;
@@ -68,15 +91,17 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
     WEFT_CHECK(word >= 0 && node != word, invalid_file,
                "none of its {} columns is called {}: name the one that has the {}", table->columns(),
                fmt::join(columns, " or "), what);
+    if (named_node < 0 || named_word < 0) note = taken_note(*table, source.path, node, word, what);
   } else {
+    if (table->columns() > 2) table->check_last_column();
     WEFT_CHECK(table->columns() == 2, invalid_file,
                "it has {} columns and no header: expected two, a node and its {}, or a header with a column '{}'",
                table->columns(), what, columns.front());
     const std::vector<std::string> keys = table->strings(0), words = table->strings(1);
     if (is_header(keys, words, NodeIndex(data))) {
       table = open(source, data, known, true);
-      note = fmt::format("the first line of {} is taken for a header: no node is called {}", source.path,
-                         quoted(keys.front()));
+      note = fmt::format("the first line of {} is taken for a header: no node is called {}; {}", source.path,
+                         quoted(keys.front()), taken_columns(*table, node, word, what));
     }
   }
   NodeWords result{rows_of(source.path, table, node), table->strings(word)};

@@ -72,7 +72,7 @@ PickledArray pickled_array(const Pickle& pickle, PickleValue value) {
   read_type(pickle, fields[2], array.header);
   WEFT_CHECK(fields[3].kind == PickleKind::boolean || fields[3].kind == PickleKind::integer, invalid_file,
              "the order of an array is {}: expected a boolean", name(fields[3].kind));
-  array.by_columns = fields[3].number != 0 && array.header.shape.size() > 1;
+  array.header.by_columns = fields[3].number != 0 && array.header.shape.size() == 2;
   expect_kind(fields[4], PickleKind::string, "the content of an array");
   array.data = pickle.string(fields[4]);
   NpyHeader& header = array.header;

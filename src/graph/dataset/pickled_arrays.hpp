@@ -15,10 +15,9 @@ namespace weft::io {
 /// Numbers of any type in either byte order.
 struct PickledArray {
   NpyHeader header;
-  bool by_columns = false;  // Fortran's order
-  std::string_view data;    // as many bytes as the header says
+  std::string_view data;  // as many bytes as the header says
 
-  /// All elements, in the order of the file. An integer that does not fit is an Error.
+  /// All elements, row by row. An integer that does not fit is an Error.
   template <class To>
   Buffer<To> read(std::string_view what, const Progress& progress) const;
 };

@@ -81,10 +81,9 @@ Labels read_labels(const Parts& files, std::string_view part) {
     check_counts(shape[0], shape[1], 0);
     Labels labels{shape[0], shape[1], std::vector<std::int32_t>(static_cast<std::size_t>(shape[0]))};
     const Buffer<float> values = array.read<float>("labels", files.progress());
-    const std::int64_t a_row = array.by_columns ? 1 : labels.classes, a_class = array.by_columns ? labels.rows : 1;
     for (std::int64_t r = 0; r < labels.rows; ++r) {
       std::int64_t best = 0;
-      const auto value = [&](std::int64_t c) { return values[static_cast<std::size_t>(r * a_row + c * a_class)]; };
+      const auto value = [&](std::int64_t c) { return values[static_cast<std::size_t>(r * labels.classes + c)]; };
       for (std::int64_t c = 1; c < labels.classes; ++c)
         if (value(c) > value(best)) best = c;
       labels.of_row[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(best);

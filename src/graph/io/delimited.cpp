@@ -7,6 +7,7 @@
 #include "core/check.hpp"
 #include "core/names.hpp"
 #include "core/parallel.hpp"
+#include "graph/io/f32_text.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/text_scan.hpp"
 
@@ -136,6 +137,12 @@ void Records::read_field() {
   fields_.push_back(trimmed(text_.substr(begin, at_ - begin)));
 }
 
+bool Records::ends_in_delimiter() const {
+  if (delimiter_ == ' ' || fields_.size() < 2 || !fields_.back().empty()) return false;
+  const std::size_t last = raw().find_last_not_of(delimiter_ == '\t' ? " \r" : " \t\r");
+  return last != std::string_view::npos && raw()[last] == delimiter_;
+}
+
 bool Records::next() {
   fields_.clear();
   unescaped_.clear();
@@ -222,14 +229,29 @@ DelimitedTable::DelimitedTable(Source source, const DelimitedOptions& options)
   Records records(text_, dialect_.delimiter, comments_);
   if (dialect_.has_header()) records.next();
   while (records.next()) {
-    if (records.fields().size() != dialect_.columns)
-      fail(ErrorCode::invalid_file, "line {}: found {} fields in {}: expected {}, as in the first line", records.line(),
-           records.fields().size(), quoted(records.raw()), dialect_.columns);
+    const std::size_t found = records.fields().size();
+    if (found != dialect_.columns)
+      fail(ErrorCode::invalid_file, "line {}: found {} fields in {}: expected {}, as in the first line{}",
+           records.line(), found, quoted(records.raw()), dialect_.columns,
+           found == dialect_.columns + 1 && records.ends_in_delimiter()
+               ? fmt::format("; leave out the {} at its end", quoted({&dialect_.delimiter, 1}))
+               : "");
     WEFT_CHECK(rows() < options.most_rows, invalid_file,
                "line {}: found more than {} rows: expected about one for each node of the graph", records.line(),
                options.most_rows);
     starts_.push_back(records.start());
   }
+}
+
+void DelimitedTable::check_last_column() const {
+  if (rows() == 0 || (dialect_.has_header() && !dialect_.names.back().empty())) return;
+  Records records(text_.substr(starts_.front()), dialect_.delimiter, comments_);
+  if (!records.next() || !records.ends_in_delimiter()) return;
+  if (!std::ranges::all_of(strings(columns() - 1), &std::string::empty)) return;
+  fail(ErrorCode::invalid_file,
+       "line {}: found {}, and every line ends so, with an empty column that has no name: leave out the {} at the end "
+       "of lines",
+       line(0), quoted(records.raw()), quoted({&dialect_.delimiter, 1}));
 }
 
 std::string DelimitedTable::title(int column) const {
@@ -295,7 +317,9 @@ Tensor DelimitedTable::numbers(std::span<const int> columns) const {
     for (std::int64_t c = 0; c < width; ++c) {
       const int column = columns[static_cast<std::size_t>(c)];
       const auto value = real_number(record.fields()[static_cast<std::size_t>(column)]);
-      if (!value) fail_field(record, column, "a number");
+      if (!value || !fits_float(*value))
+        fail_field(record, column,
+                   expected_number(record.fields()[static_cast<std::size_t>(column)], "a number", "a number"));
       out[row * width + c] = static_cast<float>(*value);
     }
   });

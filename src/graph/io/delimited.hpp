@@ -44,6 +44,8 @@ class Records {
   std::span<const std::string_view> fields() const { return fields_; }
   /// The record as it stands in the text, without its line end.
   std::string_view raw() const { return text_.substr(start_, end_ - start_); }
+  /// Whether a delimiter stands at the record's end, which makes an empty field of what follows it.
+  bool ends_in_delimiter() const;
   std::int64_t line() const { return line_; }
   /// Where in the text the record starts, and where what follows it does.
   std::size_t start() const { return start_; }
@@ -115,6 +117,9 @@ class DelimitedTable {
   int find(std::initializer_list<std::string_view> names) const {
     return find_column(dialect_.names, {names.begin(), names.size()});
   }
+  /// For those to whom every column matters: an Error where every row ends in a delimiter, behind which there is an
+  /// empty column without a name.
+  void check_last_column() const;
   /// "column 3", or "column 3 ('weight')" where it has a name: for messages.
   std::string title(int column) const;
   /// The line of the file, from 1, that a row starts in.

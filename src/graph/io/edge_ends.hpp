@@ -1,5 +1,5 @@
 // The ends of edges out of an integer array as PyG keeps them: [2, edges], row 0 the sources and row 1 the targets; or
-// [edges, 2], a line an edge.
+// [edges, 2], a line an edge. Either may be in C's or in Fortran's order.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +36,16 @@ EdgeEnds read_edge_ends(const NpyHeader& header, const std::string& key, Stream&
   EdgeEnds ends;
   if (rows && header.shape[1] == 2)
     ends.note = "the 2 x 2 array of edges is taken as PyG's: row 0 sources, row 1 targets";
-  NpyHeader part = header;
+  NpyHeader part = header;  // some of the elements, as they follow one another in the file
+  part.by_columns = false;
+  const bool one_after_the_other = rows != header.by_columns;  // all sources, then all targets
   const auto edges = static_cast<std::size_t>(rows ? header.shape[1] : header.shape[0]);
   ends.sources = Buffer<NodeId>(edges, "source of every edge");
   ends.targets = Buffer<NodeId>(edges, "target of every edge");
-  if (rows) {
-    part.count = header.shape[1];
-    naming_array(key + "[0]", [&] { read_npy_items(part, stream, ends.sources.data(), progress); });
-    naming_array(key + "[1]", [&] { read_npy_items(part, stream, ends.targets.data(), progress); });
+  if (one_after_the_other) {
+    part.count = static_cast<std::int64_t>(edges);
+    naming_array(key + (rows ? "[0]" : "[:, 0]"), [&] { read_npy_items(part, stream, ends.sources.data(), progress); });
+    naming_array(key + (rows ? "[1]" : "[:, 1]"), [&] { read_npy_items(part, stream, ends.targets.data(), progress); });
     return ends;
   }
   constexpr std::size_t block_edges = npy_block_items / 2;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "core/check.hpp"
 #include "graph/io/delimited.hpp"
+#include "graph/io/f32_text.hpp"
 #include "graph/io/format.hpp"
 #include "graph/io/text_rows.hpp"
 
@@ -36,8 +36,16 @@ std::string EdgeColumns::expected() const {
   return fmt::format("{} columns with {}", count, what);
 }
 
-bool fits_float(double weight) {
-  return !std::isfinite(weight) || std::abs(weight) <= static_cast<double>(std::numeric_limits<float>::max());
+std::string EdgeText::expected_columns(bool one_more) const {
+  return fmt::format("{}, as in the first line{}", columns.expected(),
+                     one_more ? fmt::format("; leave out the {} at its end", quoted({&delimiter, 1})) : "");
+}
+
+std::string EdgeText::expected_weight(std::string_view field) const {
+  if (field.empty() && delimiter != ' ' && columns.weight == columns.count - 1)
+    return fmt::format("a weight behind the {}; where edges have none, leave out the {} at the end of lines",
+                       quoted({&delimiter, 1}), quoted({&delimiter, 1}));
+  return expected_number(field, "a weight", expected_columns());
 }
 
 template <class Id>
@@ -45,6 +53,7 @@ EdgeTable<Id> read_edges(TextBlocks&& blocks, const EdgeText& layout, const Prog
   const EdgeColumns& columns = layout.columns;
   EdgeTable<Id> table;
   std::atomic<bool> too_large{false};
+  std::atomic<std::int64_t> rounded{0};
   const auto check_bits = [&] { WEFT_CHECK(!too_large.load(), unsupported, "an id has more than 31 bits"); };
   const auto grow = [&](std::int64_t rows, std::int64_t room, std::int64_t kept) {
     check_bits();
@@ -53,18 +62,17 @@ EdgeTable<Id> read_edges(TextBlocks&& blocks, const EdgeText& layout, const Prog
   };
   const auto line = [&](TextCursor& cursor, std::int64_t row, std::string_view text, TextFault& fault) {
     const char* const start = cursor.position();
-    const auto wrong = [&] {
-      fault = {start, fmt::format("found {}: expected {}, as in the first line", quoted(rest_of_line(text, start)),
-                                  columns.expected())};
+    const auto wrong = [&](const std::string& expected) {
+      fault = {start, fmt::format("found {}: expected {}", quoted(rest_of_line(text, start)), expected)};
       return false;
     };
     for (int c = 0; c < columns.count; ++c) {
-      if (c > 0 && layout.delimiter != ' ' && !cursor.skip_separator()) return wrong();
+      if (c > 0 && layout.delimiter != ' ' && !cursor.skip_separator()) return wrong(layout.expected_columns());
       cursor.skip_blanks();
-      if (layout.delimiter == ' ' && cursor.at_line_end()) return wrong();
+      if (layout.delimiter == ' ' && cursor.at_line_end()) return wrong(layout.expected_columns());
       if (c == columns.source || c == columns.target) {
         std::int64_t id = 0;
-        if (!read_id(cursor, id)) return wrong();
+        if (!read_id(cursor, id)) return wrong(layout.expected_columns());
         if (id < 0) {
           fault = {start, fmt::format("found the id {}: expected 0 to {}", id, INT64_MAX)};
           return false;
@@ -74,19 +82,27 @@ EdgeTable<Id> read_edges(TextBlocks&& blocks, const EdgeText& layout, const Prog
         if (row >= 0) table.ends[static_cast<std::size_t>(2 * row + (c == columns.target))] = static_cast<Id>(id);
       } else if (c == columns.weight) {
         double weight = 0;
-        if (!cursor.read_real(weight) || !fits_float(weight)) return wrong();
-        if (row >= 0) table.weights[static_cast<std::size_t>(row)] = static_cast<float>(weight);
+        TextCursor field = cursor;
+        if (!cursor.read_real(weight) || !fits_float(weight)) return wrong(layout.expected_weight(field.token()));
+        if (row < 0) continue;
+        table.weights[static_cast<std::size_t>(row)] = static_cast<float>(weight);
+        if (std::abs(weight) > most_whole_float && rounds_whole_number(field.token(), weight))
+          rounded.fetch_add(1, std::memory_order_relaxed);
       } else {
         cursor.skip_field();
       }
     }
     cursor.skip_blanks();
-    return cursor.at_line_end() || wrong();
+    if (cursor.at_line_end()) return true;
+    const bool one_more = layout.delimiter != ' ' && cursor.skip_separator();
+    cursor.skip_blanks();
+    return wrong(layout.expected_columns(one_more && cursor.at_line_end()));
   };
   // Ids take a byte each, and a delimiter or the line's end stands behind every column.
   const RowText rows{layout.delimiter, edge_comments, columns.count + 2, layout.skip};
   table.rows = read_rows(blocks, rows, progress, grow, line);
   check_bits();
+  table.rounded_weights = rounded.load();
   return table;
 }
 

@@ -22,20 +22,23 @@ struct EdgeColumns {
   std::string expected() const;
 };
 
-/// Whether a weight that is finite in a file stays so in f32.
-bool fits_float(double weight);
-
 struct EdgeText {
   EdgeColumns columns;
   char delimiter = ' ';  // blanks may stand around it
   std::size_t skip = 0;  // bytes before the first edge: a byte order mark, comments, a header
+
+  /// What people hear that a line should have had; `one_more`: it has all of it, and a delimiter at its end.
+  std::string expected_columns(bool one_more = false) const;
+  /// The same of a weight, of whose field this is the text.
+  std::string expected_weight(std::string_view field) const;
 };
 
 template <class Id>
 struct EdgeTable {
   std::int64_t rows = 0;
-  Buffer<Id> ends;        // source and target of every edge, and room for more
-  Buffer<float> weights;  // where there is a column of them
+  Buffer<Id> ends;                   // source and target of every edge, and room for more
+  Buffer<float> weights;             // where there is a column of them
+  std::int64_t rounded_weights = 0;  // whole numbers that f32 does not have
 };
 
 /// Ids are whole numbers from 0, also written as reals ("1.0"). Of std::int32_t only what fits: an Error with the code

@@ -165,8 +165,11 @@ NpyHeader parse_npy_header(std::string_view bytes) {
              : (seen & 2) == 0 ? "fortran_order"
                                : "shape");
   parse_descr(header);
-  WEFT_CHECK(!fortran || header.shape.size() < 2, invalid_file,
-             "the array is in Fortran order: save it with numpy.ascontiguousarray first");
+  WEFT_CHECK(!fortran || header.shape.size() <= 2, invalid_file,
+             "the array has {} dimensions in Fortran order, and weft reads at most 2 in that order: save it with "
+             "numpy.ascontiguousarray first",
+             header.shape.size());
+  header.by_columns = fortran && header.shape.size() == 2;
   bool overflow = false;
   for (const std::int64_t size : header.shape) overflow |= __builtin_mul_overflow(header.count, size, &header.count);
   overflow |= __builtin_mul_overflow(header.count, header.item_bytes, &header.data_bytes);

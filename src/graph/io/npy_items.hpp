@@ -65,26 +65,44 @@ struct MemoryItems {
   }
 };
 
-/// All elements as To; `stream.read(span)` gives the next bytes, or an Error. One that does not fit is named.
-template <class To, class Stream>
-void read_npy_items(const NpyHeader& header, Stream& stream, To* out, const Progress& progress) {
+/// f(place, value) of every element in the order of the file; its place counts row by row, whatever that order is.
+/// `stream.read(span)` gives the next bytes, or an Error.
+template <class Stream, class F>
+void each_npy_item(const NpyHeader& header, Stream& stream, const Progress& progress, const F& f) {
+  const std::int64_t rows = header.by_columns ? header.shape[0] : 1, columns = header.by_columns ? header.shape[1] : 1;
   with_npy_type(header, [&](auto tag) {
     using From = typename decltype(tag)::type;
     std::vector<std::byte> block(static_cast<std::size_t>(std::min(header.count, npy_block_items)) * sizeof(From));
+    std::int64_t row = 0, column = 0;  // of the next element, by columns
     for (std::int64_t done = 0; done < header.count;) {
       const std::int64_t items = std::min(npy_block_items, header.count - done);
       stream.read(std::span(block).first(static_cast<std::size_t>(items) * sizeof(From)));
       for (std::int64_t i = 0; i < items; ++i) {
         const std::byte* at = block.data() + static_cast<std::size_t>(i) * sizeof(From);
         const From value = header.swapped ? load_swapped<From>(at) : load<From>(at);
-        if constexpr (std::is_integral_v<From>)
-          WEFT_CHECK(fits<To>(value), invalid_file, "element {} is {}: expected a number of at most {} bits", done + i,
-                     value, std::numeric_limits<To>::digits);
-        out[done + i] = convert<To>(value);
+        if (!header.by_columns) {
+          f(done + i, value);
+          continue;
+        }
+        f(row * columns + column, value);
+        if (++row < rows) continue;
+        row = 0;
+        ++column;
       }
       done += items;
       if (progress) progress("reading", done, header.count);
     }
+  });
+}
+
+/// All elements as To, row by row. One that does not fit is named.
+template <class To, class Stream>
+void read_npy_items(const NpyHeader& header, Stream& stream, To* out, const Progress& progress) {
+  each_npy_item(header, stream, progress, [&](std::int64_t place, auto value) {
+    if constexpr (std::is_integral_v<decltype(value)>)
+      WEFT_CHECK(fits<To>(value), invalid_file, "element {} is {}: expected a number of at most {} bits", place, value,
+                 std::numeric_limits<To>::digits);
+    out[place] = convert<To>(value);
   });
 }
 

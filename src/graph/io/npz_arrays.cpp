@@ -148,25 +148,25 @@ std::int64_t NpzArrays::integer(const std::string& key) const {
 NpzArrays::Mask NpzArrays::mask(const std::string& key) const {
   Opened opened = open(key);
   const NpyHeader& header = opened.header;
-  WEFT_CHECK(header.kind == NpyKind::boolean || header.is_integer(), invalid_file,
-             "array '{}' has the type '{}': expected booleans, or integers of 0 and 1", key, header.descr);
+  check_numbers(key, header);
   WEFT_CHECK(header.shape.size() == 1 || (header.shape.size() == 2 && header.shape[1] > 0), invalid_file,
              "array '{}' has the shape ({}): expected one mark a node, or a column of marks for each of several splits",
              key, fmt::join(header.shape, ", "));
-  claim(key, header.count, sizeof(std::uint8_t));
-  Buffer<std::uint8_t> marks(static_cast<std::size_t>(header.count), key);
-  read(opened, key, marks.data());
   Mask mask{header.shape[0], header.shape.size() == 2 ? header.shape[1] : 1, {}};
   WEFT_CHECK(mask.rows <= INT32_MAX, invalid_file, "array '{}' has {} rows: expected at most {}", key, mask.rows,
              INT32_MAX);
-  for (std::int64_t row = 0; row < mask.rows; ++row) {
-    const std::uint8_t mark = marks[static_cast<std::size_t>(row * mask.columns)];
-    WEFT_CHECK(
-        mark <= 1, invalid_file,
-        "array '{}': the mark of node {} is {}: expected 0 or 1 (a list of nodes is called train_idx, for example)",
-        key, row, mark);
-    if (mark == 1) mask.marked.push_back(static_cast<std::int32_t>(row));
-  }
+  claim(key, mask.rows, sizeof(std::int32_t));
+  naming_array(key, [&] {
+    each_npy_item(header, opened.member, progress_, [&](std::int64_t place, auto value) {
+      const std::int64_t row = place / mask.columns;
+      const auto mark = convert<double>(value);
+      WEFT_CHECK(mark == 0 || mark == 1, invalid_file,
+                 "the mark of node {} is {}: expected 0 or 1 (a list of nodes is called train_idx, for example)", row,
+                 mark);
+      if (mark == 1 && place % mask.columns == 0) mask.marked.push_back(static_cast<std::int32_t>(row));
+    });
+    opened.member.finish();
+  });
   return mask;
 }
 

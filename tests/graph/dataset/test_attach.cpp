@@ -47,6 +47,24 @@ TEST_F(attached, matrices_of_npy_and_npz_have_a_row_a_node) {
   EXPECT_EQ(reals(data.features), wanted);
 }
 
+TEST_F(attached, matrices_may_be_in_fortrans_order) {
+  const std::vector<double> values{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<float> wanted{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::string matrix = npy_by_columns<double>("<f8", 4, 2, values);
+  for (const std::string& path : {file("x.npy", matrix), archive({{"x", matrix}})}) {
+    Dataset data = numbered();
+    features(data, path);
+    EXPECT_EQ(data.features.shape(), Shape(4, 2));
+    EXPECT_EQ(reals(data.features), wanted);
+  }
+  Dataset data = numbered();
+  attach(data, {.labels = file("y.npy", npy_by_columns<std::int8_t>("|i1", 4, 2, {0, 1, 1, 1, 0, 0, 1, 0}))});
+  EXPECT_EQ(reals(data.labels), (std::vector<float>{0, 1, 1, 1, 0, 0, 1, 0}));
+  data = numbered();
+  attach(data, {.labels = file("y.npy", npy_by_columns<std::int64_t>("<i8", 4, 1, {1, 0, 2, -1}))});
+  EXPECT_EQ(classes_of(data), (Classes{1, 0, 2, -1}));
+}
+
 TEST_F(attached, sparse_matrices_of_scipy_stay_sparse) {
   Dataset data = graph("0,1\n1,2\n");
   features(data, archive(csr_members()));
@@ -149,6 +167,44 @@ TEST_F(attached, a_header_of_unknown_words_is_no_node) {
   EXPECT_EQ(classes_of(data), (Classes{0, 1, 0}));
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("header: no node is called 'who'"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("column 1 ('who') has the node, column 2 ('team') its label"), std::string::npos) << notes[0];
+}
+
+TEST_F(attached, columns_that_the_header_does_not_name_are_said) {
+  const auto note = [&](std::string_view text) {
+    Dataset data = graph("0,1\n1,2\n");
+    const auto notes = attach(data, {.labels = file("y.csv", text)});
+    EXPECT_EQ(classes_of(data), (Classes{0, 1, 1})) << text;
+    return notes.empty() ? "" : notes.front();
+  };
+  EXPECT_NE(note("who,score\n0,0\n1,1\n2,1\n").find("column 1 ('who') has the node, column 2 ('score') its label"),
+            std::string::npos);
+  EXPECT_NE(note("score,id\n0,0\n1,1\n1,2\n").find("column 2 ('id') has the node, column 1 ('score') its label"),
+            std::string::npos);
+  EXPECT_NE(note("who,label\n0,0\n1,1\n2,1\n").find("column 1 ('who') has the node, column 2 ('label') its label"),
+            std::string::npos);
+  EXPECT_NE(note("who,age,y\n7,8,0\n8,8,1\n9,8,1\n").find("column 3 ('y') has the label of the nodes in their order"),
+            std::string::npos);
+  EXPECT_NE(note("team\n0\n1\n1\n").find("'team', is taken for a header"), std::string::npos);
+  EXPECT_EQ(note("node,label\n0,0\n1,1\n2,1\n"), "");
+  EXPECT_EQ(note("label\n0\n1\n1\n"), "");
+  Dataset data = graph("0,1\n1,2\n");
+  const auto notes = attach(data, {.masks = file("m.csv", "who,when\n0,train\n1,val\n2,test\n")});
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("column 2 ('when') its split"), std::string::npos) << notes[0];
+}
+
+TEST_F(attached, numbers_that_are_nearly_right_are_refused_for_what_is_wrong) {
+  const auto refused = [&](std::string_view text, const std::vector<std::string>& words) {
+    expect_refused(graph("0,1\n1,2\n"), {.features = file("x.csv", text)}, words);
+  };
+  refused("0,5;1\n1;2\n3;4\n", {"line 1", "'0,5'", "a number with a decimal point instead of the comma, as in 0.5"});
+  refused("1,2\n1,1e300\n3,4\n", {"line 2", "'1e300'", "a number of at most 3.4e38"});
+  refused("1,2,\n3,4,\n5,6,\n", {"line 1", "'1,2,'", "leave out the ',' at the end of lines"});
+  refused("a,b,\n1,2,\n3,4,\n5,6,\n", {"line 2", "'1,2,'", "leave out the ',' at the end of lines"});
+  refused("1,2,\n3,4,5\n5,6,7\n", {"line 1", "nan"});
+  labels_refused(graph("0,1\n1,2\n"), "0,a,\n1,b,\n2,b,\n", {"line 1", "leave out the ',' at the end of lines"});
+  labels_refused(graph("0,1\n1,2\n"), "node,label\n0,a,\n", {"line 2", "3 fields", "leave out the ',' at its end"});
 }
 
 TEST_F(attached, a_first_line_with_a_numeric_id_is_no_header) {

@@ -36,7 +36,7 @@ TEST_F(attached_splits, splits_that_do_not_fit_are_refused) {
   refused({{"train_mask", mask}, {"test_mask", mask}}, {"element 0", "'test_mask'", "one split"});
   refused({{"train_mask", mask}, {"val_mask", npy<std::uint8_t>("|b1", {1, 0})}}, {"'val_mask'", "2", "4"});
   refused({{"train_mask", npy<std::int32_t>("<i4", {0, 3, 1, 1})}}, {"node 1 is 3", "train_idx"});
-  refused({{"train_mask", npy<float>("<f4", {0, 1, 1, 1})}}, {"'train_mask'", "'<f4'", "booleans"});
+  refused({{"train_mask", npy<float>("<f4", {0, 1, 1, 2})}}, {"'train_mask'", "node 3 is 2", "0 or 1"});
   refused({{"train_mask", npy<std::uint8_t>("|b1", {1, 0})}}, {"2 rows", "4 nodes"});
   refused({{"train_idx", npy<std::int32_t>("<i4", {0, 9})}}, {"element 1 of array 'train_idx'", "'9'"});
   refused({{"train_idx", npy<std::int32_t>("<i4", {0})}, {"test_idx", npy<std::int32_t>("<i4", {0})}},

@@ -178,6 +178,42 @@ TEST_F(edge_dialects, whose_fields_are_wrong_are_refused) {
   expect_refused("only\n", {"line 1", "'only'", "a source and a target"});
 }
 
+TEST_F(edge_dialects, whose_weights_do_not_fit_f32_are_refused_for_that) {
+  for (const char* text : {"0 1 1e300\n", "0 1 1\n1 2 -1e300\n", "0 1 1e400\n", "0 1 {'weight': 1e300}\n",
+                           "source,target,w\nann,bob,1e39\n", "source,target,w\n\"0\",1,+1e400\n"})
+    expect_refused(text, {"line ", "found", "a weight of at most 3.4e38", "f32", "scale"});
+}
+
+TEST_F(edge_dialects, with_a_decimal_comma_are_refused_for_that) {
+  for (const char* text : {"0;1;0,5\n1;2;1\n", "source;target;weight\n0;1;0,5\n", "0\t1\t0,5\n", "0 1 0,5\n1 2 1,5\n",
+                           "source;target;weight\nann;bob;0,5\n"})
+    expect_refused(text, {"found", "a weight with a decimal point instead of the comma, as in 0.5"});
+  EXPECT_EQ(names(read("St. Ives,1\n1,St. Ives\n")), "St. Ives|1") << "blanks and commas are no decimals";
+}
+
+TEST_F(edge_dialects, with_a_delimiter_at_the_end_of_lines_are_refused_for_that) {
+  for (const char* text : {"0,1,\n1,2,\n", "ann,bob,\nbob,eve,\n"})
+    expect_refused(text, {"line 1", "a weight behind the ','", "leave out the ',' at the end"});
+  for (const char* text : {"source,target\n0,1,\n1,2,\n", "source,target\nann,bob,\n"})
+    expect_refused(text, {"line 2", "2 columns with a source and a target", "leave out the ',' at its end"});
+  expect_refused("0,1\n1,2,3\n", {"line 2", "2 columns with a source and a target, as in the first line"});
+}
+
+TEST_F(edge_dialects, whose_whole_weights_f32_rounds_say_how_many) {
+  constexpr const char* what = "rounded: f32, which weights are kept in, has 24 bits for digits";
+  const Dataset data = read("0 1 16777217\n1 2 16777216\n2 0 33554433\n", "edges.txt");
+  EXPECT_EQ(data.note, fmt::format("2 whole weights above 2^24 are {}", what));
+  EXPECT_EQ(values_of<float>(data.values), (Floats{16777216, 16777216, 33554432}));
+  EXPECT_EQ(read("source,target,w\nann,bob,-16777217\n").note, fmt::format("1 whole weight above 2^24 is {}", what));
+  EXPECT_EQ(read("0 1 {'weight': 16777217}\n").note, fmt::format("1 whole weight above 2^24 is {}", what));
+  EXPECT_EQ(read("source,target,w\n0,1,9007199254740993\n").note, fmt::format("1 whole weight above 2^24 is {}", what))
+      << "a double rounds it to what f32 has";
+  EXPECT_EQ(read("source,target,w\n0,1,9223372036854775807\n").note,
+            fmt::format("1 whole weight above 2^24 is {}", what));
+  EXPECT_EQ(read("0 1 16777218\n1 2 0.1\n2 0 1e30\n", "edges.txt").note, "") << "reals are rounded as ever";
+  EXPECT_EQ(read("0 1 1082040961\n", "edges.txt").note, "column 3 looks like times and is not read as weights");
+}
+
 TEST_F(edge_dialects, quotes_that_only_come_late_are_read) {
   std::string text = "source,target,label\n";
   while (text.size() < 3 << 20) text += "0,1,plain\n";

@@ -165,7 +165,7 @@ TEST_F(graphsaint_folders, with_wrong_features_say_what_the_header_has) {
                  {"1 dimensions: expected 2"});
   expect_refused("feats.npy", npy_of_dict("{'descr': '|O', 'fortran_order': False, 'shape': (4, 2), }", "...."),
                  {"Python objects"});
-  expect_refused("feats.npy", npy_of_dict("{'descr': '<f4', 'fortran_order': True, 'shape': (4, 2), }", good),
+  expect_refused("feats.npy", npy_of_dict("{'descr': '<f4', 'fortran_order': True, 'shape': (4, 2, 1), }", good),
                  {"Fortran"});
   expect_refused("feats.npy", io::make_npy_header("|S4", {4, 2}) + std::string(32, 'x'), {"'|S4'", "numbers"});
 }

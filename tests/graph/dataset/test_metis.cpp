@@ -54,6 +54,12 @@ TEST_F(metis, give_the_weights_of_edges_as_values) {
   EXPECT_EQ(stored_values(data.graph, read_dataset(folder_ / "g.mtx").values), (std::vector<double>{7, 0.5, 7, 0.5}));
 }
 
+TEST_F(metis, whose_weights_f32_does_not_have_say_so) {
+  EXPECT_NE(read("2 1 001\n2 16777217\n1 16777217\n").note.find("1 whole weight above 2^24 is rounded"),
+            std::string::npos);
+  expect_refused("2 1 001\n2 1e39\n1 1e39\n", {"line 2", "'2 1e39'", "a weight of at most 3.4e38"});
+}
+
 TEST_F(metis, leave_out_sizes_and_weights_of_nodes_and_say_so) {
   const Dataset data = read("2 1 111 2\n9 5 6 2 1.5\n9 5 6 1 1.5\n");
   EXPECT_EQ(data.graph.num_edges(), 2);

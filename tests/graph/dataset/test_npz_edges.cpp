@@ -118,9 +118,46 @@ TEST_F(npz_edges, whose_masks_are_none_are_refused) {
   members_["train_mask"] = npy<std::int64_t>("<i8", {1, 0, 2, 0});
   expect_refused({"'train_mask'", "node 2 is 2", "0 or 1"});
   members_["train_mask"] = npy<std::int64_t>("<i8", {1, 0, -1, 0});
-  expect_refused({"'train_mask'", "element 2 is -1"});
-  members_["train_mask"] = npy<float>("<f4", {1, 0, 0, 0});
-  expect_refused({"'train_mask'", "'<f4'", "booleans"});
+  expect_refused({"'train_mask'", "node 2 is -1", "0 or 1"});
+  members_["train_mask"] = npy<float>("<f4", {1, 0, 0.5f, 0});
+  expect_refused({"'train_mask'", "node 2 is 0.5", "0 or 1"});
+  members_["train_mask"] = npy<double>("<f8", {1, 0, 0, 1e-300});
+  expect_refused({"'train_mask'", "node 3 is 1e-300", "0 or 1"});
+  members_["train_mask"] = npy<double>("<f8", {1, std::numeric_limits<double>::quiet_NaN(), 0, 0});
+  expect_refused({"'train_mask'", "node 1 is nan", "0 or 1"});
+  members_["train_mask"] = matrix<float>("<f4", 4, 2, {1, 0, 0, 1, 0, 7, 0, 0});
+  expect_refused({"'train_mask'", "node 2 is 7", "0 or 1"});
+  members_["train_mask"] = io::make_npy_header("|S1", {4}) + "1001";
+  expect_refused({"'train_mask'", "'|S1'", "numbers"});
+}
+
+TEST_F(npz_edges, have_masks_of_0_and_1_in_any_type_of_number) {
+  for (const std::string& mask :
+       {npy<float>("<f4", {1, 0, 0, 1}), npy<double>("<f8", {1, 0, -0.0, 1}),
+        npy<std::uint16_t>("<f2", {0x3c00, 0, 0, 0x3c00}), npy<std::uint64_t>("<u8", {1, 0, 0, 1}),
+        npy<std::int8_t>("|i1", {1, 0, 0, 1}), matrix<float>("<f4", 4, 2, {1, 0, 0, 1, 0, 0, 1, 1}),
+        npy_by_columns<float>("<f4", 4, 2, {1, 0, 0, 1, 0, 0, 1, 1})}) {
+    members_["train_mask"] = mask;
+    EXPECT_EQ(nodes(read().train), (std::vector<std::int32_t>{0, 3}));
+  }
+}
+
+TEST_F(npz_edges, with_arrays_in_fortrans_order_are_the_same_dataset) {
+  members_["y"] = matrix<float>("<f4", 4, 2, {1, 0, 0, 1, 1, 1, 0, 0});
+  const Dataset wanted = read();
+  members_["edge_index"] = npy_by_columns<std::int64_t>("<i8", 2, 3, {0, 0, 2, 1, 2, 1});
+  members_["x"] = npy_by_columns<float>("<f4", 4, 2, list(std::as_const(wanted.features).span<float>()));
+  members_["y"] = npy_by_columns<float>("<f4", 4, 2, {1, 0, 0, 1, 1, 1, 0, 0});
+  const Dataset found = read();
+  expect_same_arrays(found.graph, wanted.graph);
+  EXPECT_EQ(list(std::as_const(found.features).span<float>()), list(std::as_const(wanted.features).span<float>()));
+  EXPECT_EQ(list(std::as_const(found.labels).span<float>()), list(std::as_const(wanted.labels).span<float>()));
+  members_["edge_index"] = npy_by_columns<std::int64_t>("<i8", 3, 2, {0, 1, 0, 2, 2, 1});
+  expect_same_arrays(read().graph, wanted.graph);
+  members_["edge_index"] = npy_by_columns<std::int64_t>("<i8", 2, 2, {0, 1, 2, 3});
+  EXPECT_EQ(list(read().graph.offsets()), (std::vector<EdgeId>{0, 0, 0, 1, 2})) << "0 -> 2 and 1 -> 3";
+  members_["edge_index"] = npy_by_columns<std::int64_t>("<i8", 3, 2, {0, 1, 0, 1ll << 40, 2, 1});
+  expect_refused({"array 'edge_index[:, 1]': element 1 is 1099511627776"});
 }
 
 TEST_F(npz_edges, beside_a_matrix_are_refused) {
@@ -133,14 +170,16 @@ TEST(npy_edges, are_a_graph_in_either_layout) {
   const TempFolder folder;
   const std::string path = folder / "edges.npy";
   for (const std::string& bytes :
-       {matrix<std::int64_t>("<i8", 2, 3, {0, 0, 2, 1, 2, 1}), matrix<std::int32_t>("<i4", 3, 2, {0, 1, 0, 2, 2, 1})}) {
+       {matrix<std::int64_t>("<i8", 2, 3, {0, 0, 2, 1, 2, 1}), matrix<std::int32_t>("<i4", 3, 2, {0, 1, 0, 2, 2, 1}),
+        npy_by_columns<std::int64_t>("<i8", 2, 3, {0, 0, 2, 1, 2, 1}),
+        npy_by_columns<std::int32_t>(">i4", 3, 2, {0, 1 << 24, 0, 2 << 24, 2 << 24, 1 << 24})}) {
     put(path, bytes);
     const GraphFile file = read_graph(path);
     EXPECT_EQ(file.format, "npy");
     EXPECT_EQ(list(file.graph.offsets()), (std::vector<EdgeId>{0, 0, 2, 3}));
     EXPECT_EQ(list(file.graph.cols()), (std::vector<NodeId>{0, 2, 0}));
   }
-  put(path, matrix<float>("<f4", 3, 4, std::vector<float>(12)));
+  put(path, npy_by_columns<float>("<f4", 3, 4, std::vector<float>(12)));
   expect_unreadable(path, ErrorCode::invalid_file, {"(3, 4)", "(2, n) or (n, 2)"});
   put(path, matrix<std::int64_t>("<i8", 2, 1, {0, 2'000'000'000}));
   expect_unreadable(path, ErrorCode::invalid_file, {"2000000001", "bytes"});

@@ -74,13 +74,31 @@ TEST_F(npz_rows, are_never_held_as_64_bit_numbers) {
   EXPECT_LT(memory_stats().peak_bytes, before + 2 * count * 4 + (1 << 16));
 }
 
+TEST_F(npz_rows, in_fortrans_order_are_read_block_by_block_as_well) {
+  std::vector<std::int64_t> values(2 * 70'001);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i);
+  put_npz(file_, {{"e", npy_by_columns<std::int64_t>("<i8", 2, 70'001, values)}});
+  const std::string bytes = get(file_);
+  const io::NpzArrays arrays({"e.npz", std::as_bytes(std::span(bytes))}, progress_);
+  const std::size_t before = memory_stats().live_bytes;
+  reset_memory_peak();
+  const io::EdgeEnds ends = arrays.edge_ends("e", io::EdgeLayout::rows);
+  EXPECT_LT(memory_stats().peak_bytes, before + 2 * 70'001 * 4 + (1 << 20)) << "no second copy";
+  ASSERT_EQ(ends.size(), 70'001u);
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    ASSERT_EQ(ends.sources[k], values[k]);
+    ASSERT_EQ(ends.targets[k], values[70'001 + k]);
+  }
+}
+
 TEST_F(npz_rows, of_another_shape_or_type_are_refused) {
   expect_refused_array(npy<std::int64_t>("<i8", {1, 2}), {"'e' has the shape (2): expected (2, n)"});
   expect_refused_array(npy_rows<std::int64_t>("<i8", 3, {1, 2, 3, 4, 5, 6}), {"'e' has the shape (3, 2)"});
   expect_refused_array(io::make_npy_header("<i8", {2, 1, 1}) + raw<std::int64_t>({1, 2}), {"the shape (2, 1, 1)"});
   expect_refused_array(npy_rows<float>("<f4", 2, {1, 2}), {"'e' has the type '<f4': expected integers"});
-  expect_refused_array(npy_of_dict("{'descr': '<i8', 'fortran_order': True, 'shape': (2, 2), }", std::string(32, '\0')),
-                       {"Fortran order"});
+  expect_refused_array(
+      npy_of_dict("{'descr': '<i8', 'fortran_order': True, 'shape': (2, 2, 1), }", std::string(32, '\0')),
+      {"Fortran order"});
 }
 
 TEST_F(npz_rows, with_a_number_of_more_than_31_bits_name_its_row_and_place) {

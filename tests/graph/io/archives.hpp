@@ -34,6 +34,18 @@ inline std::string npy_of_dict(std::string dict, std::string_view data = {}) {
   return bytes.append(dict).append(data);
 }
 
+/// A matrix in Fortran's order, its values given row by row.
+template <class T>
+std::string npy_by_columns(std::string_view descr, std::size_t rows, std::size_t columns,
+                           const std::vector<T>& values) {
+  std::vector<T> turned;
+  for (std::size_t column = 0; column < columns; ++column)
+    for (std::size_t row = 0; row < rows; ++row) turned.push_back(values[row * columns + column]);
+  return npy_of_dict("{'descr': '" + std::string(descr) + "', 'fortran_order': True, 'shape': (" +
+                         std::to_string(rows) + ", " + std::to_string(columns) + "), }",
+                     raw(turned));
+}
+
 inline void put_npz(const std::string& path, const Members& members, int method = ZIP_CM_STORE) {
   zip_t* archive = ::zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
   ASSERT_NE(archive, nullptr);

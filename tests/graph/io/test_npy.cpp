@@ -39,6 +39,16 @@ TEST(npy_header, keys_may_come_in_any_order_and_in_either_quote) {
   EXPECT_EQ(header.kind, io::NpyKind::boolean);
 }
 
+TEST(npy_header, of_two_dimensions_in_fortrans_order_says_so) {
+  const auto header = [](const std::string& shape) {
+    return parse(npy_of_dict("{'descr': '<f4', 'fortran_order': True, 'shape': " + shape + "}"));
+  };
+  EXPECT_TRUE(header("(2, 3)").by_columns);
+  EXPECT_FALSE(header("(6,)").by_columns) << "of one dimension both orders are the same";
+  EXPECT_FALSE(header("()").by_columns);
+  expect_refused([&] { header("(1, 2, 3)"); }, "3 dimensions in Fortran order", ErrorCode::invalid_file);
+}
+
 TEST(npy_header, malformed_headers_are_refused_in_one_line) {
   const auto refused = [](const std::string& bytes, std::string_view word) {
     SCOPED_TRACE(bytes);

@@ -200,17 +200,20 @@ TEST_F(npz_files, compressed_columns_are_checked_before_they_are_expanded) {
   expect_refused_members(members, {"offsets[2]"});
 }
 
-TEST_F(npz_files, python_objects_records_and_fortran_order_are_refused) {
+TEST_F(npz_files, python_objects_records_and_other_shapes_are_refused) {
   Members members = csr_members();
   members["data"] = npy_of_dict("{'descr': '|O', 'fortran_order': False, 'shape': (4,), }", std::string(32, '.'));
   expect_refused_members(members, {"'data'", "Python objects"});
   members["data"] =
       npy_of_dict("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,), }", std::string(16, '.'));
   expect_refused_members(members, {"'data'", "records"});
-  members["data"] = npy_of_dict("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", std::string(16, '.'));
-  expect_refused_members(members, {"'data'", "Fortran"});
-  members["data"] = npy_of_dict("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", std::string(16, '.'));
-  expect_refused_members(members, {"'data'", "2 dimensions"});
+  members["data"] = npy_of_dict("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2, 1), }", std::string(16, '.'));
+  expect_refused_members(members, {"'data'", "3 dimensions in Fortran order", "ascontiguousarray"});
+  for (const char* order : {"True", "False"}) {
+    members["data"] = npy_of_dict("{'descr': '<f4', 'fortran_order': " + std::string(order) + ", 'shape': (2, 2), }",
+                                  std::string(16, '.'));
+    expect_refused_members(members, {"'data'", "2 dimensions"});
+  }
   members["data"] = npy_of_dict("{'descr': '<c8', 'fortran_order': False, 'shape': (4,), }", std::string(32, '.'));
   expect_refused_members(members, {"'data'", "<c8"});
 }
