@@ -12,7 +12,9 @@ ARCHITECTURES ?= $(or $(gpu),90)
 # What `make build` makes runs and is measured here: the peers of `weft bench` get this machine's instructions. A package
 # is for other machines as well.
 native = $(if $(filter release package,$(1)),'-DCMAKE_CUDA_ARCHITECTURES=$(ARCHITECTURES)') \
-  $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON)
+  $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON) $(if $(filter dev,$(1)),$(shapes))
+# Without a GPU the tests' build only checks that CUDA code compiles, in fewer shapes.
+shapes = $(if $(gpu),-DWEFT_CUDA_SHAPES=all,-DWEFT_CUDA_SHAPES=few)
 
 # Ninja where it is there and the folder is new; an existing folder keeps the generator it has.
 generator = $(if $(wildcard build/$(1)/CMakeCache.txt),,$(if $(shell command -v ninja 2>/dev/null),-G Ninja))

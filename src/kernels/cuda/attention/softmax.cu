@@ -116,12 +116,7 @@ template <bool Backward>
 void run(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
   if (args.graph.num_edges == 0 || args.heads == 0) return;
   const OnDevice on(plan.device.index);
-  switch (plan.desc.dtype) {
-    case Dtype::f16: return run<__half, Backward>(args, plan, arena, stream);
-    case Dtype::bf16: return run<__nv_bfloat16, Backward>(args, plan, arena, stream);
-    case Dtype::f64: return run<double, Backward>(args, plan, arena, stream);
-    default: run<float, Backward>(args, plan, arena, stream);
-  }
+  with_storage(plan.desc.dtype, [&]<class Storage>(Storage) { run<Storage, Backward>(args, plan, arena, stream); });
 }
 
 }  // namespace

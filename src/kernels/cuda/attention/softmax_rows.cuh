@@ -158,22 +158,14 @@ __global__ void __launch_bounds__(block_threads) finish_softmax_rows(const Softm
   const GraphView& g = split.graph;
   const int lane = threadIdx.x % 32;
   const std::int64_t row = blockIdx.x * std::int64_t{block_threads} + threadIdx.x;
-  std::int64_t first = 0, tasks = 0;  // of this lane's row
-  if (row < g.num_rows) {
-    const EdgeId degree = __ldg(g.offsets + row + 1) - __ldg(g.offsets + row);
-    if (degree > 0) {
-      const EdgeId begin = __ldg(split.starts + row);
-      first = split.task_of(begin);
-      tasks = split.task_of(begin + degree - 1) - first + 1;
-    }
-  }
-  for (unsigned cut = __ballot_sync(~0u, tasks > 1); cut != 0; cut &= cut - 1) {
-    const int at = __ffs(cut) - 1;
-    const std::int64_t from = __shfl_sync(~0u, first, at), count = __shfl_sync(~0u, tasks, at);
+  CutRow cut{0, 0};  // this lane's
+  if (row < g.num_rows) cut = CutRow::of(split, row, __ldg(g.offsets + row + 1) - __ldg(g.offsets + row));
+  for (unsigned rows = __ballot_sync(~0u, cut.parts > 0); rows != 0; rows &= rows - 1) {
+    const int at = __ffs(rows) - 1;
+    const CutRow of_lane{__shfl_sync(~0u, cut.first, at), __shfl_sync(~0u, cut.parts, at)};
     for (int h = 0; h < args.heads; ++h) {
-      // The row's first task kept it as the one that runs on, the others as the one that began before.
-      const Part part = united_in_order(count, lane, [&](std::int64_t t) {
-        return args.slots[(2 * (from + t) + (t == 0 ? 1 : 0)) * args.heads + h];
+      const Part part = united_in_order(of_lane.parts, lane, [&](std::int64_t t) {
+        return args.slots[of_lane.slot(t) * args.heads + h];
       });
       if (lane == at) args.rows[row * args.heads + h] = part;
     }

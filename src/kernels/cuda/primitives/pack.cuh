@@ -66,9 +66,9 @@ struct alignas(typename WordOf<sizeof(Storage) * Count>::type) Pack {
   }
 };
 
-/// `Count` neighbours that this block has put into shared memory, four at a time, aligned as such.
+/// `Count` neighbours in shared memory, four at a time, aligned as such.
 template <int Count, class T>
-__device__ __forceinline__ void read_posted(const T* from, T (&to)[Count]) {
+__device__ __forceinline__ void read_fours(const T* from, T (&to)[Count]) {
   static_assert(Count % 4 == 0, "whole fours only");
 #pragma unroll
   for (int i = 0; i < Count; i += 4) {

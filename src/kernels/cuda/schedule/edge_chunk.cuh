@@ -1,13 +1,39 @@
-// Edges on their way: the chunk a group of threads works on next, in registers. (GNNOne and HP-SpMM stage edges in
-// shared memory. Where a lane holds one and shuffles hand it round, no barrier is needed, and an H200 is faster unless
-// so few threads cover a row that the index comes in small pieces: see spmm/shared_stage.cuh.)
+// The edges of a share as a group of threads visits them: chunk by chunk, each loaded into the lanes' registers while the
+// group works on the one before, and within a chunk batch by batch. (GNNOne and HP-SpMM stage edges in shared memory.
+// Where a lane holds one and shuffles hand it round, no barrier is needed, and an H200 is faster unless so few threads
+// cover a row that the index comes in small pieces: see gather/staged.cuh.)
 #pragma once
 
 #include "kernels/cuda/schedule/edge_split.cuh"
 
 namespace weft::cuda {
 
-/// Edge i * Lanes + l of the chunk is lane l's i-th. `Value` is what is loaded for it beside its row and column.
+/// A chunk that is worked on. Edge i * Lanes + l of it is lane l's i-th.
+template <int Lanes, int Each>
+struct HeldEdges {
+  static constexpr int size = Lanes * Each;
+  NodeId col[Each], row[Each];
+  unsigned ends;  // bit q, of this group's: a row ends with edge q
+  int first;      // of the share's edges
+
+  /// The lane and the register that hold edge q.
+  static constexpr __device__ int lane_of(int q) { return Each == 1 ? q : q % Lanes; }
+  static constexpr __device__ int place_of(int q) { return Each == 1 ? 0 : q / Lanes; }
+
+  // By whole warps; where Each > 1, q must be known when this is compiled.
+  /// What the lane that has edge q holds for it.
+  template <class T>
+  static __device__ __forceinline__ T from_lane(const T (&held)[Each], int q) {
+    return __shfl_sync(~0u, held[place_of(q)], lane_of(q), Lanes);
+  }
+  __device__ __forceinline__ std::uint32_t source(int q) const { return static_cast<std::uint32_t>(from_lane(col, q)); }
+  /// Past the share's end: row 0.
+  __device__ __forceinline__ std::uint32_t destination(int q) const {
+    return static_cast<std::uint32_t>(max(from_lane(row, q), 0));
+  }
+};
+
+/// The chunk after that. Edge i * Lanes + l of it is lane l's i-th. `Value` is what is loaded for it beside its row and column.
 /// `EdgesAsSources`: without columns (sums of edges' own values) an edge's source is the edge itself.
 template <int Lanes, int Each, class Value, bool EdgesAsSources = false>
 struct EdgeChunk {
@@ -17,10 +43,6 @@ struct EdgeChunk {
   NodeId behind;  // the row of the edge after the chunk, so that nothing here waits for the next one
   Value value[Each];
   std::int32_t ahead[Each];  // where edges have ids: those of the chunk after this one
-
-  /// The lane and the register that hold edge q.
-  static constexpr __device__ int lane_of(int q) { return Each == 1 ? q : q % Lanes; }
-  static constexpr __device__ int place_of(int q) { return Each == 1 ? 0 : q / Lanes; }
 
   /// Before the first load.
   __device__ __forceinline__ void start(const EdgeSplit& split, const EdgeShare& share, int lane) {
@@ -78,8 +100,56 @@ struct EdgeChunk {
 
 /// For chunks of edges that bring nothing along but their ends.
 struct NoValues {
-  struct Nothing {};
-  __device__ __forceinline__ Nothing load(EdgeId, std::int32_t, NodeId) const { return {}; }
+  struct Loaded {};
+  __device__ __forceinline__ Loaded load(EdgeId, std::int32_t, NodeId) const { return {}; }
 };
+
+/// What for_each_batch calls, all of it by whole warps, with nothing to do. `edges` are the chunk's.
+template <class S>
+struct BatchVisitor {
+  using Edges = HeldEdges<S::lanes, S::each>;
+  /// While the first chunk is on its way.
+  __device__ __forceinline__ void begin_share() {}
+  /// Before the next chunk is asked for: `loaded` is what `Values` loaded for this lane's edges.
+  template <class Loaded>
+  __device__ __forceinline__ void begin_chunk(Edges&, const Loaded (&)[S::each]) {}
+  __device__ __forceinline__ void begin_batches(const Edges&) {}
+  /// Edges j to j + S::loads of the chunk.
+  __device__ __forceinline__ void batch(const Edges&, int) {}
+  __device__ __forceinline__ void end_chunk(const Edges&) {}
+};
+
+/// Visits the edges of a share. Every group of a warp makes the same steps, so that shuffles meet.
+template <class S, class Values, class Visitor>
+__device__ __forceinline__ void for_each_batch(const EdgeSplit& split, const EdgeShare& share, int lane,
+                                               const Values& values, Visitor& visitor) {
+  using Chunk = EdgeChunk<S::lanes, S::each, typename Values::Loaded>;
+  const int shift = threadIdx.x % 32 / S::lanes * S::lanes;
+  Chunk next;
+  next.start(split, share, lane);
+  next.load(split, share, 0, lane, values);
+  visitor.begin_share();
+  for (int first = 0; first < share.most; first += Chunk::size) {
+    HeldEdges<S::lanes, S::each> edges;
+    edges.first = first;
+#pragma unroll
+    for (int i = 0; i < S::each; ++i) {
+      edges.col[i] = next.col[i];
+      edges.row[i] = next.row[i];
+    }
+    visitor.begin_chunk(edges, next.value);
+    edges.ends = next.ends(share, first, lane, shift);
+    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, values);
+    visitor.begin_batches(edges);
+    if constexpr (S::each == 1) {
+#pragma unroll 1
+      for (int j = 0; j < Chunk::size && first + j < share.most; j += S::loads) visitor.batch(edges, j);
+    } else {  // which register holds an edge must be known when this is compiled
+#pragma unroll
+      for (int j = 0; j < Chunk::size; j += S::loads) visitor.batch(edges, j);
+    }
+    visitor.end_chunk(edges);
+  }
+}
 
 }  // namespace weft::cuda

@@ -44,18 +44,31 @@ struct EdgeShare {
     return degree > split.whole_row && __ldg(split.starts + row) + degree > (task + 1) * split.size;
   }
 
-  /// A loose task without its rows, for work that does not reduce them.
-  template <int Groups>
-  static __device__ __forceinline__ EdgeShare loose(const EdgeSplit& split, int group) {
+  /// The loose task with that number, without its rows: enough for work that does not reduce them.
+  static __device__ __forceinline__ EdgeShare of_task(const EdgeSplit& split, std::int64_t task) {
     EdgeShare share;
     share.most = static_cast<int>(split.size);
-    share.task = blockIdx.x * std::int64_t{Groups} + group;
+    share.task = task;
     if (share.task >= split.tasks) return share;
     if (split.order != nullptr) share.task = __ldg(split.order + share.task);
     share.begin = share.nominal = share.task * split.size;
     const EdgeId left = split.graph.num_edges - share.begin;
     share.length = left < split.size ? static_cast<int>(left) : share.most;
     return share;
+  }
+  template <int Groups>
+  static __device__ __forceinline__ EdgeShare loose(const EdgeSplit& split, int group) {
+    return of_task(split, blockIdx.x * std::int64_t{Groups} + group);
+  }
+  /// Which rows the share begins and ends in.
+  __device__ __forceinline__ void find_rows(const EdgeSplit& split) {
+    const EdgeId edges = split.graph.num_edges, end = begin + length;
+    const auto row_of = [&](EdgeId k) { return __ldg(split.graph.rows + (k < 0 ? 0 : k < edges ? k : edges - 1)); };
+    const NodeId before = row_of(begin - 1), first = row_of(begin), last_row = row_of(end - 1), after = row_of(end);
+    const bool any = length > 0;
+    head = any && begin > 0 && before == first ? first : -1;
+    last = any ? last_row : -1;
+    runs_on = any && end < edges && after == last_row;
   }
 
   /// A task of whole rows: nothing to know of others. Groups of a warp make as many steps as the longest share takes.
@@ -75,7 +88,6 @@ struct EdgeShare {
   static __device__ __forceinline__ EdgeShare of(const EdgeSplit& split, int group) {
     if (split.rows_a_task > 0) return of_rows<Groups>(split, group);
     EdgeShare share;
-    const EdgeId edges = split.graph.num_edges;
     if (split.joined) {
       share.task = blockIdx.x;
       share.nominal = share.task * split.size;
@@ -90,16 +102,28 @@ struct EdgeShare {
     } else {
       share = loose<Groups>(split, group);
     }
-    const EdgeId end = share.begin + share.length;
-    const auto row_of = [&](EdgeId k) { return __ldg(split.graph.rows + (k < 0 ? 0 : k < edges ? k : edges - 1)); };
-    const NodeId before = row_of(share.begin - 1), first = row_of(share.begin), last = row_of(end - 1),
-                 after = row_of(end);
-    const bool any = share.length > 0;
-    share.head = any && share.begin > 0 && before == first ? first : -1;
-    share.last = any ? last : -1;
-    share.runs_on = any && end < edges && after == last;
+    share.find_rows(split);
     return share;
   }
+};
+
+/// A row that task borders have cut into `parts` partial results, from task `first` on; 0: it was not cut.
+struct CutRow {
+  std::int64_t first;
+  std::int32_t parts;
+
+  static __device__ __forceinline__ CutRow of(const EdgeSplit& split, std::int64_t row, EdgeId degree) {
+    CutRow cut{0, 0};
+    if (!split.cuts || degree <= split.whole_row) return cut;
+    const EdgeId begin = __ldg(split.starts + row);
+    cut.first = split.task_of(begin);
+    const std::int64_t parts = split.task_of(begin + degree - 1) - cut.first + 1;
+    if (parts > 1) cut.parts = static_cast<std::int32_t>(parts);
+    return cut;
+  }
+  /// The staging slot of a part: the row's first task staged it as the one that runs on, the others as the one that
+  /// began before.
+  __device__ __forceinline__ std::int64_t slot(std::int64_t part) const { return 2 * (first + part) + (part == 0); }
 };
 
 }  // namespace weft::cuda

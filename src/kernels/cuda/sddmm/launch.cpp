@@ -78,12 +78,7 @@ void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
              args.width);
   if (args.graph.num_edges == 0 || args.heads == 0 || (args.width == 0 && args.op != SddmmOp::dot)) return;
   const OnDevice on(plan.device.index);
-  switch (dtype) {
-    case Dtype::f16: return run<__half>(args, plan, stream);
-    case Dtype::bf16: return run<__nv_bfloat16>(args, plan, stream);
-    case Dtype::f64: return run<double>(args, plan, stream);
-    default: run<float>(args, plan, stream);
-  }
+  with_storage(dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, stream); });
 }
 
 }  // namespace weft::cuda

@@ -5,26 +5,18 @@
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
-#include "kernels/cuda/pitch.hpp"
-#include "kernels/cuda/schedule/plan_split.hpp"
-#include "kernels/cuda/spmm/spmm_launch.hpp"
+#include "kernels/cuda/gather/launch.hpp"
+#include "kernels/cuda/spmm/call.hpp"
+#include "kernels/cuda/spmm/other_shapes.hpp"
 #include "kernels/heads.hpp"
-#include "kernels/signatures.hpp"
-#include "plan/cuda/scratch.hpp"
 #include "plan/cuda/stage_choice.hpp"
 #include "plan/tuning/cuda.hpp"
 
 namespace weft::cuda {
 namespace {
 
-bool extremum(Reduce reduce) { return reduce == Reduce::max || reduce == Reduce::min; }
-
-/// Whether one value an edge (or none) and the sources, side by side, are all there is.
-bool by_scalar(const SpmmArgs& args) {
-  const bool scalar = args.edge.feature_stride == 0 || args.width == 1;
-  return args.heads == 1 && (args.x.feature_stride != 0 || args.width == 1) &&
-         (args.op == SpmmOp::copy_u || (args.op == SpmmOp::u_mul_e && scalar));
-}
+template <int Value>
+using Constant = std::integral_constant<int, Value>;
 
 /// Whether a sum of edges' own values, few an edge, is one over rows of few features that edge ids find: such rows have
 /// a kernel with its lanes along the edges.
@@ -32,8 +24,9 @@ template <class Storage>
 bool sums_few_edge_values(const SpmmArgs& args) {
   const bool side_by_side =
       (args.width == 1 || args.edge.feature_stride == 1) && (args.heads == 1 || args.edge.head_stride == args.width);
-  return args.op == SpmmOp::copy_e && !extremum(args.reduce) && is_narrow(args.heads * args.width, true) &&
-         side_by_side && !is_wide<Storage>(args.edge.dtype) && !args.col_scale.given() &&
+  const bool extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
+  return args.op == SpmmOp::copy_e && !extremum && is_narrow(args.heads * args.width, true) && side_by_side &&
+         !is_wide<Storage>(args.edge.dtype) && !args.col_scale.given() &&
          args.graph.num_edges < (std::int64_t{1} << 31);
 }
 SpmmArgs with_edges_as_sources(SpmmArgs args) {
@@ -47,125 +40,111 @@ SpmmArgs with_edges_as_sources(SpmmArgs args) {
   return args;
 }
 
+/// Elements a load may move. Packs do not reach across heads, and every array they move must allow them.
 template <class Storage>
-Message message_of(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel) {
-  if (!by_scalar(args)) return Message::edgewise;
-  const bool in_order = !kernel.edge.given() || (kernel.split.graph.edge_ids == nullptr && kernel.edge_pitch == 1);
-  if (sizeof(Storage) > 4 || extremum(args.reduce) || !kernel.finish.light || kernel.col_scale != nullptr || !in_order)
-    return Message::scaled;
-  if (kernel.finish.mean)
-    return kernel.edge.given() || is_narrow(kernel.features, true) ? Message::scaled : Message::averaged;
-  return kernel.edge.given() ? Message::weighted : Message::source;
-}
-
-template <class Storage>
-void launch_narrow(const SpmmKernelArgs<Storage>& args, Message message, int vector, CUstream_st* stream) {
-  if (message == Message::scaled) return launch_narrow<Storage, Message::scaled>(args, vector, stream);
-  if constexpr (sizeof(Storage) <= 4)
-    message == Message::weighted ? launch_narrow<Storage, Message::weighted>(args, vector, stream)
-                                 : launch_narrow<Storage, Message::source>(args, vector, stream);
+int widest_pack(const SpmmArgs& args, const SpmmCall<Storage>& call, const Plan& plan) {
+  const auto& epilogue = call.common.epilogue;
+  const auto& operands = call.operands;
+  int most = std::min(aligned_elements(epilogue.out, epilogue.wide, args.out.row_stride), plan.vector);
+  const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
+    most = std::min(most, aligned_elements(data, pitch));
+    if (args.heads > 1) most = std::min(most, aligned_elements(data, head));
+  };
+  if (call.common.x != nullptr && operands.x_vector) also(call.common.x, args.x.row_stride, operands.x_head);
+  const bool edgewise = call.message == MessageKind::edgewise;
+  if (operands.edge.given() && operands.edge_vector && edgewise)
+    also(operands.edge.narrow(), operands.edge_pitch, operands.edge_head);
+  const std::int64_t unit = edgewise ? args.width : call.common.features;
+  while (unit % most != 0) most /= 2;
+  return most;
 }
 
 /// Calls f(constant) for the reduction; in f64 the one that names winners serves every extremum.
 template <class Storage, class F>
-void with_reduction(bool largest, bool winners, const F& f) {
-  if (!largest) return f(std::integral_constant<Reduction, Reduction::sum>{});
+void with_reduction(const SpmmCall<Storage>& call, const F& f) {
+  if (!call.extremum) return f(std::integral_constant<Reduction, Reduction::sum>{});
+  const bool winners = call.common.epilogue.arg_u != nullptr || call.common.epilogue.arg_e != nullptr;
   if constexpr (sizeof(Storage) <= 4)
     if (!winners) return f(std::integral_constant<Reduction, Reduction::extremum>{});
   f(std::integral_constant<Reduction, Reduction::winner>{});
 }
 
+template <class Message>
+inline constexpr bool sends_scaled = false;
 template <class Storage>
-void launch(const SpmmKernelArgs<Storage>& args, Message message, bool largest, bool finish, const GatherShape& shape,
-            CUstream_st* stream) {
-  const bool winners = args.finish.arg_u != nullptr || args.finish.arg_e != nullptr;
-  with_reduction<Storage>(largest, winners, [&](auto kind) {
-    if (args.split.tasks > 0) {
-      if (message == Message::edgewise) {
-        launch_tasks<Storage, Message::edgewise, kind>(args, shape, stream);
-      } else if (is_narrow(args.features, !largest)) {
-        launch_narrow(args, message, shape.vector, stream);
-      } else if (message == Message::scaled) {
-        launch_tasks<Storage, Message::scaled, kind>(args, shape, stream);
-      } else if constexpr (sizeof(Storage) <= 4) {  // only sums are sent as they are
-        switch (message) {
-          case Message::weighted: launch_tasks<Storage, Message::weighted, Reduction::sum>(args, shape, stream); break;
-          case Message::averaged: launch_tasks<Storage, Message::averaged, Reduction::sum>(args, shape, stream); break;
-          default: launch_tasks<Storage, Message::source, Reduction::sum>(args, shape, stream);
-        }
-      }
-    }
-    if (finish) launch_finish<Storage, kind>(args, shape, stream);
+inline constexpr bool sends_scaled<Scaled<Storage>> = true;
+
+/// The tasks of a call, by the walk of gather/ or, for sums of rows of few features, by the one along the edges.
+template <Reduction Kind, class Storage>
+void launch_tasks(const SpmmCall<Storage>& call, const GatherShape& shape, CUstream_st* stream) {
+  with_message(call, [&]<class Message>(const GatherArgs<Message>& args) {
+    constexpr bool edgewise = std::is_same_v<Message, Edgewise<Storage>>;
+    if constexpr (Kind == Reduction::sum && !edgewise && !std::is_same_v<Message, Averaged<Storage>>)
+      if (is_narrow(args.features, true)) return launch_narrow(args, shape.vector, stream);
+    // Only sums are sent as they are.
+    if constexpr (Kind == Reduction::sum || edgewise || sends_scaled<Message>)
+      launch_gather<Message, Kind>(args, shape, stream);
   });
 }
 
 /// Whether the kernel over tiles of edges in shared memory takes the call; if the planner chose it and it cannot, the
 /// usual one takes the plan's tasks.
 template <class Storage>
-bool over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel, const Plan& plan,
-                const GatherShape& shape) {
+bool over_tiles(const SpmmArgs& args, const SpmmCall<Storage>& call, const Plan& plan, const GatherShape& shape) {
   if (plan.stage_edges == 0) return false;
+  const auto& epilogue = call.common.epilogue;
   const bool packs = sizeof(Storage) == 4 || shape.vector * sizeof(Storage) == 16;
-  const bool can = by_scalar(args) && kernel.col_scale == nullptr && !extremum(args.reduce) && kernel.finish.plain() &&
-                   packs && !(kernel.finish.wide && plan.flush == Flush::atomic);
+  const bool can = call.message != MessageKind::edgewise && call.operands.col_scale == nullptr && !call.extremum &&
+                   epilogue.none && packs && !(epilogue.wide && plan.flush == Flush::atomic);
   WEFT_CHECK(can || !plan.stage_asked, unsupported,
              "policy {} for op {}, reduce {}{}: only sums of copy_u, or of u_mul_e with one value an edge, without an "
              "epilogue, have a kernel that stages edges in shared memory; halves need whole packs of 8 aligned to 16 "
              "bytes (here {}), and atomics an output of their type; leave the policy out",
-             stage_text(plan), name(args.op), name(args.reduce), kernel.finish.plain() ? "" : " and an epilogue",
+             stage_text(plan), name(args.op), name(args.reduce), epilogue.none ? "" : " and an epilogue",
              shape.vector);
   return can;
 }
 
-/// Whether the call takes a kernel of the policy's own shape; an Error where that has none for it.
-bool other_shape(const Plan& plan, Message message, const GatherShape& usual) {
-  if (!plan.shaped) return false;
-  WEFT_CHECK(message == Message::weighted && usual.vector == 4 && plan.lanes * plan.steps == usual.lanes * usual.steps,
-             unsupported,
-             "policy lanes={},loads={}: only u_mul_e with one value an edge, on tensors whose "
-             "rows are aligned to 16 bytes and without an epilogue, has kernels of other shapes; leave the policy out",
-             plan.lanes, plan.loads);
-  return true;
-}
-void launch_shaped(const SpmmKernelArgs<float>& kernel, const Plan& plan, const GatherShape& usual,
-                   CUstream_st* stream) {
-  if (kernel.split.tasks > 0) launch_other_shape(kernel, {usual.vector, plan.lanes, plan.steps, plan.loads}, stream);
-  if (plan.finish_pass) launch_finish<float, Reduction::sum>(kernel, usual, stream);
-}
-
 template <class Storage>
-void launch_over_tiles(const SpmmArgs& args, const SpmmKernelArgs<Storage>& kernel, const Plan& plan,
-                       const GatherShape& shape, CUstream_st* stream) {
+void launch_over_tiles(const GatherArgs<Weighted<Storage>>& args, const Plan& plan, const GatherShape& shape,
+                       CUstream_st* stream) {
   const bool round_robin = plan.assignment == Assignment::round_robin, atomic = plan.flush == Flush::atomic;
   if (atomic) {
-    const auto rows = static_cast<std::size_t>(args.graph.num_rows);
-    const std::size_t pitch = kernel.finish.pitch_bytes;
-    const std::size_t row = static_cast<std::size_t>(kernel.features) * sizeof(Storage);
-    Storage* out = kernel.finish.out;
+    const auto rows = static_cast<std::size_t>(args.split.graph.num_rows);
+    const std::size_t pitch = args.epilogue.pitch_bytes;
+    const std::size_t row = static_cast<std::size_t>(args.features) * sizeof(Storage);
+    Storage* out = args.epilogue.out;
     check(pitch == row ? cudaMemsetAsync(out, 0, rows * row, stream)
                        : cudaMemset2DAsync(out, pitch, 0, row, rows, stream),
           "zeros for {} rows of {} bytes before atomic additions", rows, row);
   }
-  if (kernel.split.tasks > 0) {
-    const auto launch = [&](auto tile) {
-      launch_staged<Storage, decltype(tile)::value>(kernel, shape, round_robin, atomic, stream);
-    };
-    const auto by_tile = [&] {
-      if constexpr (!std::is_same_v<Storage, __nv_bfloat16>)
-        if (plan.stage_edges == 32) return launch(std::integral_constant<int, 32>{});
-      if constexpr (std::is_same_v<Storage, __half>)
-        if (plan.stage_edges == 64) return launch(std::integral_constant<int, 64>{});
-      launch(std::integral_constant<int, 128>{});
-    };
-    by_tile();
-  }
-  if (plan.finish_pass) launch_finish<Storage, Reduction::sum>(kernel, shape, stream);
+  if (args.split.tasks == 0) return;
+  const auto launch = [&]<int Tile>(Constant<Tile>) {
+    launch_staged<Weighted<Storage>, Tile>(args, shape, round_robin, atomic, stream);
+  };
+  if constexpr (!std::is_same_v<Storage, __nv_bfloat16>)
+    if (plan.stage_edges == 32) return launch(Constant<32>{});
+  if constexpr (std::is_same_v<Storage, __half>)
+    if (plan.stage_edges == 64) return launch(Constant<64>{});
+  launch(Constant<128>{});
+}
+
+/// Whether the call takes a kernel of the policy's own shape; an Error where that has none for it.
+bool other_shape(const Plan& plan, MessageKind message, const GatherShape& usual) {
+  if (!plan.shaped) return false;
+  WEFT_CHECK(
+      message == MessageKind::weighted && usual.vector == 4 && plan.lanes * plan.steps == usual.lanes * usual.steps,
+      unsupported,
+      "policy lanes={},loads={}: only u_mul_e with one value an edge, on tensors whose "
+      "rows are aligned to 16 bytes and without an epilogue, has kernels of other shapes; leave the policy out",
+      plan.lanes, plan.loads);
+  return true;
 }
 
 /// Whether batches are added up in pairs, as the policy asks; an Error where the call has no such kernel.
-bool in_pairs(const Plan& plan, Message message, bool wide_edges, const GatherShape& shape) {
+bool in_pairs(const Plan& plan, MessageKind message, bool wide_edges, const GatherShape& shape) {
   if (plan.accumulate == Accumulate::f32) return false;
-  WEFT_CHECK((message == Message::weighted || message == Message::source) && shape.vector == 8 && !wide_edges,
+  WEFT_CHECK((message == MessageKind::weighted || message == MessageKind::source) && shape.vector == 8 && !wide_edges,
              unsupported,
              "policy accumulate=half2 with {} edge values and loads of {} elements: only plain sums of copy_u, or of "
              "u_mul_e with one value an edge of x's type, on tensors whose rows are aligned to "
@@ -173,95 +152,43 @@ bool in_pairs(const Plan& plan, Message message, bool wide_edges, const GatherSh
              wide_edges ? "f32" : "no f32", shape.vector);
   return true;
 }
-template <class Storage>
-void launch_in_pairs(const SpmmKernelArgs<Storage>& kernel, const Plan& plan, Message message, const GatherShape& shape,
-                     CUstream_st* stream) {
-  if (kernel.split.tasks > 0)
-    message == Message::weighted ? launch_pairs<Storage, Message::weighted>(kernel, shape, stream)
-                                 : launch_pairs<Storage, Message::source>(kernel, shape, stream);
-  if (plan.finish_pass) launch_finish<Storage, Reduction::sum>(kernel, shape, stream);
-}
 
 template <class Storage>
 void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
-  using Acc = AccumulatorOf<Storage>;
   const bool by_edges = plan.stage_edges == 0 && sums_few_edge_values<Storage>(given);
   const SpmmArgs args = by_edges ? with_edges_as_sources(given) : given;
-  const std::int64_t features = args.heads * args.width;
-  const bool largest = extremum(args.reduce);
-  SpmmKernelArgs<Storage> kernel;
-  kernel.split = edge_split_of(plan, args.graph);
-  if (args.edge_places != nullptr) {
-    WEFT_CHECK(args.arg_e == nullptr, internal, "arg_e would be places of edges, where ids are expected");
-    kernel.split.ids = args.edge_places;
-    kernel.split.id_shift = 0;
-    kernel.split.graph.edge_ids = nullptr;
-  }
-  const bool clustered = walks_clusters(plan);
-  WEFT_CHECK(!clustered || kernel.split.ids != nullptr || (!uses_edge(args.op) && !largest), invalid_argument,
-             "plan is of a sum without values of edges, in the order {}: expected one made with weighted = true and "
-             "the call's reducer",
-             name(plan.order));
-  if (by_edges) kernel.split.graph.cols = nullptr;
-  const auto staged = StagedRows<Acc>::take(arena, plan);
-  kernel.staging.values = staged.values.data();
-  kernel.staging.places = staged.places.data();
-  kernel.staging.pitch = staged_pitch(plan.desc);
-  kernel.features = static_cast<int>(features);
-  if (uses_node(args.op)) kernel.x = static_cast<const Storage*>(args.x.data);
-  kernel.x_pitch_bytes = pitch_bytes<Storage>(by_edges ? "edge" : "x", args.x.row_stride);
-  if (uses_edge(args.op)) kernel.edge = maybe_wide<Storage>(args.edge.data, args.edge.dtype);
-  kernel.edge_pitch = args.edge.row_stride;
-  kernel.col_scale = static_cast<const Acc*>(args.col_scale.data);
-  kernel.op = args.op;
-  kernel.width = static_cast<int>(args.width);
-  kernel.x_head = args.x.head_stride;
-  kernel.edge_head = args.edge.head_stride;
-  kernel.x_vector = args.x.feature_stride != 0;
-  kernel.edge_vector = args.edge.feature_stride != 0 && args.width > 1;  // of one feature: a value an edge and head
-  kernel.finish.out = static_cast<Storage*>(args.out.data);
-  kernel.finish.wide = is_wide<Storage>(args.out.dtype);
-  kernel.finish.pitch_bytes = kernel.finish.wide ? pitch_bytes<Acc>("out", args.out.row_stride)
-                                                 : pitch_bytes<Storage>("out", args.out.row_stride);
-  kernel.finish.mean = args.reduce == Reduce::mean;
-  kernel.finish.relu = args.relu;
-  if (args.saturate) kernel.finish.most = static_cast<Acc>(largest_value(args.out.dtype));
-  kernel.finish.negated = args.reduce == Reduce::min;
-  kernel.finish.row_scale = static_cast<const Acc*>(args.row_scale.data);
-  kernel.finish.bias = maybe_wide<Storage>(args.bias.data, args.bias.dtype);
-  kernel.finish.arg_u = args.arg_u;
-  kernel.finish.arg_e = args.arg_e;
-  kernel.finish.as_it_is = kernel.finish.plain();
-  kernel.finish.light = kernel.finish.plain(true);
-  const Message message = message_of(args, kernel);
-  // Packs do not reach across heads, and every array they move must allow them.
-  std::int64_t most =
-      std::min(aligned_elements(kernel.finish.out, kernel.finish.wide, args.out.row_stride), plan.vector);
-  const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
-    most = std::min<std::int64_t>(most, aligned_elements(data, pitch));
-    if (args.heads > 1) most = std::min<std::int64_t>(most, aligned_elements(data, head));
-  };
-  if (kernel.x != nullptr && kernel.x_vector) also(kernel.x, args.x.row_stride, kernel.x_head);
-  if (kernel.edge.given() && kernel.edge_vector && message == Message::edgewise)
-    also(kernel.edge.narrow(), kernel.edge_pitch, kernel.edge_head);
-  const std::int64_t unit = message == Message::edgewise ? args.width : features;
-  const auto shape_of = [&](std::int64_t vector) {
-    while (unit % vector != 0) vector /= 2;
-    return gather_shape(features, sizeof(Storage), static_cast<int>(vector));
+  SpmmCall<Storage> call = spmm_call<Storage>(args, plan, arena, by_edges);
+  call.message = message_of(args, call);
+  const auto shape_of = [&](int vector) { return gather_shape(call.common.features, sizeof(Storage), vector); };
+  int vector = widest_pack(args, call, plan);
+  const auto finish = [&](const GatherShape& shape) {
+    with_reduction(call, [&](auto kind) {
+      if (plan.finish_pass) launch_fix_up<Storage, kind>(call.common, shape, stream);
+    });
   };
   if constexpr (sizeof(Storage) <= 4) {
-    const GatherShape shape = shape_of(most);
-    if (over_tiles(args, kernel, plan, shape)) return launch_over_tiles(args, kernel, plan, shape, stream);
+    const GatherShape shape = shape_of(vector);
+    if (over_tiles(args, call, plan, shape)) {
+      launch_over_tiles(call.weighted(), plan, shape, stream);
+      return finish(shape);
+    }
   }
-  if (sizeof(Storage) < 4 && (largest || message == Message::edgewise))
-    most = std::min<std::int64_t>(most, tuning::most_halves_a_load_otherwise);
-  const GatherShape shape = shape_of(most);
-  if constexpr (std::is_same_v<Storage, float>) {
-    if (other_shape(plan, message, shape)) return launch_shaped(kernel, plan, shape, stream);
-  }
-  if constexpr (sizeof(Storage) < 4)
-    if (in_pairs(plan, message, kernel.edge.wide, shape)) return launch_in_pairs(kernel, plan, message, shape, stream);
-  launch(kernel, message, largest, plan.finish_pass, shape, stream);
+  if (sizeof(Storage) < 4 && (call.extremum || call.message == MessageKind::edgewise))
+    vector = std::min(vector, tuning::most_halves_a_load_otherwise);
+  const GatherShape shape = shape_of(vector);
+  const auto launch = [&] {
+    if constexpr (std::is_same_v<Storage, float>)
+      if (other_shape(plan, call.message, shape))
+        return launch_other_shape(call.weighted(), {shape.vector, plan.lanes, plan.steps, plan.loads}, stream);
+    if constexpr (sizeof(Storage) < 4)
+      if (in_pairs(plan, call.message, call.operands.edge.wide, shape))
+        return call.message == MessageKind::weighted
+                   ? launch_half_pairs(call.weighted(), shape, stream)
+                   : launch_half_pairs(GatherArgs<Source<Storage>>{call.common, {}}, shape, stream);
+    with_reduction(call, [&](auto kind) { launch_tasks<kind>(call, shape, stream); });
+  };
+  if (call.common.split.tasks > 0) launch();
+  finish(shape);
 }
 
 }  // namespace
@@ -277,12 +204,7 @@ void spmm(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* str
              features);
   if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
-  switch (dtype) {
-    case Dtype::f16: return run<__half>(args, plan, arena, stream);
-    case Dtype::bf16: return run<__nv_bfloat16>(args, plan, arena, stream);
-    case Dtype::f64: return run<double>(args, plan, arena, stream);
-    default: run<float>(args, plan, arena, stream);
-  }
+  with_storage(dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, arena, stream); });
 }
 
 }  // namespace weft::cuda

@@ -1,0 +1,92 @@
+// From the arguments of attention's backward to launches.
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "core/cuda/check.hpp"
+#include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/attention/destinations.hpp"
+#include "kernels/cuda/attention/launch.hpp"
+#include "kernels/cuda/pitch.hpp"
+#include "kernels/cuda/schedule/plan_split.hpp"
+#include "plan/cuda/scratch.hpp"
+
+namespace weft::cuda {
+namespace {
+
+/// Packs do not reach across heads, and every array they move must allow them.
+template <class Storage>
+GatherShape shape_of(const AttentionReturnArgs& given, const Plan& plan) {
+  const AttentionArgs& forward = given.forward;
+  int most = plan.vector;
+  const auto also = [&](const void* data, std::int64_t pitch, std::int64_t head) {
+    most = std::min(most, aligned_elements(static_cast<const Storage*>(data), pitch));
+    if (forward.heads > 1) most = std::min(most, aligned_elements(static_cast<const Storage*>(data), head));
+  };
+  also(given.out_grad.data, given.out_grad.row_stride, given.out_grad.head_stride);
+  also(forward.value.data, forward.value.row_stride, forward.value.head_stride);
+  also(given.value_grad.data, given.value_grad.row_stride, forward.width);
+  return gather_shape_of_heads(forward.heads, forward.width, sizeof(Storage), most);
+}
+
+template <class Storage>
+void run(const AttentionReturnArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
+  using Acc = AccumulatorOf<Storage>;
+  const AttentionArgs& forward = given.forward;
+  auto* const destinations = static_cast<DestinationTerms<Acc>*>(given.destinations.data);
+  find_destination_terms<Storage>(forward, given.out_grad, destinations, stream);
+  GatherArgs<GatBackward<Storage>> args;
+  auto& terms = args.message;
+  args.split = edge_split_of(plan, given.reversed);
+  const auto staged = StagedRows<Acc>::take(arena, plan);
+  args.staging.values = staged.values.data();
+  args.staging.pitch = staged_pitch(plan.desc);
+  terms.width = static_cast<int>(forward.width);
+  args.features = static_cast<int>(forward.heads * forward.width);
+  args.x = static_cast<const Storage*>(given.out_grad.data);
+  args.x_pitch_bytes = pitch_bytes<Storage>("out_grad", given.out_grad.row_stride);
+  terms.x_head = given.out_grad.head_stride;
+  args.epilogue.out = static_cast<Storage*>(given.value_grad.data);
+  args.epilogue.pitch_bytes = pitch_bytes<Storage>("the gradient of value", given.value_grad.row_stride);
+  args.epilogue.note_what_is_applied();
+  terms.heads = static_cast<int>(forward.heads);
+  terms.src = static_cast<const Storage*>(forward.src.data);
+  terms.src_pitch_bytes = pitch_bytes<Storage>("src", forward.src.row_stride);
+  terms.src_head = forward.src.head_stride;
+  terms.slope = static_cast<Acc>(forward.slope);
+  terms.dropout = forward.dropout;
+  terms.kept = static_cast<Acc>(forward.dropout.scale());
+  terms.destinations = destinations;
+  terms.value = static_cast<const Storage*>(forward.value.data);
+  terms.value_pitch_bytes = pitch_bytes<Storage>("value", forward.value.row_stride);
+  terms.value_head = forward.value.head_stride;
+  terms.src_grad = static_cast<Storage*>(given.src_grad.data);
+  terms.src_grad_pitch = given.src_grad.row_stride;
+  terms.score_grad = static_cast<Acc*>(given.score_grad.data);
+  terms.by_id = given.by_id;
+  terms.places = given.places;
+  const GatherShape shape = shape_of<Storage>(given, plan);
+  if (args.split.tasks > 0) launch_by_heads(args, shape, stream);
+  if (plan.finish_pass) launch_backward_fix_up(args, shape, stream);
+}
+
+}  // namespace
+
+bool attention_returns(const AttentionReturnArgs& args, const Plan& plan) {
+  const AttentionArgs& forward = args.forward;
+  const std::int64_t features = forward.heads * forward.width;
+  if (forward.score != Score::gat || forward.bias.given() || features == 0 || features >= std::int64_t{1} << 22)
+    return false;
+  bool evenly = false;
+  with_storage(plan.desc.dtype, [&](auto tag) {
+    evenly = heads_lie_evenly(forward.heads, forward.width, shape_of<decltype(tag)>(args, plan));
+  });
+  return evenly;
+}
+
+void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+  if (args.reversed.num_rows == 0) return;
+  const OnDevice on(plan.device.index);
+  with_storage(plan.desc.dtype, [&](auto tag) { run<decltype(tag)>(args, plan, arena, stream); });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,118 @@
+// From the arguments of attention to launches: which shape of loads, which share of the edges.
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "core/cuda/check.hpp"
+#include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/attention/launch.hpp"
+#include "kernels/cuda/pitch.hpp"
+#include "kernels/cuda/schedule/plan_split.hpp"
+#include "kernels/signatures.hpp"
+#include "plan/cuda/scratch.hpp"
+
+namespace weft::cuda {
+namespace {
+
+/// `most` elements a load is what value and out allow; these kernels take 16 bytes (of halves 8) or one, whatever the
+/// plan's are.
+template <class Storage>
+void launch_by_vectors(const AttentionArgs& given, const GatherArgs<Gat<Storage>>& args, const Plan& plan, int most,
+                       CUstream_st* stream) {
+  const ScoreArgs<Storage>& scores = args.message;
+  const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
+    most = std::min(most, aligned_elements(data, pitch));
+    if (given.heads > 1) most = std::min(most, aligned_elements(data, head));
+  };
+  also(scores.src, given.src.row_stride, scores.src_head);
+  also(scores.dst, given.dst.row_stride, scores.dst_head);
+  if (scores.attn != nullptr) also(scores.attn, 0, scores.attn_head);
+  const auto shape_of = [&](int vector) {
+    return gather_shape_of_heads(given.heads, given.width, sizeof(Storage), vector);
+  };
+  constexpr int widest = few_shapes_vector<Storage>;
+  GatherShape shape = shape_of(most >= widest && given.width % widest == 0 ? widest : 1);
+  // Lanes that hold a head's features of value share its scores out where these come from as many.
+  const auto shares = [&] {
+    return given.score_width == given.width && heads_lie_evenly(given.heads, given.width, shape);
+  };
+  bool shared = shares();
+  if (!shared) {
+    shape = shape_of(1);
+    shared = shares();
+  }
+  if (args.split.tasks > 0)
+    launch_vector_scored(GatherArgs<VectorScored<Storage>>{args, args.message}, shape, shared, stream);
+  if (plan.finish_pass) launch_attention_fix_up(args, shape, stream);
+}
+
+template <class Storage>
+void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
+  using Acc = AccumulatorOf<Storage>;
+  GatherArgs<Gat<Storage>> args;
+  args.split = edge_split_of(plan, given.graph);
+  const auto staged = StagedRows<Acc>::take(arena, plan);
+  args.staging.values = staged.values.data();
+  args.staging.pitch = staged_pitch(plan.desc);
+  args.features = static_cast<int>(given.heads * given.width);
+  args.x = static_cast<const Storage*>(given.value.data);
+  args.x_pitch_bytes = pitch_bytes<Storage>("value", given.value.row_stride);
+  args.epilogue.out = static_cast<Storage*>(given.out.data);
+  args.epilogue.wide = is_wide<Storage>(given.out.dtype);
+  args.epilogue.pitch_bytes = args.epilogue.wide ? pitch_bytes<Acc>("out", given.out.row_stride)
+                                             : pitch_bytes<Storage>("out", given.out.row_stride);
+  args.epilogue.note_what_is_applied();
+  ScoreArgs<Storage>& scores = args.message;
+  scores.heads = static_cast<int>(given.heads);
+  scores.width = static_cast<int>(given.width);
+  scores.x_head = given.value.head_stride;
+  scores.src = static_cast<const Storage*>(given.src.data);
+  scores.src_pitch_bytes = pitch_bytes<Storage>("src", given.src.row_stride);
+  scores.src_head = given.src.head_stride;
+  scores.dst = static_cast<const Storage*>(given.dst.data);
+  scores.dst_pitch_bytes = pitch_bytes<Storage>("dst", given.dst.row_stride);
+  scores.dst_head = given.dst.head_stride;
+  if (given.bias.given()) {
+    scores.bias = maybe_wide<Storage>(given.bias.data, given.bias.dtype);
+    scores.bias_pitch = given.bias.row_stride;
+    scores.bias_head = given.bias.head_stride;
+  }
+  scores.slope = static_cast<Acc>(given.slope);
+  scores.score = given.score;
+  scores.score_width = static_cast<int>(given.score_width);
+  scores.attn = static_cast<const Storage*>(given.attn.data);
+  scores.attn_head = given.attn.head_stride;
+  scores.scale = static_cast<Acc>(given.scale);
+  // Scores may lie 20 above the reference and 27 below, or the other way round where it is of the row's own.
+  scores.margin = static_cast<Acc>(given.score == Score::gat ? 0x1p-30 : 0x1p-40);
+  scores.per_margin = 1 / scores.margin;
+  scores.dropout = given.dropout;
+  scores.kept = static_cast<Acc>(given.dropout.scale());
+  scores.row_max = static_cast<Acc*>(given.row_max.data);
+  scores.max_pitch = given.row_max.row_stride;
+  scores.row_sum = static_cast<Acc*>(given.row_sum.data);
+  scores.sum_pitch = given.row_sum.row_stride;
+
+  // Packs do not reach across heads, and every array they move must allow them.
+  int most = std::min(aligned_elements(args.epilogue.out, args.epilogue.wide, given.out.row_stride),
+                      aligned_elements(args.x, given.value.row_stride));
+  if (given.heads > 1) most = std::min(most, aligned_elements(args.x, scores.x_head));
+  if (given.score != Score::gat) return launch_by_vectors(given, args, plan, most, stream);
+  const GatherShape shape =
+      gather_shape_of_heads(given.heads, given.width, sizeof(Storage), std::min(most, plan.vector));
+  if (args.split.tasks > 0) launch_by_heads(args, shape, stream);
+  if (plan.finish_pass) launch_attention_fix_up(args, shape, stream);
+}
+
+}  // namespace
+
+void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+  const std::int64_t features = args.heads * args.width;
+  WEFT_CHECK(args.width > 0, unsupported, "value has no features: expected at least one on CUDA; use the cpu device");
+  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "value has {} features a row: expected fewer than 2^22",
+             features);
+  if (features == 0 || args.graph.num_rows == 0) return;
+  const OnDevice on(plan.device.index);
+  with_storage(plan.desc.dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, arena, stream); });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,75 @@
+// From the arguments of GATv2's backward to launches.
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "core/cuda/check.hpp"
+#include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/attention/launch.hpp"
+#include "kernels/cuda/gather/launch.hpp"
+#include "kernels/cuda/pitch.hpp"
+#include "kernels/cuda/schedule/plan_split.hpp"
+#include "kernels/signatures.hpp"
+#include "plan/cuda/scratch.hpp"
+
+namespace weft::cuda {
+namespace {
+
+template <class Storage>
+void run(const LeakyArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
+  using Acc = AccumulatorOf<Storage>;
+  GatherArgs<LeakySum<Storage>> args;
+  auto& terms = args.message;
+  args.split = edge_split_of(plan, given.graph);
+  const auto staged = StagedRows<Acc>::take(arena, plan);
+  args.staging.values = staged.values.data();
+  args.staging.pitch = staged_pitch(plan.desc);
+  terms.heads = static_cast<int>(given.heads);
+  terms.width = static_cast<int>(given.width);
+  args.features = static_cast<int>(given.heads * given.width);
+  args.x = static_cast<const Storage*>(given.col.data);
+  args.x_pitch_bytes = pitch_bytes<Storage>("src or dst", given.col.row_stride);
+  terms.x_head = given.col.head_stride;
+  terms.edge = maybe_wide<Storage>(given.edge.data, given.edge.dtype);
+  terms.edge_pitch = given.edge.row_stride;
+  terms.edge_head = given.edge.head_stride;
+  args.epilogue.out = static_cast<Storage*>(given.out.data);
+  args.epilogue.wide = is_wide<Storage>(given.out.dtype);
+  args.epilogue.pitch_bytes = args.epilogue.wide ? pitch_bytes<Acc>("a gradient of gatv2", given.out.row_stride)
+                                             : pitch_bytes<Storage>("a gradient of gatv2", given.out.row_stride);
+  args.epilogue.note_what_is_applied();
+  terms.row = static_cast<const Storage*>(given.row.data);
+  terms.row_pitch_bytes = pitch_bytes<Storage>("dst or src", given.row.row_stride);
+  terms.row_head = given.row.head_stride;
+  if (given.derivative) {
+    terms.attn = static_cast<const Storage*>(given.attn.data);
+    terms.attn_head = given.attn.head_stride;
+  }
+  terms.slope = static_cast<Acc>(given.slope);
+  // Packs do not reach across heads, and every array they move must allow them.
+  int most = aligned_elements(args.epilogue.out, args.epilogue.wide, given.out.row_stride);
+  const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
+    most = std::min(most, aligned_elements(data, pitch));
+    if (given.heads > 1) most = std::min(most, aligned_elements(data, head));
+  };
+  also(args.x, given.col.row_stride, terms.x_head);
+  also(terms.row, given.row.row_stride, terms.row_head);
+  if (terms.attn != nullptr) also(terms.attn, 0, terms.attn_head);
+  constexpr int widest = few_shapes_vector<Storage>;
+  const GatherShape shape =
+      gather_shape(args.features, sizeof(Storage), most >= widest && given.width % widest == 0 ? widest : 1);
+  if (args.split.tasks > 0) launch_leaky_sum(args, shape, stream);
+  if (plan.finish_pass) launch_fix_up<Storage, Reduction::sum>(args, shape, stream);
+}
+
+}  // namespace
+
+void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+  const std::int64_t features = args.heads * args.width;
+  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "src has {} features a row: expected fewer than 2^22",
+             features);
+  if (features == 0 || args.graph.num_rows == 0) return;
+  const OnDevice on(plan.device.index);
+  with_storage(plan.desc.dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, arena, stream); });
+}
+
+}  // namespace weft::cuda

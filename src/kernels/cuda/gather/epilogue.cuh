@@ -1,0 +1,64 @@
+// The epilogue: from a reduced row to the output.
+#pragma once
+
+#include "kernels/cuda/gather/accumulator.cuh"
+#include "kernels/cuda/primitives/row_at.cuh"
+#include "kernels/cuda/primitives/store_pack.cuh"
+
+namespace weft::cuda {
+
+/// `Count` features of a row from `feature` on, as they are.
+template <int Count, class Storage, class Acc>
+__device__ __forceinline__ void store_row(const RowEpilogue<Storage>& epilogue, std::int64_t row, int feature,
+                                          const Acc (&value)[Count]) {
+  store_pack<Count>(epilogue.out, epilogue.wide, value, [&](auto* out) {
+    return row_at(out + feature, static_cast<std::uint32_t>(row), epilogue.pitch_bytes);
+  });
+}
+
+/// The same with mean, scale, bias and ReLU where they are asked for; the row has `edges`.
+template <int Count, class Storage, class Acc>
+__device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilogue, std::int64_t row, EdgeId edges,
+                                               int feature, const Acc (&value)[Count]) {
+  // One division a row instead of one a feature: the quotient has one rounding more.
+  const Acc share = epilogue.mean && edges > 1 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
+  const Acc scale = epilogue.row_scale != nullptr ? __ldg(epilogue.row_scale + row) : Acc(1);
+  Acc finished[Count];
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    Acc v = value[i];
+    if (epilogue.mean) v *= share;
+    if (epilogue.row_scale != nullptr) v *= scale;
+    if (epilogue.bias.data != nullptr) v += epilogue.bias[feature + i];
+    if (epilogue.relu && v < 0) v = 0;  // NaN stays NaN
+    if (epilogue.largest > 0)
+      v = v > epilogue.largest ? epilogue.largest : v < -epilogue.largest ? -epilogue.largest : v;
+    finished[i] = v;
+  }
+  store_row<Count>(epilogue, row, feature, finished);
+}
+
+/// The mean of a row of so many edges, without anything else.
+template <int Count, class Acc, class Edges>
+__device__ __forceinline__ void average(Acc (&value)[Count], Edges edges) {
+  const Acc share = reciprocal(static_cast<Acc>(edges));
+#pragma unroll
+  for (int i = 0; i < Count; ++i) value[i] *= share;
+}
+
+/// The winners of a row, `edge(i)` being the place in the work's order of the i-th feature's edge; no_edge: none.
+inline constexpr EdgeId no_edge = -1;
+template <int Count, class Storage, class EdgeOf>
+__device__ __forceinline__ void store_winners(const RowEpilogue<Storage>& epilogue, const EdgeSplit& split,
+                                              int features, std::int64_t row, int feature, const EdgeOf& edge) {
+  if (epilogue.arg_u == nullptr && epilogue.arg_e == nullptr) return;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    const EdgeId k = edge(i);
+    const std::int64_t to = row * features + feature + i;
+    if (epilogue.arg_u != nullptr) epilogue.arg_u[to] = k == no_edge ? -1 : __ldg(split.graph.cols + k);
+    if (epilogue.arg_e != nullptr) epilogue.arg_e[to] = k == no_edge ? -1 : split.id_of(k);
+  }
+}
+
+}  // namespace weft::cuda

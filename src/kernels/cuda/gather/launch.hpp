@@ -1,0 +1,32 @@
+// The launches nvcc compiles, for the host code that chooses among them. Which instantiations exist is listed in
+// kernels/cuda/instantiate.cmake.
+#pragma once
+
+#include "kernels/cuda/gather/args.hpp"
+#include "plan/gather_shape.hpp"
+#include "weft/context.hpp"
+
+namespace weft::cuda {
+
+/// Puts the tasks of a gather into the stream.
+template <class Message, Reduction Kind>
+void launch_gather(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream);
+
+/// The same for sums of rows of few features (see is_narrow): `vector` elements a load is what alignment allows.
+template <class Message>
+void launch_narrow(const GatherArgs<Message>& args, int vector, CUstream_st* stream);
+
+/// Sums of halves whose batches are added up in pairs; `shape` has whole packs.
+template <class Message>
+void launch_half_pairs(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream);
+
+/// Sums over tiles of `Tile` edges in shared memory. `atomic`: onto an output of zeros, instead of through staging slots.
+template <class Message, int Tile>
+void launch_staged(const GatherArgs<Message>& args, const GatherShape& shape, bool round_robin, bool atomic,
+                   CUstream_st* stream);
+
+/// Puts the fix-up of rows that the tasks left into the stream.
+template <class Storage, Reduction Kind>
+void launch_fix_up(const GatherCommon<Storage>& args, const GatherShape& shape, CUstream_st* stream);
+
+}  // namespace weft::cuda

@@ -1,0 +1,171 @@
+// Messages of edges reduced by rows, over equal shares of the edges: the one walk of SpMM and attention.
+//
+// A group of threads covers a row of x and walks the edges of its share, several rows of x in flight at any time. What
+// an edge sends is the message's matter (sender.cuh); how rows begin, end and are cut is this file's. Batches of edges
+// without a row's end, the common case, take a path without branches.
+#pragma once
+
+#include "kernels/cuda/gather/cut_rows.cuh"
+#include "kernels/cuda/gather/sender.cuh"
+
+namespace weft::cuda {
+
+template <class Message, class S, Reduction Kind>
+struct Walk : BatchVisitor<S> {
+  using Here = Lane<Message, S, Kind>;
+  using Send = Sender<Message, S, Kind>;
+  using State = typename Here::State;
+  using Acc = typename Here::Acc;
+  using Edges = HeldEdges<S::lanes, S::each>;
+  using Cut = CutRows<Message, S, Kind, S::groups>;
+  static constexpr int loads = S::loads, totals = Here::totals, settle_every = 8 * loads;
+
+  const GatherArgs<Message>& args;
+  const EdgeShare& share;
+  const Here& here;
+  const Cut& cut;
+  Send& sender;
+  State state;
+  // Places of edges are counted from where the task would begin if no border stepped back.
+  int origin;
+  bool head_open;           // the row that began before the share has not ended yet
+  bool one_by_one = false;  // the last batch was added up so
+  int begun = 0;            // where in the share the current row begins, unless it is the head
+
+  __device__ __forceinline__ Walk(const GatherArgs<Message>& all, const EdgeShare& of, const Here& lane, const Cut& rows,
+                                  Send& what)
+      : args(all),
+        share(of),
+        here(lane),
+        cut(rows),
+        sender(what),
+        origin(static_cast<int>(of.begin - lane.nominal)),
+        head_open(of.head >= 0) {
+    state.clear();
+  }
+
+  __device__ __forceinline__ void begin_share() {
+    cut.begin(share);  // what it keeps is waited for: the edges are on their way
+    sender.begin_share(share);
+  }
+  template <class Loaded>
+  __device__ __forceinline__ void begin_chunk(Edges& edges, const Loaded (&loaded)[S::each]) {
+    sender.begin_chunk(edges, loaded);
+  }
+  __device__ __forceinline__ void begin_batches(const Edges& edges) { sender.weigh_chunk(share, edges); }
+  __device__ __forceinline__ void end_chunk(const Edges& edges) {
+    if ((edges.first + Edges::size) % settle_every == 0) state.settle();
+  }
+
+  __device__ __forceinline__ void batch(const Edges& edges, int j) {
+    add(edges, j);
+    if constexpr (S::each == 1 && settle_every < Edges::size)
+      if ((j + loads) % settle_every == 0) state.settle();
+  }
+
+  __device__ __forceinline__ void add(const Edges& edges, int j) {
+    typename Send::Batch batch;
+    sender.gather(batch, share, edges, j);
+    const int at = edges.first + j;
+    const unsigned row_ends = edges.ends >> j & ((1u << loads) - 1);
+    // The warp takes one path. The usual one: no row of any of its groups ends here, and no edge is missing.
+    const bool whole = at + loads <= share.length || share.length == 0;  // without edges nothing is missing
+    const bool usual = __all_sync(~0u, whole && row_ends == 0);
+    sender.weigh(batch, share, edges, j, usual);
+    if (usual) {
+      if (one_by_one) state.settle();
+      one_by_one = false;
+      sender.fold(state, batch, origin + at, share, edges, j);
+      return;
+    }
+    sender.weigh_ends(batch, share, edges, j);
+    one_by_one = true;
+    constexpr RowEnds ends = Send::row_ends;
+    if constexpr (ends != RowEnds::one_by_one) {
+      if (ends == RowEnds::collected || args.epilogue.none_but_mean) {
+        // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
+        // registers than there are.
+        if (S::steps == 1 && ends == RowEnds::collected &&
+            __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+          fold_over_ends<false>(edges, j, batch, row_ends);
+        } else {
+          fold_over_ends<true>(edges, j, batch, row_ends);
+        }
+        return;
+      }
+    }
+    if constexpr (ends != RowEnds::collected) fold_one_by_one(edges, j, batch, row_ends);
+  }
+
+  /// Rows end, or edges are missing. No group waits for another's rows, but `WithBorders`, where the row ends that began
+  /// before the share, or the share does.
+  template <bool WithBorders, class Batch>
+  __device__ __forceinline__ void fold_over_ends(const Edges& edges, int j, const Batch& batch, unsigned row_ends) {
+    const bool ending = row_ends != 0;
+    if (!Send::collects_in_one_way && __all_sync(~0u, ending)) {
+      state.collect();
+    } else {
+      state.collect(ending);
+    }
+#pragma unroll
+    for (int u = 0; u < loads; ++u) {
+      const int p = edges.first + j + u;
+      const bool over = row_ends >> u & 1u;
+      const NodeId row = Edges::from_lane(edges.row, j + u);
+      const bool there = !WithBorders || p < share.length;
+      send<S, totals>(
+          sender, batch, u, sender.weight(batch, u),
+          [&](int i, Acc message) __attribute__((always_inline)) { state.fold_if(there, i, message); });
+      if constexpr (WithBorders)
+        if (over && head_open) cut.save_head(state.settled());
+      const bool written = over && !(WithBorders && head_open);
+      here.write_collected(state, row, written, p + 1 - begun);
+      if constexpr (Here::Row::averages) begun = over ? p + 1 : begun;
+      if constexpr (WithBorders) head_open = head_open && !over;
+      state.clear_collected(over);
+    }
+  }
+
+  template <class Batch>
+  __device__ __forceinline__ void fold_one_by_one(const Edges& edges, int j, const Batch& batch, unsigned row_ends) {
+    state.settle();
+#pragma unroll
+    for (int u = 0; u < loads; ++u) {
+      const int p = edges.first + j + u;
+      const NodeId row = Edges::from_lane(edges.row, j + u);
+      const auto weight = sender.weight(batch, u);
+      if (p >= share.length) continue;
+      send<S, totals>(
+          sender, batch, u, weight,
+          [&](int i, Acc message) __attribute__((always_inline)) { state.fold(i, message, origin + p); });
+      if (!(row_ends >> u & 1u)) continue;
+      state.settle();
+      if (head_open) {
+        cut.save_head(state);
+        head_open = false;
+      } else {
+        here.write(state, row, p + 1 - begun);
+      }
+      begun = p + 1;
+      state.clear();
+    }
+  }
+};
+
+template <class Message, class S, Reduction Kind>
+__global__ void __launch_bounds__(block_threads, blocks_of<Message, S>) gather_edges(const GatherArgs<Message> args) {
+  using Walk = cuda::Walk<Message, S, Kind>;
+  using Here = typename Walk::Here;
+  __shared__ HeadSlots<typename Here::Acc, S::groups * S::tile, S::groups, Kind, block_threads * Here::totals> heads;
+  const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes;
+  const EdgeShare share = EdgeShare::of<S::groups>(args.split, group);
+  const Here here(args, share.nominal, static_cast<int>(blockIdx.y) * S::tile + Here::first_of(args, lane));
+  typename Walk::Send sender(args, here, lane);
+  const typename Walk::Cut cut{here, heads, group, lane};
+  Walk walk(args, share, here, cut, sender);
+  for_each_batch<S>(args.split, share, lane, EdgeInput<Message>{args}, walk);
+  walk.state.settle();
+  cut.finish(walk.state);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,132 @@
+// Messages of any operator between a source's features and an edge's own.
+#pragma once
+
+#include "kernels/cuda/messages/scalar.cuh"
+
+namespace weft::cuda {
+
+template <class Storage>
+struct EdgeInput<Edgewise<Storage>> {
+  using Loaded = AccumulatorOf<Storage>;
+  const GatherArgs<Edgewise<Storage>>& args;
+
+  __device__ __forceinline__ Loaded load(EdgeId, std::int32_t, NodeId col) const {
+    return args.message.col_scale != nullptr ? __ldg(args.message.col_scale + col) : Loaded(1);
+  }
+  __device__ __forceinline__ Loaded value(const Loaded& loaded) const { return loaded; }
+};
+
+template <class Storage, class S, Reduction Kind>
+struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, Kind> {
+  using Message = Edgewise<Storage>;
+  using Base = ScalarWeights<Message, S, Kind>;
+  using Base::args, Base::x_lane;
+  using typename Base::Acc, typename Base::X, typename Base::Edges;
+  static constexpr RowEnds row_ends = RowEnds::one_by_one;
+  std::int64_t edge_lane[S::steps];  // where this lane's values stand in an edge's row
+  bool both_vectors;
+
+  struct Batch : Base::Batch {
+    X e[S::loads][S::steps];
+    Acc e_one[S::loads][S::steps];  // where an edge has one value for a head
+    Acc combined[S::loads][S::count];
+  };
+
+  template <class Lane>
+  __device__ __forceinline__ Sender(const GatherArgs<Message>& all, const Lane& here, int lane)
+      : Base(all, here, lane),
+        both_vectors(all.x != nullptr && all.message.x_vector && all.message.edge.data != nullptr &&
+                     all.message.edge_vector) {
+    const auto& message = args.message;
+#pragma unroll
+    for (int s = 0; s < S::steps; ++s) {
+      const int f = here.has(s) ? here.at(s) : 0;
+      const int head = f / message.width, within = f - head * message.width;
+      x_lane[s] = args.x + head * message.x_head + (message.x_vector ? within : 0);
+      edge_lane[s] = head * message.edge_head + (message.edge_vector ? within : 0);
+    }
+  }
+
+  __device__ __forceinline__ void gather(Batch& batch, const EdgeShare& share, const Edges& edges, int j) {
+    std::uint32_t cols[S::loads];
+    EdgeId edge_row[S::loads];
+#pragma unroll
+    for (int u = 0; u < S::loads; ++u) {
+      cols[u] = edges.source(j + u);
+      const int p = edges.first + j + u;
+      const EdgeId id = p < share.length ? args.split.id_of(share.begin + p) : 0;
+      edge_row[u] = id * args.message.edge_pitch;
+    }
+    load_operands(batch, cols, edge_row);
+    combine(batch);
+  }
+  __device__ __forceinline__ Acc message(const Batch& batch, int u, Acc weight, int n) const {
+    return weight * batch.combined[u][n];
+  }
+  template <class State>
+  __device__ __forceinline__ void fold(State& state, const Batch& batch, int place, const EdgeShare&,
+                                       const Edges&, int) const {
+    fold_batch<S, 0>(
+        *this, state, batch, place, [&](int u) __attribute__((always_inline)) { return this->weight(batch, u); });
+  }
+
+ private:
+  /// One branch for the batch: where each load had its own they waited for one another.
+  __device__ __forceinline__ void load_operands(Batch& batch, const std::uint32_t (&cols)[S::loads],
+                                                const EdgeId (&edge_row)[S::loads]) const {
+    const auto& message = args.message;
+    const Storage* const edge = static_cast<const Storage*>(message.edge.data);
+#pragma unroll
+    for (int u = 0; u < S::loads; ++u)
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s) batch.e_one[u][s] = 0;
+    if (both_vectors) {
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u)
+#pragma unroll
+        for (int s = 0; s < S::steps; ++s) {
+          batch.x[u][s] = X::load(row_at(x_lane[s], cols[u], args.x_pitch_bytes));
+          batch.e[u][s] = X::load_once(edge + edge_lane[s] + edge_row[u]);
+        }
+      return;
+    }
+#pragma unroll
+    for (int u = 0; u < S::loads; ++u)
+#pragma unroll
+      for (int s = 0; s < S::steps; ++s) {
+        const Storage* const at = row_at(x_lane[s], cols[u], args.x_pitch_bytes);
+        batch.x[u][s] = args.x == nullptr ? X::all(Storage(0)) : message.x_vector ? X::load(at) : X::all(__ldg(at));
+        batch.e[u][s] = X::all(Storage(0));
+        if (message.edge.data == nullptr) continue;
+        if (message.edge_vector) {
+          batch.e[u][s] = X::load(edge + edge_lane[s] + edge_row[u]);
+        } else {
+          batch.e_one[u][s] = message.edge[edge_lane[s] + edge_row[u]];
+        }
+      }
+  }
+  /// The operator is the same for all lanes, and so is the path.
+  __device__ __forceinline__ void combine(Batch& batch) const {
+    const auto each = [&](const auto& f) {
+#pragma unroll
+      for (int u = 0; u < S::loads; ++u)
+#pragma unroll
+        for (int n = 0; n < S::count; ++n) {
+          const Acc x = widened(batch.x[u][n / S::vector].values[n % S::vector]);
+          const Acc e = args.message.edge_vector ? widened(batch.e[u][n / S::vector].values[n % S::vector])
+                                                 : batch.e_one[u][n / S::vector];
+          batch.combined[u][n] = f(x, e);
+        }
+    };
+    if (args.message.op == SpmmOp::u_mul_e) {
+      each([](Acc x, Acc e) { return x * e; });
+    } else if (args.message.op == SpmmOp::u_div_e) {
+      each([](Acc x, Acc e) { return x / e; });
+    } else {  // a copy is a sum with 0
+      const Acc sign = args.message.op == SpmmOp::u_sub_e ? -1 : 1;
+      each([&](Acc x, Acc e) { return fma(sign, e, x); });
+    }
+  }
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,74 @@
+// What an edge sends to its destination, as types: which arguments each message has. What a lane does with them is in
+// scalar.cuh, edgewise.cuh and attention/. `rows_an_edge`: rows of features that an edge has in flight.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/gather/args.hpp"
+
+namespace weft::cuda {
+
+/// What becomes of a reduced row: it is stored as it is, as a mean, or with all that the epilogue asks for.
+enum class RowResult { as_reduced, mean, with_epilogue };
+
+/// x[u]; rows are stored as they were reduced.
+template <class StorageOf>
+struct Source {
+  using Storage = StorageOf;
+  static constexpr int rows_an_edge = 1;
+  static constexpr RowResult result = RowResult::as_reduced;
+  struct Args {};
+};
+
+/// x[u]; rows are stored as means.
+template <class StorageOf>
+struct Averaged {
+  using Storage = StorageOf;
+  static constexpr int rows_an_edge = 1;
+  static constexpr RowResult result = RowResult::mean;
+  struct Args {};
+};
+
+/// x[u] times one value an edge; rows are stored as they were reduced. Values stand in the order of the work, or are
+/// found by EdgeSplit::ids.
+template <class StorageOf>
+struct Weighted {
+  using Storage = StorageOf;
+  static constexpr int rows_an_edge = 1;
+  static constexpr RowResult result = RowResult::as_reduced;
+  struct Args {
+    MaybeWide<Storage> edge;
+    std::int64_t edge_pitch = 1;
+  };
+};
+
+/// x[u] times what is given of one value an edge, by edge id, and one a source, with the whole epilogue.
+template <class StorageOf>
+struct Scaled {
+  using Storage = StorageOf;
+  static constexpr int rows_an_edge = 1;
+  static constexpr RowResult result = RowResult::with_epilogue;
+  struct Args {
+    MaybeWide<Storage> edge;
+    std::int64_t edge_pitch = 1;
+    const AccumulatorOf<Storage>* col_scale = nullptr;
+  };
+};
+
+/// op(x[u], e) times one value a source if given, where e is one value an edge, a head or a feature; with the whole
+/// epilogue.
+template <class StorageOf>
+struct Edgewise {
+  using Storage = StorageOf;
+  static constexpr int rows_an_edge = 2;
+  static constexpr RowResult result = RowResult::with_epilogue;
+  struct Args : HeadLayout {
+    SpmmOp op = SpmmOp::u_mul_e;
+    MaybeWide<Storage> edge;  // by edge id
+    std::int64_t edge_pitch = 1, edge_head = 0;
+    bool x_vector = true, edge_vector = false;  // one value a feature, else one a head
+    const AccumulatorOf<Storage>* col_scale = nullptr;
+  };
+};
+
+}  // namespace weft::cuda

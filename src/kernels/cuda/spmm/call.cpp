@@ -1,0 +1,104 @@
+#include "kernels/cuda/spmm/call.hpp"
+
+#include "core/check.hpp"
+#include "kernels/cuda/pitch.hpp"
+#include "kernels/cuda/schedule/plan_split.hpp"
+#include "plan/cuda/scratch.hpp"
+#include "plan/gather_shape.hpp"
+
+namespace weft::cuda {
+namespace {
+
+/// Whether one value an edge (or none) and the sources, side by side, are all there is.
+bool by_scalar(const SpmmArgs& args) {
+  const bool scalar = args.edge.feature_stride == 0 || args.width == 1;
+  return args.heads == 1 && (args.x.feature_stride != 0 || args.width == 1) &&
+         (args.op == SpmmOp::copy_u || (args.op == SpmmOp::u_mul_e && scalar));
+}
+
+template <class Storage>
+RowEpilogue<Storage> epilogue_of(const SpmmArgs& args) {
+  using Acc = AccumulatorOf<Storage>;
+  RowEpilogue<Storage> epilogue;
+  epilogue.out = static_cast<Storage*>(args.out.data);
+  epilogue.wide = is_wide<Storage>(args.out.dtype);
+  epilogue.pitch_bytes = epilogue.wide ? pitch_bytes<Acc>("out", args.out.row_stride)
+                                       : pitch_bytes<Storage>("out", args.out.row_stride);
+  epilogue.mean = args.reduce == Reduce::mean;
+  epilogue.relu = args.relu;
+  if (args.saturate) epilogue.largest = static_cast<Acc>(largest_value(args.out.dtype));
+  epilogue.negated = args.reduce == Reduce::min;
+  epilogue.row_scale = static_cast<const Acc*>(args.row_scale.data);
+  epilogue.bias = maybe_wide<Storage>(args.bias.data, args.bias.dtype);
+  epilogue.arg_u = args.arg_u;
+  epilogue.arg_e = args.arg_e;
+  epilogue.note_what_is_applied();
+  return epilogue;
+}
+
+}  // namespace
+
+template <class Storage>
+SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena, bool by_edges) {
+  using Acc = AccumulatorOf<Storage>;
+  SpmmCall<Storage> call;
+  call.extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
+  GatherCommon<Storage>& common = call.common;
+  common.split = edge_split_of(plan, args.graph);
+  if (args.edge_places != nullptr) {
+    WEFT_CHECK(args.arg_e == nullptr, internal, "arg_e would be places of edges, where ids are expected");
+    common.split.ids = args.edge_places;
+    common.split.id_shift = 0;
+    common.split.graph.edge_ids = nullptr;
+  }
+  WEFT_CHECK(!walks_clusters(plan) || common.split.ids != nullptr || (!uses_edge(args.op) && !call.extremum),
+             invalid_argument,
+             "plan is of a sum without values of edges, in the order {}: expected one made with weighted = true and "
+             "the call's reducer",
+             name(plan.order));
+  if (by_edges) common.split.graph.cols = nullptr;
+  const auto staged = StagedRows<Acc>::take(arena, plan);
+  common.staging = {staged.values.data(), staged.places.data(), staged_pitch(plan.desc)};
+  common.epilogue = epilogue_of<Storage>(args);
+  common.features = static_cast<int>(args.heads * args.width);
+  if (uses_node(args.op)) common.x = static_cast<const Storage*>(args.x.data);
+  common.x_pitch_bytes = pitch_bytes<Storage>(by_edges ? "edge" : "x", args.x.row_stride);
+
+  auto& operands = call.operands;
+  operands.heads = static_cast<int>(args.heads);
+  operands.width = static_cast<int>(args.width);
+  operands.x_head = args.x.head_stride;
+  operands.op = args.op;
+  if (uses_edge(args.op)) operands.edge = maybe_wide<Storage>(args.edge.data, args.edge.dtype);
+  operands.edge_pitch = args.edge.row_stride;
+  operands.edge_head = args.edge.head_stride;
+  operands.x_vector = args.x.feature_stride != 0;
+  operands.edge_vector = args.edge.feature_stride != 0 && args.width > 1;  // of one feature: a value an edge and head
+  operands.col_scale = static_cast<const Acc*>(args.col_scale.data);
+  return call;
+}
+
+template <class Storage>
+MessageKind message_of(const SpmmArgs& args, const SpmmCall<Storage>& call) {
+  if (!by_scalar(args)) return MessageKind::edgewise;
+  const GatherCommon<Storage>& common = call.common;
+  const bool weighted = call.operands.edge.given();
+  const bool in_order = !weighted || (common.split.graph.edge_ids == nullptr && call.operands.edge_pitch == 1);
+  if (sizeof(Storage) > 4 || call.extremum || !common.epilogue.none_but_mean || call.operands.col_scale != nullptr ||
+      !in_order)
+    return MessageKind::scaled;
+  if (common.epilogue.mean)
+    return weighted || is_narrow(common.features, true) ? MessageKind::scaled : MessageKind::averaged;
+  return weighted ? MessageKind::weighted : MessageKind::source;
+}
+
+#define WEFT_CALL(STORAGE)                                                                      \
+  template SpmmCall<STORAGE> spmm_call<STORAGE>(const SpmmArgs&, const Plan&, Arena, bool);      \
+  template MessageKind message_of<STORAGE>(const SpmmArgs&, const SpmmCall<STORAGE>&);
+WEFT_CALL(float)
+WEFT_CALL(double)
+WEFT_CALL(__half)
+WEFT_CALL(__nv_bfloat16)
+#undef WEFT_CALL
+
+}  // namespace weft::cuda
