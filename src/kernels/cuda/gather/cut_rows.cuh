@@ -28,7 +28,8 @@ struct CutRows {
   const Of& here;
   using Acc = typename Of::Acc;
   static constexpr int totals = Of::totals;
-  HeadSlots<Acc, Groups * S::tile, Groups, Kind, Groups * S::lanes * totals>& heads;
+  using Slots = HeadSlots<Acc, Groups * S::tile, Groups, Kind, Groups * S::lanes * totals>;
+  Slots& heads;
   int group;
   int lane;  // of the group
 

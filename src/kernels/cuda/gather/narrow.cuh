@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<typename Message:
   using Cut = CutRows<Message, S, Reduction::sum, warps>;
   constexpr bool multiplies = requires(Values input, typename Values::Loaded loaded) { input.value(loaded); };
   static_assert(S::lanes == 1 && narrow_lanes == 32);
-  __shared__ HeadSlots<Acc, warps * S::tile, warps, Reduction::sum> heads;
+  __shared__ typename Cut::Slots heads;
 
   const EdgeSplit& split = args.split;
   const int warp = threadIdx.x / narrow_lanes, lane = threadIdx.x % narrow_lanes;

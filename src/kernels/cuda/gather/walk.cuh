@@ -20,32 +20,37 @@ struct Walk : BatchVisitor<S> {
   using Cut = CutRows<Message, S, Kind, S::groups>;
   static constexpr int loads = S::loads, totals = Here::totals, settle_every = 8 * loads;
 
+  // All of it by value: what stands behind a reference costs registers.
   const GatherArgs<Message>& args;
-  const EdgeShare& share;
-  const Here& here;
-  const Cut& cut;
-  Send& sender;
+  typename Cut::Slots& slots;
+  const int group, lane;
+  const EdgeShare share;
+  const Here here;
+  Send sender;
   State state;
   // Places of edges are counted from where the task would begin if no border stepped back.
-  int origin;
+  const int origin;
   bool head_open;           // the row that began before the share has not ended yet
   bool one_by_one = false;  // the last batch was added up so
   int begun = 0;            // where in the share the current row begins, unless it is the head
 
-  __device__ __forceinline__ Walk(const GatherArgs<Message>& all, const EdgeShare& of, const Here& lane, const Cut& rows,
-                                  Send& what)
+  __device__ __forceinline__ Walk(const GatherArgs<Message>& all, typename Cut::Slots& shared, int of_block,
+                                  int of_group)
       : args(all),
-        share(of),
-        here(lane),
-        cut(rows),
-        sender(what),
-        origin(static_cast<int>(of.begin - lane.nominal)),
-        head_open(of.head >= 0) {
+        slots(shared),
+        group(of_block),
+        lane(of_group),
+        share(EdgeShare::of<S::groups>(all.split, of_block)),
+        here(all, share.nominal, static_cast<int>(blockIdx.y) * S::tile + Here::first_of(all, of_group)),
+        sender(all, here, of_group),
+        origin(static_cast<int>(share.begin - here.nominal)),
+        head_open(share.head >= 0) {
     state.clear();
   }
+  __device__ __forceinline__ Cut cut() const { return {here, slots, group, lane}; }
 
   __device__ __forceinline__ void begin_share() {
-    cut.begin(share);  // what it keeps is waited for: the edges are on their way
+    cut().begin(share);  // what it keeps is waited for: the edges are on their way
     sender.begin_share(share);
   }
   template <class Loaded>
@@ -117,7 +122,7 @@ struct Walk : BatchVisitor<S> {
           sender, batch, u, sender.weight(batch, u),
           [&](int i, Acc message) __attribute__((always_inline)) { state.fold_if(there, i, message); });
       if constexpr (WithBorders)
-        if (over && head_open) cut.save_head(state.settled());
+        if (over && head_open) cut().save_head(state.settled());
       const bool written = over && !(WithBorders && head_open);
       here.write_collected(state, row, written, p + 1 - begun);
       if constexpr (Here::Row::averages) begun = over ? p + 1 : begun;
@@ -141,7 +146,7 @@ struct Walk : BatchVisitor<S> {
       if (!(row_ends >> u & 1u)) continue;
       state.settle();
       if (head_open) {
-        cut.save_head(state);
+        cut().save_head(state);
         head_open = false;
       } else {
         here.write(state, row, p + 1 - begun);
@@ -155,17 +160,12 @@ struct Walk : BatchVisitor<S> {
 template <class Message, class S, Reduction Kind>
 __global__ void __launch_bounds__(block_threads, blocks_of<Message, S>) gather_edges(const GatherArgs<Message> args) {
   using Walk = cuda::Walk<Message, S, Kind>;
-  using Here = typename Walk::Here;
-  __shared__ HeadSlots<typename Here::Acc, S::groups * S::tile, S::groups, Kind, block_threads * Here::totals> heads;
+  __shared__ typename Walk::Cut::Slots slots;
   const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes;
-  const EdgeShare share = EdgeShare::of<S::groups>(args.split, group);
-  const Here here(args, share.nominal, static_cast<int>(blockIdx.y) * S::tile + Here::first_of(args, lane));
-  typename Walk::Send sender(args, here, lane);
-  const typename Walk::Cut cut{here, heads, group, lane};
-  Walk walk(args, share, here, cut, sender);
-  for_each_batch<S>(args.split, share, lane, EdgeInput<Message>{args}, walk);
+  Walk walk(args, slots, group, lane);
+  for_each_batch<S>(args.split, walk.share, lane, EdgeInput<Message>{args}, walk);
   walk.state.settle();
-  cut.finish(walk.state);
+  walk.cut().finish(walk.state);
 }
 
 }  // namespace weft::cuda
