@@ -12,8 +12,10 @@ ARCHITECTURES ?= $(or $(gpu),90)
 # What `make build` makes runs and is measured here: the peers of `weft bench` get this machine's instructions. A package
 # is for other machines as well.
 native = $(if $(filter release package,$(1)),'-DCMAKE_CUDA_ARCHITECTURES=$(ARCHITECTURES)') \
-  $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON) $(if $(filter dev,$(1)),$(shapes))
-# Without a GPU the tests' build only checks that CUDA code compiles, in fewer shapes.
+  $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON $(cuda)) $(if $(filter dev,$(1)),$(shapes))
+# Without a GPU the command is built for the CPU alone (CMAKE_FLAGS=-DWEFT_CUDA=ON builds CUDA code all the same), and the
+# tests' build only checks that CUDA code compiles, in fewer shapes.
+cuda = $(if $(gpu),-DWEFT_CUDA=AUTO,-DWEFT_CUDA=OFF)
 shapes = $(if $(gpu),-DWEFT_CUDA_SHAPES=all,-DWEFT_CUDA_SHAPES=few)
 
 # Ninja where it is there and the folder is new; an existing folder keeps the generator it has.
@@ -42,6 +44,7 @@ bootstrap: ## install the packages that are missing
 	@scripts/bootstrap
 
 build: bootstrap ## build the library and the weft command: build/release/bin/weft
+	@$(if $(gpu),,echo "no GPU here: the command is built for the CPU; CMAKE_FLAGS=-DWEFT_CUDA=ON adds CUDA")
 	$(call build,release,weft weft_cli)
 
 demo: build ## build, then show what weft does
