@@ -6,9 +6,7 @@
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/destinations.hpp"
 #include "kernels/cuda/attention/launch.hpp"
-#include "kernels/cuda/pitch.hpp"
-#include "kernels/cuda/schedule/plan_split.hpp"
-#include "plan/cuda/scratch.hpp"
+#include "kernels/cuda/gather/common.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -34,20 +32,13 @@ void run(const AttentionReturnArgs& given, const Plan& plan, Arena arena, CUstre
   const AttentionArgs& forward = given.forward;
   auto* const destinations = static_cast<DestinationTerms<Acc>*>(given.destinations.data);
   find_destination_terms<Storage>(forward, given.out_grad, destinations, stream);
-  GatherArgs<GatBackward<Storage>> args;
+  GatherArgs<GatBackward<Storage>> args{
+      gather_common<Storage>(plan, given.reversed, arena, forward.heads * forward.width, given.out_grad, "out_grad"),
+      {}};
+  args.epilogue = plain_epilogue<Storage>(given.value_grad, "the gradient of value");
   auto& terms = args.message;
-  args.split = edge_split_of(plan, given.reversed);
-  const auto staged = StagedRows<Acc>::take(arena, plan);
-  args.staging.values = staged.values.data();
-  args.staging.pitch = staged_pitch(plan.desc);
   terms.width = static_cast<int>(forward.width);
-  args.features = static_cast<int>(forward.heads * forward.width);
-  args.x = static_cast<const Storage*>(given.out_grad.data);
-  args.x_pitch_bytes = pitch_bytes<Storage>("out_grad", given.out_grad.row_stride);
   terms.x_head = given.out_grad.head_stride;
-  args.epilogue.out = static_cast<Storage*>(given.value_grad.data);
-  args.epilogue.pitch_bytes = pitch_bytes<Storage>("the gradient of value", given.value_grad.row_stride);
-  args.epilogue.note_what_is_applied();
   terms.heads = static_cast<int>(forward.heads);
   terms.src = static_cast<const Storage*>(forward.src.data);
   terms.src_pitch_bytes = pitch_bytes<Storage>("src", forward.src.row_stride);

@@ -9,7 +9,7 @@ namespace weft::cuda {
 /// With one head, lanes that are at least as many as edges of a batch find a score gradient each. Sums of few features
 /// leave the registers to add those up lane by lane, until the row ends.
 template <class S>
-inline constexpr bool owns_gradients = S::head_map == HeadMap::one && S::lanes >= S::loads;
+inline constexpr bool owns_gradients = S::head_map == HeadMap::one&& S::lanes >= S::loads;
 template <class S>
 inline constexpr bool total_stays_in_lanes = owns_gradients<S>&& S::count <= 4;
 
@@ -39,16 +39,16 @@ struct EdgeInput<GatBackward<Storage>> {
 /// For a chunk of edges and the heads of a lane's steps: lanes that cover a head share the chunk out. The gradient of a
 /// score is `steep * dot - base`, dot being that of out_grad and value. Lanes that cover a head are a power of two.
 ///
-/// With several heads lanes of a whole warp put what they find in shared memory, before the first batch: registers would
-/// hold it for as long as the chunk lasts, and shuffles hand round one value of one edge at a time. Smaller groups share
-/// their shuffles with others and are faster with them (bench/records/h200/attention-8x32-backward.json,
+/// With several heads lanes of a whole warp put what they find in shared memory, before the first batch: registers
+/// would hold it for as long as the chunk lasts, and shuffles hand round one value of one edge at a time. Smaller
+/// groups share their shuffles with others and are faster with them (bench/records/h200/attention-8x32-backward.json,
 /// attention-backward-heads.json).
 template <class Storage, class S, Reduction Kind>
 struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, S> {
   using Message = GatBackward<Storage>;
   using Base = SenderBase<Message, S>;
-  using typename Base::Acc, typename Base::X, typename Base::Edges;
   using Base::args;
+  using typename Base::Acc, typename Base::X, typename Base::Edges;
   using Weight = HeadWeight<Acc, S::steps>;
   static constexpr bool one_head = S::head_map == HeadMap::one, shared = S::head_map == HeadMap::shared,
                         any_heads = S::head_map == HeadMap::any;
@@ -159,7 +159,8 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
   /// Where this lane's head of a step stands in the box.
   __device__ __forceinline__ int boxed(int s) const { return s * shared_weights + lane / terms.head_lanes; }
   /// Of the k-th edge in the order of the work.
-  __device__ __forceinline__ Edge edge_of(Storage from, const DestinationTerms<Acc>& destination, EdgeId k, int s) const {
+  __device__ __forceinline__ Edge edge_of(Storage from, const DestinationTerms<Acc>& destination, EdgeId k,
+                                          int s) const {
     const Acc z = widened(from) + destination.dst;
     const bool rises = z > 0;
     const Acc alpha = exponential((rises ? z : z * terms.slope) - destination.reference) * destination.share;
@@ -179,7 +180,8 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
   __device__ __forceinline__ int edge(int i) const {
     if constexpr (!shared) return i * S::lanes + lane;
     // (A mask would stand in a register of its own, for which smaller groups have no room.)
-    return in_box ? i * terms.head_lanes + (lane & (terms.head_lanes - 1)) : lane % terms.head_lanes * shared_weights + i;
+    return in_box ? i * terms.head_lanes + (lane & (terms.head_lanes - 1))
+                  : lane % terms.head_lanes * shared_weights + i;
   }
   /// What this lane finds of the chunk at `at` of the share; by the whole warp.
   __device__ __forceinline__ void weigh_own(const EdgeShare& share, int at) {
@@ -222,8 +224,8 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
       }
     }
   }
-  /// This lane's parts of the products of rows of out_grad and rows of values: the same row for the whole batch, or each
-  /// edge's own.
+  /// This lane's parts of the products of rows of out_grad and rows of values: the same row for the whole batch, or
+  /// each edge's own.
   __device__ __forceinline__ void multiply_row(const Batch& batch, const Edges& edges, int j) {
     X value[S::steps];
     load_value(edges.destination(j), value);
@@ -377,7 +379,8 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
 };
 
 template <class Storage, class S>
-inline constexpr int blocks_of<GatBackward<Storage>, S> =
-    resident_blocks_of_attention(true, S::head_map == HeadMap::shared, sizeof(Storage), S::value);
+inline constexpr int blocks_of<GatBackward<Storage>, S> = resident_blocks_of_attention(true,
+                                                                                       S::head_map == HeadMap::shared,
+                                                                                       sizeof(Storage), S::value);
 
 }  // namespace weft::cuda

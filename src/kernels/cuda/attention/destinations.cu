@@ -10,8 +10,8 @@ namespace {
 /// A group of `Lanes` for every row and head, each of which takes `Each` features at a time. `Out`: what the forward
 /// wrote.
 template <class Storage, class Out, int Lanes, int Each>
-__global__ void __launch_bounds__(each_threads)
-    destination_terms(const AttentionArgs forward, const Operand out_grad, DestinationTerms<AccumulatorOf<Storage>>* to) {
+__global__ void __launch_bounds__(each_threads) destination_terms(const AttentionArgs forward, const Operand out_grad,
+                                                                  DestinationTerms<AccumulatorOf<Storage>>* to) {
   using Acc = AccumulatorOf<Storage>;
   const std::int64_t items = forward.graph.num_rows * forward.heads;
   const int lane = threadIdx.x % Lanes;
@@ -79,16 +79,20 @@ void launch(const AttentionArgs& forward, const Operand& out_grad, DestinationTe
 }  // namespace
 
 template <class Storage>
-void find_destination_terms(const AttentionArgs& forward, const Operand& out_grad, DestinationTerms<AccumulatorOf<Storage>>* to,
-                    CUstream_st* stream) {
+void find_destination_terms(const AttentionArgs& forward, const Operand& out_grad,
+                            DestinationTerms<AccumulatorOf<Storage>>* to, CUstream_st* stream) {
   if (forward.graph.num_rows * forward.heads == 0) return;
   is_wide<Storage>(forward.out.dtype) ? launch<Storage, AccumulatorOf<Storage>>(forward, out_grad, to, stream)
                                       : launch<Storage, Storage>(forward, out_grad, to, stream);
 }
 
-template void find_destination_terms<float>(const AttentionArgs&, const Operand&, DestinationTerms<float>*, CUstream_st*);
-template void find_destination_terms<double>(const AttentionArgs&, const Operand&, DestinationTerms<double>*, CUstream_st*);
-template void find_destination_terms<__half>(const AttentionArgs&, const Operand&, DestinationTerms<float>*, CUstream_st*);
-template void find_destination_terms<__nv_bfloat16>(const AttentionArgs&, const Operand&, DestinationTerms<float>*, CUstream_st*);
+template void find_destination_terms<float>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,
+                                            CUstream_st*);
+template void find_destination_terms<double>(const AttentionArgs&, const Operand&, DestinationTerms<double>*,
+                                             CUstream_st*);
+template void find_destination_terms<__half>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,
+                                             CUstream_st*);
+template void find_destination_terms<__nv_bfloat16>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,
+                                                    CUstream_st*);
 
 }  // namespace weft::cuda

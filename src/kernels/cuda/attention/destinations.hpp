@@ -8,7 +8,7 @@ namespace weft::cuda {
 
 /// Into `to`, [rows, heads].
 template <class Storage>
-void find_destination_terms(const AttentionArgs& forward, const Operand& out_grad, DestinationTerms<AccumulatorOf<Storage>>* to,
-                    CUstream_st* stream);
+void find_destination_terms(const AttentionArgs& forward, const Operand& out_grad,
+                            DestinationTerms<AccumulatorOf<Storage>>* to, CUstream_st* stream);
 
 }  // namespace weft::cuda

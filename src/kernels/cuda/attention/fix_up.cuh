@@ -8,8 +8,8 @@ namespace weft::cuda {
 
 /// `Count` features of a left row, and what its head has beside them; zeros of a row without edges.
 template <int Count, class Storage, class Acc = AccumulatorOf<Storage>>
-__device__ __forceinline__ void unite_head(const GatherCommon<Storage>& args, const LeftRow& left, int feature, int head,
-                                           Acc (&value)[Count], Acc (&total)[1]) {
+__device__ __forceinline__ void unite_head(const GatherCommon<Storage>& args, const LeftRow& left, int feature,
+                                           int head, Acc (&value)[Count], Acc (&total)[1]) {
   EdgeId unused[Count];
   if (left.parts <= 0) return;
   unite_parts<Reduction::sum, 1>(args, left, args.features + head, total, reinterpret_cast<EdgeId(&)[1]>(unused));

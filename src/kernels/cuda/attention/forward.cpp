@@ -5,10 +5,7 @@
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/launch.hpp"
-#include "kernels/cuda/pitch.hpp"
-#include "kernels/cuda/schedule/plan_split.hpp"
-#include "kernels/signatures.hpp"
-#include "plan/cuda/scratch.hpp"
+#include "kernels/cuda/gather/common.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -48,19 +45,9 @@ void launch_by_vectors(const AttentionArgs& given, const GatherArgs<Gat<Storage>
 template <class Storage>
 void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
-  GatherArgs<Gat<Storage>> args;
-  args.split = edge_split_of(plan, given.graph);
-  const auto staged = StagedRows<Acc>::take(arena, plan);
-  args.staging.values = staged.values.data();
-  args.staging.pitch = staged_pitch(plan.desc);
-  args.features = static_cast<int>(given.heads * given.width);
-  args.x = static_cast<const Storage*>(given.value.data);
-  args.x_pitch_bytes = pitch_bytes<Storage>("value", given.value.row_stride);
-  args.epilogue.out = static_cast<Storage*>(given.out.data);
-  args.epilogue.wide = is_wide<Storage>(given.out.dtype);
-  args.epilogue.pitch_bytes = args.epilogue.wide ? pitch_bytes<Acc>("out", given.out.row_stride)
-                                             : pitch_bytes<Storage>("out", given.out.row_stride);
-  args.epilogue.note_what_is_applied();
+  GatherArgs<Gat<Storage>> args{
+      gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.value, "value"), {}};
+  args.epilogue = plain_epilogue<Storage>(given.out, "out");
   ScoreArgs<Storage>& scores = args.message;
   scores.heads = static_cast<int>(given.heads);
   scores.width = static_cast<int>(given.width);

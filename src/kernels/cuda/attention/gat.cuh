@@ -100,8 +100,8 @@ struct RowOf<Gat<Storage>, S, Kind> : AttentionRow<Gat<Storage>, S> {};
 /// weight<Dropping>(batch, u), which spares an instruction of nine an edge where nothing is dropped.
 template <class Weights, class S>
 struct AttentionSender : Weights {
-  using Weights::Weights;
   using typename Weights::Acc, typename Weights::Edges;
+  using Weights::Weights;
 
   template <class BatchOf>
   __device__ __forceinline__ auto weight(const BatchOf& batch, int u) const {
@@ -112,16 +112,16 @@ struct AttentionSender : Weights {
     return weight.weight[n / S::vector] * widened(batch.x[u][n / S::vector].values[n % S::vector]);
   }
   template <class State, class BatchOf>
-  __device__ __forceinline__ void fold(State& state, const BatchOf& batch, int place, const EdgeShare&,
-                                       const Edges&, int) const {
+  __device__ __forceinline__ void fold(State& state, const BatchOf& batch, int place, const EdgeShare&, const Edges&,
+                                       int) const {
     if (this->args.message.dropout.given()) {
       fold_batch<S, S::head_steps>(
-          *this, state, batch, place,
-          [&](int u) __attribute__((always_inline)) { return Weights::template weight_of<true>(batch, u); });
+          *this, state, batch,
+          place, [&](int u) __attribute__((always_inline)) { return Weights::template weight_of<true>(batch, u); });
     } else {
       fold_batch<S, S::head_steps>(
-          *this, state, batch, place,
-          [&](int u) __attribute__((always_inline)) { return Weights::template weight_of<false>(batch, u); });
+          *this, state, batch,
+          place, [&](int u) __attribute__((always_inline)) { return Weights::template weight_of<false>(batch, u); });
     }
   }
 };

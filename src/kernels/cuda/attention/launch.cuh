@@ -30,8 +30,8 @@ void launch_by_heads(GatherArgs<Message> args, const GatherShape& given, CUstrea
   });
 }
 
-/// For messages with two rows of features an edge. Calls f(vector, lanes, steps) with constants that cover `shape`: packs of 16 bytes (of halves 8) or none, and eight
-/// lanes or more.
+/// For messages with two rows of features an edge. Calls f(vector, lanes, steps) with constants that cover `shape`:
+/// packs of 16 bytes (of halves 8) or none, and eight lanes or more.
 template <class Storage, class F>
 void with_few_shapes(const GatherShape& shape, const F& f) {
   constexpr std::integral_constant<int, 1> one;

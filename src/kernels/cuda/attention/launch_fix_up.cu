@@ -14,7 +14,7 @@ void launch_backward_fix_up(const GatherArgs<GatBackward<Storage>>& args, const 
   launch_fix_up_of<AttentionBackwardRows<Storage>>(args, shape, stream);
 }
 
-#define WEFT_FIX_UP(STORAGE)                                                                                        \
+#define WEFT_FIX_UP(STORAGE)                                                                                         \
   template void launch_attention_fix_up<STORAGE>(const GatherArgs<Gat<STORAGE>>&, const GatherShape&, CUstream_st*); \
   template void launch_backward_fix_up<STORAGE>(const GatherArgs<GatBackward<STORAGE>>&, const GatherShape&,         \
                                                 CUstream_st*);

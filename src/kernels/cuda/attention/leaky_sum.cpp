@@ -5,11 +5,8 @@
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/launch.hpp"
+#include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/gather/launch.hpp"
-#include "kernels/cuda/pitch.hpp"
-#include "kernels/cuda/schedule/plan_split.hpp"
-#include "kernels/signatures.hpp"
-#include "plan/cuda/scratch.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -17,26 +14,16 @@ namespace {
 template <class Storage>
 void run(const LeakyArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
-  GatherArgs<LeakySum<Storage>> args;
+  GatherArgs<LeakySum<Storage>> args{
+      gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.col, "src or dst"), {}};
+  args.epilogue = plain_epilogue<Storage>(given.out, "a gradient of gatv2");
   auto& terms = args.message;
-  args.split = edge_split_of(plan, given.graph);
-  const auto staged = StagedRows<Acc>::take(arena, plan);
-  args.staging.values = staged.values.data();
-  args.staging.pitch = staged_pitch(plan.desc);
   terms.heads = static_cast<int>(given.heads);
   terms.width = static_cast<int>(given.width);
-  args.features = static_cast<int>(given.heads * given.width);
-  args.x = static_cast<const Storage*>(given.col.data);
-  args.x_pitch_bytes = pitch_bytes<Storage>("src or dst", given.col.row_stride);
   terms.x_head = given.col.head_stride;
   terms.edge = maybe_wide<Storage>(given.edge.data, given.edge.dtype);
   terms.edge_pitch = given.edge.row_stride;
   terms.edge_head = given.edge.head_stride;
-  args.epilogue.out = static_cast<Storage*>(given.out.data);
-  args.epilogue.wide = is_wide<Storage>(given.out.dtype);
-  args.epilogue.pitch_bytes = args.epilogue.wide ? pitch_bytes<Acc>("a gradient of gatv2", given.out.row_stride)
-                                             : pitch_bytes<Storage>("a gradient of gatv2", given.out.row_stride);
-  args.epilogue.note_what_is_applied();
   terms.row = static_cast<const Storage*>(given.row.data);
   terms.row_pitch_bytes = pitch_bytes<Storage>("dst or src", given.row.row_stride);
   terms.row_head = given.row.head_stride;

@@ -21,8 +21,8 @@ template <class Storage, class S, Reduction Kind>
 struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
   using Message = LeakySum<Storage>;
   using Base = SenderBase<Message, S>;
-  using typename Base::Acc, typename Base::X, typename Base::Edges;
   using Base::args;
+  using typename Base::Acc, typename Base::X, typename Base::Edges;
   using Weight = HeadWeight<Acc, S::steps>;
   const typename Message::Args& terms;
   int heads[S::steps];

@@ -1,8 +1,8 @@
 // The weights of attention for several heads, in shared memory: lanes of a head share a chunk of edges out, each stores
 // the weights of its own, and all read several at a time.
 //
-// Shuffles would hand round one value of one edge at a time: for one head they are faster, for four heads of 16 features
-// they are not (bench/records/h200/attention.json, attention-heads.json).
+// Shuffles would hand round one value of one edge at a time: for one head they are faster, for four heads of 16
+// features they are not (bench/records/h200/attention.json, attention-heads.json).
 #pragma once
 
 #include "kernels/cuda/attention/gat.cuh"
@@ -111,7 +111,7 @@ struct Sender<Gat<Storage>, S, Kind> : AttentionSender<GatWeights<Storage, S>, S
 };
 
 template <class Storage, class S>
-inline constexpr int blocks_of<Gat<Storage>, S> =
-    resident_blocks_of_attention(false, S::head_map == HeadMap::shared, sizeof(Storage), S::value);
+inline constexpr int blocks_of<Gat<Storage>, S> = resident_blocks_of_attention(false, S::head_map == HeadMap::shared,
+                                                                               sizeof(Storage), S::value);
 
 }  // namespace weft::cuda

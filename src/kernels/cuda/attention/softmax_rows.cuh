@@ -164,9 +164,8 @@ __global__ void __launch_bounds__(block_threads) finish_softmax_rows(const Softm
     const int at = __ffs(rows) - 1;
     const CutRow of_lane{__shfl_sync(~0u, cut.first, at), __shfl_sync(~0u, cut.parts, at)};
     for (int h = 0; h < args.heads; ++h) {
-      const Part part = united_in_order(of_lane.parts, lane, [&](std::int64_t t) {
-        return args.slots[of_lane.slot(t) * args.heads + h];
-      });
+      const Part part = united_in_order(of_lane.parts, lane,
+                                        [&](std::int64_t t) { return args.slots[of_lane.slot(t) * args.heads + h]; });
       if (lane == at) args.rows[row * args.heads + h] = part;
     }
   }

@@ -246,7 +246,9 @@ struct Sender<VectorScored<Storage>, S, Kind> : AttentionSender<ScoredWeights<St
 
 /// Vector scores need more registers per lane than other messages, except for one head in f16 and bf16.
 template <class Storage, class S>
-inline constexpr int blocks_of<VectorScored<Storage>, S> =
-    sizeof(Storage) <= 2 && S::head_map == HeadMap::one && S::count <= 4 ? resident_blocks(sizeof(Storage), S::value) : 2;
+inline constexpr int blocks_of<VectorScored<Storage>, S> = sizeof(Storage) <= 2 && S::head_map
+                                                                                       == HeadMap::one&& S::count <= 4
+                                                               ? resident_blocks(sizeof(Storage), S::value)
+                                                               : 2;
 
 }  // namespace weft::cuda

@@ -1,6 +1,6 @@
 // Gradients of max and min on a GPU, gathered as on the CPU: every edge looks up whether it won. For x, tasks are equal
-// shares of the transpose's edges; a row that a border cuts leaves its partial sums in staging slots, and a second kernel
-// adds them in the order of the tasks.
+// shares of the transpose's edges; a row that a border cuts leaves its partial sums in staging slots, and a second
+// kernel adds them in the order of the tasks.
 #include "core/cuda/each.cuh"
 #include "core/cuda/storage.cuh"
 #include "kernels/cuda/schedule/edge_split.cuh"
@@ -157,8 +157,8 @@ void extremum_x_gradient(const ExtremumBackwardArgs& args, Device device, Arena 
     int lanes = 1;
     while (lanes < each_threads && lanes < size) lanes *= 2;
     const std::int64_t tasks_a_block = each_threads / lanes;
-    gather_tasks<<<static_cast<unsigned>((tasks.split.tasks + tasks_a_block - 1) / tasks_a_block), each_threads, 0, stream>>>(
-        gradient, tasks, size, lanes);
+    gather_tasks<<<static_cast<unsigned>((tasks.split.tasks + tasks_a_block - 1) / tasks_a_block), each_threads, 0,
+                   stream>>>(gradient, tasks, size, lanes);
     check_status(cudaGetLastError(), "gathering the gradient of a max or min");
   }
   each(args.graph.num_rows * size, stream, "finishing the gradient of a max or min",

@@ -3,8 +3,8 @@
 
 #include <climits>
 
-#include "kernels/cuda/primitives/reduce.cuh"
 #include "kernels/cuda/gather/args.hpp"
+#include "kernels/cuda/primitives/reduce.cuh"
 
 namespace weft::cuda {
 
@@ -12,8 +12,8 @@ template <Reduction Kind, class Acc, int Count>
 struct RowAccumulator;
 
 /// Chains of additions stay short, which keeps the rounding error under the logarithm of the degree: a batch (or a half
-/// of it) is summed by itself, up to eight batches add up in `near`, and that settles into `far`. Edges among which rows
-/// end are added one by one, and `near` settles before and after.
+/// of it) is summed by itself, up to eight batches add up in `near`, and that settles into `far`. Edges among which
+/// rows end are added one by one, and `near` settles before and after.
 template <class Acc, int Count>
 struct RowAccumulator<Reduction::sum, Acc, Count> {
   Acc near[Count], far[Count];

@@ -28,8 +28,8 @@ struct RowEpilogue {
   EdgeId* arg_e = nullptr;
   Acc largest = 0;  // saturating: the largest value out can hold; 0: not
 
-  bool none = false;            // nothing is applied: rows are stored as they were reduced
-  bool none_but_mean = false;   // the same, or a mean, which is one factor a row
+  bool none = false;           // nothing is applied: rows are stored as they were reduced
+  bool none_but_mean = false;  // the same, or a mean, which is one factor a row
 
   /// Once everything else is set.
   void note_what_is_applied() {
@@ -65,8 +65,8 @@ struct GatherArgs : GatherCommon<typename Message::Storage> {
 /// Heads stand side by side in a row of features.
 struct HeadLayout {
   int heads = 1;
-  int width = 1;             // of a head
-  std::int64_t x_head = 0;   // elements between the heads of a row of x
+  int width = 1;            // of a head
+  std::int64_t x_head = 0;  // elements between the heads of a row of x
   /// Lanes that cover one head in a step, where lanes share weights: all of the head, or its share of the steps where
   /// those of a lane lie in one head.
   int head_lanes = 1;

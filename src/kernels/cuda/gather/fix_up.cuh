@@ -7,8 +7,8 @@
 
 namespace weft::cuda {
 
-/// Unites the staged parts of a row, `Count` features a lane; few additions follow one another, as in RowAccumulator. `place`
-/// says which edge won.
+/// Unites the staged parts of a row, `Count` features a lane; few additions follow one another, as in RowAccumulator.
+/// `place` says which edge won.
 template <Reduction Kind, int Count, class Storage, class Acc = AccumulatorOf<Storage>>
 __device__ __forceinline__ void unite_parts(const GatherCommon<Storage>& args, const CutRow& cut, int feature,
                                             Acc (&value)[Count], EdgeId (&place)[Count]) {
@@ -112,13 +112,14 @@ struct ReducedRows {
       store_row<Count>(epilogue, left.row, feature, value);
     } else {
       const EdgeId* const offsets = split.graph.offsets + left.row;
-      apply_epilogue<Count>(epilogue, left.row, epilogue.mean ? __ldg(offsets + 1) - __ldg(offsets) : 1, feature, value);
+      apply_epilogue<Count>(epilogue, left.row, epilogue.mean ? __ldg(offsets + 1) - __ldg(offsets) : 1, feature,
+                            value);
     }
   }
 };
 
-/// A block looks through its rows, lists those the tasks left, and its groups of 2^lanes_log2 threads then take them one
-/// by one; which group takes which changes nothing.
+/// A block looks through its rows, lists those the tasks left, and its groups of 2^lanes_log2 threads then take them
+/// one by one; which group takes which changes nothing.
 template <class Rows, int Count>
 __global__ void __launch_bounds__(block_threads, 4)
     fix_up_rows(const typename Rows::Args args, int rows_a_block, int lanes_log2) {

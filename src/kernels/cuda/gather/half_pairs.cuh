@@ -1,8 +1,8 @@
 // Batches of halves added up in pairs (HalfGNN's discretised reduction): half the conversions and additions of float32.
 #pragma once
 
-#include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/gather/accumulator.cuh"
+#include "kernels/cuda/primitives/pack.cuh"
 
 namespace weft::cuda {
 

@@ -53,8 +53,7 @@ struct Lane : LaneFeatures<Message, S> {
     // Once, as divisions take some twenty instructions.
     if constexpr (totals > 0) {
 #pragma unroll
-      for (int s = 0; s < totals; ++s)
-        leads[s] = has(s) && head(s) * args.message.width == at(s) ? head(s) : -1;
+      for (int s = 0; s < totals; ++s) leads[s] = has(s) && head(s) * args.message.width == at(s) ? head(s) : -1;
     }
   }
   __device__ __forceinline__ int leading(int step) const {

@@ -31,9 +31,9 @@ void launch_gather(const GatherArgs<Message>& args, const GatherShape& given, CU
   constexpr int most = sizeof(Storage) < 4 && !sums ? tuning::most_halves_a_load_otherwise : 16 / sizeof(Storage);
   // Doubles are for checks; of halves those messages that no model sends by the million: each shape takes a second to
   // compile.
-  constexpr bool rare =
-      sizeof(Storage) > 4 || (sizeof(Storage) < 4 && (Kind == Reduction::winner ||
-                                                      (Kind == Reduction::extremum && Message::rows_an_edge > 1)));
+  constexpr bool rare = sizeof(Storage) > 4 ||
+                        (sizeof(Storage) < 4 &&
+                         (Kind == Reduction::winner || (Kind == Reduction::extremum && Message::rows_an_edge > 1)));
   with_shape<most, rare>(given, [&](auto vector, auto lanes, auto steps) {
     launch_shape<Shape<vector, lanes, steps, loads_of<Message, vector, lanes, steps>>, Kind>(args, stream);
   });

@@ -20,7 +20,8 @@ void launch_narrow(const GatherArgs<Message>& args, int vector, CUstream_st* str
 template <class Message>
 void launch_half_pairs(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream);
 
-/// Sums over tiles of `Tile` edges in shared memory. `atomic`: onto an output of zeros, instead of through staging slots.
+/// Sums over tiles of `Tile` edges in shared memory. `atomic`: onto an output of zeros, instead of through staging
+/// slots.
 template <class Message, int Tile>
 void launch_staged(const GatherArgs<Message>& args, const GatherShape& shape, bool round_robin, bool atomic,
                    CUstream_st* stream);

@@ -10,7 +10,7 @@ void launch_half_pairs(const GatherArgs<Message>& args, const GatherShape& given
   with_shape<8, false>(given, [&](auto vector, auto lanes, auto steps) {
     if constexpr (vector == 8)
       launch_shape<InPairs<Shape<vector, lanes, steps, rows_in_flight(vector, lanes, steps)>>, Reduction::sum>(args,
-                                                                                                              stream);
+                                                                                                               stream);
   });
 }
 

@@ -18,7 +18,8 @@ void launch_narrow(const GatherArgs<Message>& args, int vector, CUstream_st* str
     check_launch("spmm of few features", split.graph.num_rows, split.graph.num_edges, args.features);
   };
   if (args.features == 1) return launch.template operator()<1, 1>();
-  if constexpr (sizeof(typename Message::Storage) <= 4) {  // f64 is for gradient checks: one kernel serves every other width
+  if constexpr (sizeof(typename Message::Storage) <=
+                4) {  // f64 is for gradient checks: one kernel serves every other width
     if (vector == args.features && vector == 4) return launch.template operator()<4, 1>();
     if (vector == args.features) return launch.template operator()<2, 1>();
     if (args.features == 3) return launch.template operator()<1, 3>();

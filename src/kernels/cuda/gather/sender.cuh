@@ -45,9 +45,9 @@ struct RowOf {
   }
 };
 
-/// How the walk closes rows that end within a batch. `collected`: all lanes of a warp add the same edges and select what
-/// counts, and no group waits for another's store. `one_by_one`: each group by itself, which the whole epilogue and
-/// winners need. `either`: whichever the call allows.
+/// How the walk closes rows that end within a batch. `collected`: all lanes of a warp add the same edges and select
+/// what counts, and no group waits for another's store. `one_by_one`: each group by itself, which the whole epilogue
+/// and winners need. `either`: whichever the call allows.
 enum class RowEnds { collected, one_by_one, either };
 
 /// The hooks with nothing to do, and rows of x.

@@ -287,8 +287,9 @@ __global__ void __launch_bounds__(block_threads, S::count > 8 ? 2 : 3)
 
   const bool in_order = split.in_order() && args.message.edge_pitch == 1;
   const auto place = [&](EdgeId k) { return split.id_of(k) * args.message.edge_pitch; };
-  StagedEdges<S::tile_edges, Storage, decltype(place)> edges(tiles[warp], split.graph.cols, split.graph.rows, args.message.edge,
-                                                             share.begin, share.length, share.runs_on, in_order, place);
+  StagedEdges<S::tile_edges, Storage, decltype(place)> edges(tiles[warp], split.graph.cols, split.graph.rows,
+                                                             args.message.edge, share.begin, share.length,
+                                                             share.runs_on, in_order, place);
   for (int first = 0; first < share.length; first += S::tile_edges) {
     const typename Group::Tile& tile = edges.turn(first);
     if constexpr (RoundRobin) {

@@ -90,8 +90,7 @@ struct Walk : BatchVisitor<S> {
       if (ends == RowEnds::collected || args.epilogue.none_but_mean) {
         // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
         // registers than there are.
-        if (S::steps == 1 && ends == RowEnds::collected &&
-            __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+        if (S::steps == 1 && ends == RowEnds::collected && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
           fold_over_ends<false>(edges, j, batch, row_ends);
         } else {
           fold_over_ends<true>(edges, j, batch, row_ends);
@@ -102,8 +101,8 @@ struct Walk : BatchVisitor<S> {
     if constexpr (ends != RowEnds::collected) fold_one_by_one(edges, j, batch, row_ends);
   }
 
-  /// Rows end, or edges are missing. No group waits for another's rows, but `WithBorders`, where the row ends that began
-  /// before the share, or the share does.
+  /// Rows end, or edges are missing. No group waits for another's rows, but `WithBorders`, where the row ends that
+  /// began before the share, or the share does.
   template <bool WithBorders, class Batch>
   __device__ __forceinline__ void fold_over_ends(const Edges& edges, int j, const Batch& batch, unsigned row_ends) {
     const bool ending = row_ends != 0;
@@ -119,8 +118,9 @@ struct Walk : BatchVisitor<S> {
       const NodeId row = Edges::from_lane(edges.row, j + u);
       const bool there = !WithBorders || p < share.length;
       send<S, totals>(
-          sender, batch, u, sender.weight(batch, u),
-          [&](int i, Acc message) __attribute__((always_inline)) { state.fold_if(there, i, message); });
+          sender, batch, u, sender.weight(batch, u), [&](int i, Acc message) __attribute__((always_inline)) {
+            state.fold_if(there, i, message);
+          });
       if constexpr (WithBorders)
         if (over && head_open) cut().save_head(state.settled());
       const bool written = over && !(WithBorders && head_open);
@@ -141,8 +141,8 @@ struct Walk : BatchVisitor<S> {
       const auto weight = sender.weight(batch, u);
       if (p >= share.length) continue;
       send<S, totals>(
-          sender, batch, u, weight,
-          [&](int i, Acc message) __attribute__((always_inline)) { state.fold(i, message, origin + p); });
+          sender, batch, u,
+          weight, [&](int i, Acc message) __attribute__((always_inline)) { state.fold(i, message, origin + p); });
       if (!(row_ends >> u & 1u)) continue;
       state.settle();
       if (head_open) {

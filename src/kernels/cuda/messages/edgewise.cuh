@@ -64,8 +64,8 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
     return weight * batch.combined[u][n];
   }
   template <class State>
-  __device__ __forceinline__ void fold(State& state, const Batch& batch, int place, const EdgeShare&,
-                                       const Edges&, int) const {
+  __device__ __forceinline__ void fold(State& state, const Batch& batch, int place, const EdgeShare&, const Edges&,
+                                       int) const {
     fold_batch<S, 0>(
         *this, state, batch, place, [&](int u) __attribute__((always_inline)) { return this->weight(batch, u); });
   }

@@ -1,4 +1,5 @@
-// Messages that are a source's row, as it is or times one number: an edge's value, the source's scale, or their product.
+// Messages that are a source's row, as it is or times one number: an edge's value, the source's scale, or their
+// product.
 #pragma once
 
 #include "kernels/cuda/gather/half_pairs.cuh"
@@ -100,8 +101,8 @@ struct Unweighted : SenderBase<Message, S> {
 /// The senders of all messages here: `Weights` says what a source's row is multiplied by.
 template <class Weights, class S, bool Multiplies>
 struct ScalarSender : Weights {
-  using Weights::Weights;
   using typename Weights::Acc, typename Weights::Edges;
+  using Weights::Weights;
 
   template <class BatchOf>
   __device__ __forceinline__ Acc message(const BatchOf& batch, int u, Acc weight, int n) const {
@@ -109,8 +110,8 @@ struct ScalarSender : Weights {
     return Multiplies ? weight * value : value;
   }
   template <class State, class BatchOf>
-  __device__ __forceinline__ void fold(State& state, const BatchOf& batch, int place, const EdgeShare&,
-                                       const Edges&, int) const {
+  __device__ __forceinline__ void fold(State& state, const BatchOf& batch, int place, const EdgeShare&, const Edges&,
+                                       int) const {
     const auto weight = [&](int u) __attribute__((always_inline)) { return this->weight(batch, u); };
     if constexpr (S::in_pairs) {
       fold_pairs(state, batch.x, weight);

@@ -1,7 +1,7 @@
-// The edges of a share as a group of threads visits them: chunk by chunk, each loaded into the lanes' registers while the
-// group works on the one before, and within a chunk batch by batch. (GNNOne and HP-SpMM stage edges in shared memory.
-// Where a lane holds one and shuffles hand it round, no barrier is needed, and an H200 is faster unless so few threads
-// cover a row that the index comes in small pieces: see gather/staged.cuh.)
+// The edges of a share as a group of threads visits them: chunk by chunk, each loaded into the lanes' registers while
+// the group works on the one before, and within a chunk batch by batch. (GNNOne and HP-SpMM stage edges in shared
+// memory. Where a lane holds one and shuffles hand it round, no barrier is needed, and an H200 is faster unless so few
+// threads cover a row that the index comes in small pieces: see gather/staged.cuh.)
 #pragma once
 
 #include "kernels/cuda/schedule/edge_split.cuh"
@@ -33,8 +33,8 @@ struct HeldEdges {
   }
 };
 
-/// The chunk after that. Edge i * Lanes + l of it is lane l's i-th. `Value` is what is loaded for it beside its row and column.
-/// `EdgesAsSources`: without columns (sums of edges' own values) an edge's source is the edge itself.
+/// The chunk after that. Edge i * Lanes + l of it is lane l's i-th. `Value` is what is loaded for it beside its row and
+/// column. `EdgesAsSources`: without columns (sums of edges' own values) an edge's source is the edge itself.
 template <int Lanes, int Each, class Value, bool EdgesAsSources = false>
 struct EdgeChunk {
   static constexpr int size = Lanes * Each;

@@ -45,8 +45,8 @@ inline constexpr bool every_shape = false;
 inline constexpr bool every_shape = true;
 #endif
 
-/// Calls f(vector, lanes, steps) with constants that cover `shape`. With `Rare`, for calls where speed is no goal, every
-/// other number of lanes is left out and the next larger one serves; so it is for packs of one or two halves.
+/// Calls f(vector, lanes, steps) with constants that cover `shape`. With `Rare`, for calls where speed is no goal,
+/// every other number of lanes is left out and the next larger one serves; so it is for packs of one or two halves.
 template <int MostVector, bool Rare, class F>
 void with_shape(const GatherShape& shape, const F& f) {
   constexpr bool coarse = Rare || !every_shape;

@@ -1,9 +1,7 @@
 #include "kernels/cuda/spmm/call.hpp"
 
 #include "core/check.hpp"
-#include "kernels/cuda/pitch.hpp"
-#include "kernels/cuda/schedule/plan_split.hpp"
-#include "plan/cuda/scratch.hpp"
+#include "kernels/cuda/gather/common.hpp"
 #include "plan/gather_shape.hpp"
 
 namespace weft::cuda {
@@ -19,11 +17,7 @@ bool by_scalar(const SpmmArgs& args) {
 template <class Storage>
 RowEpilogue<Storage> epilogue_of(const SpmmArgs& args) {
   using Acc = AccumulatorOf<Storage>;
-  RowEpilogue<Storage> epilogue;
-  epilogue.out = static_cast<Storage*>(args.out.data);
-  epilogue.wide = is_wide<Storage>(args.out.dtype);
-  epilogue.pitch_bytes = epilogue.wide ? pitch_bytes<Acc>("out", args.out.row_stride)
-                                       : pitch_bytes<Storage>("out", args.out.row_stride);
+  RowEpilogue<Storage> epilogue = plain_epilogue<Storage>(args.out, "out");
   epilogue.mean = args.reduce == Reduce::mean;
   epilogue.relu = args.relu;
   if (args.saturate) epilogue.largest = static_cast<Acc>(largest_value(args.out.dtype));
@@ -44,7 +38,9 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
   SpmmCall<Storage> call;
   call.extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
   GatherCommon<Storage>& common = call.common;
-  common.split = edge_split_of(plan, args.graph);
+  common = gather_common<Storage>(plan, args.graph, arena, args.heads * args.width, args.x, by_edges ? "edge" : "x");
+  common.epilogue = epilogue_of<Storage>(args);
+  if (!uses_node(args.op)) common.x = nullptr;
   if (args.edge_places != nullptr) {
     WEFT_CHECK(args.arg_e == nullptr, internal, "arg_e would be places of edges, where ids are expected");
     common.split.ids = args.edge_places;
@@ -57,12 +53,6 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
              "the call's reducer",
              name(plan.order));
   if (by_edges) common.split.graph.cols = nullptr;
-  const auto staged = StagedRows<Acc>::take(arena, plan);
-  common.staging = {staged.values.data(), staged.places.data(), staged_pitch(plan.desc)};
-  common.epilogue = epilogue_of<Storage>(args);
-  common.features = static_cast<int>(args.heads * args.width);
-  if (uses_node(args.op)) common.x = static_cast<const Storage*>(args.x.data);
-  common.x_pitch_bytes = pitch_bytes<Storage>(by_edges ? "edge" : "x", args.x.row_stride);
 
   auto& operands = call.operands;
   operands.heads = static_cast<int>(args.heads);
@@ -92,8 +82,8 @@ MessageKind message_of(const SpmmArgs& args, const SpmmCall<Storage>& call) {
   return weighted ? MessageKind::weighted : MessageKind::source;
 }
 
-#define WEFT_CALL(STORAGE)                                                                      \
-  template SpmmCall<STORAGE> spmm_call<STORAGE>(const SpmmArgs&, const Plan&, Arena, bool);      \
+#define WEFT_CALL(STORAGE)                                                                  \
+  template SpmmCall<STORAGE> spmm_call<STORAGE>(const SpmmArgs&, const Plan&, Arena, bool); \
   template MessageKind message_of<STORAGE>(const SpmmArgs&, const SpmmCall<STORAGE>&);
 WEFT_CALL(float)
 WEFT_CALL(double)

@@ -100,8 +100,7 @@ bool over_tiles(const SpmmArgs& args, const SpmmCall<Storage>& call, const Plan&
              "policy {} for op {}, reduce {}{}: only sums of copy_u, or of u_mul_e with one value an edge, without an "
              "epilogue, have a kernel that stages edges in shared memory; halves need whole packs of 8 aligned to 16 "
              "bytes (here {}), and atomics an output of their type; leave the policy out",
-             stage_text(plan), name(args.op), name(args.reduce), epilogue.none ? "" : " and an epilogue",
-             shape.vector);
+             stage_text(plan), name(args.op), name(args.reduce), epilogue.none ? "" : " and an epilogue", shape.vector);
   return can;
 }
 
