@@ -14,9 +14,9 @@ ARCHITECTURES ?= $(or $(gpu),90)
 native = $(if $(filter release package,$(1)),'-DCMAKE_CUDA_ARCHITECTURES=$(ARCHITECTURES)') \
   $(if $(filter release,$(1)),-DWEFT_PEERS_NATIVE=ON $(cuda)) $(if $(filter dev,$(1)),$(shapes))
 # Without a GPU the command is built for the CPU alone (CMAKE_FLAGS=-DWEFT_CUDA=ON builds CUDA code all the same), and the
-# tests' build only checks that CUDA code compiles, in fewer shapes.
+# tests' build only checks that CUDA code compiles: fewer shapes, no f64, and none of what only comparisons use.
 cuda = $(if $(gpu),-DWEFT_CUDA=AUTO,-DWEFT_CUDA=OFF)
-shapes = $(if $(gpu),-DWEFT_CUDA_SHAPES=all,-DWEFT_CUDA_SHAPES=few)
+shapes = $(if $(gpu),-DWEFT_CUDA_SHAPES=all -DWEFT_ABLATIONS=ON -DWEFT_CUDA_F64=ON,-DWEFT_CUDA_SHAPES=few -DWEFT_CUDA_F64=OFF)
 
 # Ninja where it is there and the folder is new; an existing folder keeps the generator it has.
 generator = $(if $(wildcard build/$(1)/CMakeCache.txt),,$(if $(shell command -v ninja 2>/dev/null),-G Ninja))

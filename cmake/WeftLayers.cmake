@@ -38,7 +38,8 @@ function(weft_test name)
   endforeach()
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(test_${name} PRIVATE weft_test_support GTest::gtest GTest::gtest_main)
-  target_compile_definitions(test_${name} PRIVATE WEFT_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+  target_compile_definitions(test_${name} PRIVATE WEFT_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data"
+    $<$<NOT:$<AND:$<BOOL:${WEFT_ABLATIONS}>,$<BOOL:${WEFT_CUDA_F64}>>>:WEFT_NOT_ALL_KERNELS>)
   # Of a development build half the time went into optimising tests that run for a moment. A folder whose tests do most
   # of their work in the library sets weft_test_optimisation to -O0.
   if(NOT DEFINED weft_test_optimisation)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/gpu.hpp"
 #include "plan/tuning/cuda.hpp"
 #include "support/graphs.hpp"
 #include "support/oracle.hpp"
@@ -117,8 +118,8 @@ inline Graph on(Device device, const Graph& graph) { return device.kind == Devic
 class Battery : public ::testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
-    std::string why;
-    if (GetParam().device.kind == DeviceKind::cuda && cuda_devices(&why).empty()) GTEST_SKIP() << why;
+    if (GetParam().device.kind != DeviceKind::cuda) return;
+    if (const std::string why = why_no_gpu_tests(); !why.empty()) GTEST_SKIP() << why;
   }
 };
 

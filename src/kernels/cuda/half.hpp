@@ -66,17 +66,6 @@ struct MaybeWide {
 #endif
 };
 
-/// Calls f(Storage{}) with the storage type of a floating dtype as kernels see it.
-template <class F>
-decltype(auto) with_storage(Dtype dtype, F&& f) {
-  switch (dtype) {
-    case Dtype::f16: return f(__half{});
-    case Dtype::bf16: return f(__nv_bfloat16{});
-    case Dtype::f64: return f(double{});
-    default: return f(float{});
-  }
-}
-
 /// Whether an argument of the public interface of that type is wide.
 template <class Storage>
 bool is_wide(Dtype dtype) {

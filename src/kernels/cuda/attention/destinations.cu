@@ -88,8 +88,10 @@ void find_destination_terms(const AttentionArgs& forward, const Operand& out_gra
 
 template void find_destination_terms<float>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,
                                             CUstream_st*);
+#ifndef WEFT_NO_CUDA_F64
 template void find_destination_terms<double>(const AttentionArgs&, const Operand&, DestinationTerms<double>*,
                                              CUstream_st*);
+#endif
 template void find_destination_terms<__half>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,
                                              CUstream_st*);
 template void find_destination_terms<__nv_bfloat16>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,

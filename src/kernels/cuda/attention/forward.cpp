@@ -6,6 +6,7 @@
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/launch.hpp"
 #include "kernels/cuda/gather/common.hpp"
+#include "kernels/cuda/with_storage.hpp"
 
 namespace weft::cuda {
 namespace {

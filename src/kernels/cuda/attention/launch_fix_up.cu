@@ -19,7 +19,9 @@ void launch_backward_fix_up(const GatherArgs<GatBackward<Storage>>& args, const 
   template void launch_backward_fix_up<STORAGE>(const GatherArgs<GatBackward<STORAGE>>&, const GatherShape&,         \
                                                 CUstream_st*);
 WEFT_FIX_UP(float)
+#ifndef WEFT_NO_CUDA_F64
 WEFT_FIX_UP(double)
+#endif
 WEFT_FIX_UP(__half)
 WEFT_FIX_UP(__nv_bfloat16)
 #undef WEFT_FIX_UP

@@ -7,6 +7,7 @@
 #include "kernels/cuda/attention/launch.hpp"
 #include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/gather/launch.hpp"
+#include "kernels/cuda/with_storage.hpp"
 
 namespace weft::cuda {
 namespace {

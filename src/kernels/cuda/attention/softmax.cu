@@ -5,6 +5,7 @@
 #include "kernels/cuda/attention/softmax_rows.cuh"
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/schedule/plan_split.hpp"
+#include "kernels/cuda/with_storage.hpp"
 #include "kernels/signatures.hpp"
 #include "plan/cuda/scratch.hpp"
 

@@ -7,8 +7,10 @@ namespace weft::cuda {
 WEFT_FIX_UP(float, Reduction::sum)
 WEFT_FIX_UP(float, Reduction::extremum)
 WEFT_FIX_UP(float, Reduction::winner)
+#ifndef WEFT_NO_CUDA_F64
 WEFT_FIX_UP(double, Reduction::sum)
 WEFT_FIX_UP(double, Reduction::winner)
+#endif
 WEFT_FIX_UP(__half, Reduction::sum)
 WEFT_FIX_UP(__half, Reduction::extremum)
 WEFT_FIX_UP(__half, Reduction::winner)

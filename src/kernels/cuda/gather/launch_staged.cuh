@@ -4,6 +4,7 @@
 #include "kernels/cuda/gather/launch.hpp"
 #include "kernels/cuda/gather/staged.cuh"
 #include "kernels/cuda/launch_check.hpp"
+#include "kernels/cuda/with_storage.hpp"
 
 namespace weft::cuda {
 
@@ -23,8 +24,10 @@ void launch_tiles(const GatherArgs<Weighted<Storage>>& args, bool round_robin, b
         return check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
       }
     }
-    gather_staged<Storage, S, false><<<grid, block_threads, 0, stream>>>(args, atomic);
-    check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
+    if constexpr (has_ablations || S::warp_groups == 1) {
+      gather_staged<Storage, S, false><<<grid, block_threads, 0, stream>>>(args, atomic);
+      check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
+    }
   }
 }
 

@@ -6,6 +6,12 @@ set(type_half __half)
 set(type_bfloat16 __nv_bfloat16)
 set(shape_and_stream "const GatherShape&, CUstream_st*)")
 
+# f64 is for gradient checks, and has the general messages alone.
+set(storages float half bfloat16)
+if(WEFT_CUDA_F64)
+  list(APPEND storages double)
+endif()
+
 # weft_launches(FILE LAUNCH_HEADER MESSAGE_HEADER LAUNCH...): the instantiations of all LAUNCHes.
 function(weft_launches file LAUNCH_HEADER MESSAGE_HEADER)
   set(LAUNCHES)
@@ -34,8 +40,10 @@ foreach(storage float half bfloat16)
   weft_gathers(scaled messages/scalar.cuh ${storage} Scaled:sum Scaled:extremum Scaled:winner)
   weft_gathers(edgewise messages/edgewise.cuh ${storage} Edgewise:sum Edgewise:extremum Edgewise:winner)
 endforeach()
-weft_gathers(scaled messages/scalar.cuh double Scaled:sum Scaled:winner)
-weft_gathers(edgewise messages/edgewise.cuh double Edgewise:sum Edgewise:winner)
+if(WEFT_CUDA_F64)
+  weft_gathers(scaled messages/scalar.cuh double Scaled:sum Scaled:winner)
+  weft_gathers(edgewise messages/edgewise.cuh double Edgewise:sum Edgewise:winner)
+endif()
 
 # Sums of rows of few features; the same messages fall back in the same way.
 function(weft_narrow storage)
@@ -49,7 +57,9 @@ endfunction()
 foreach(storage float half bfloat16)
   weft_narrow(${storage} Source Weighted Scaled)
 endforeach()
-weft_narrow(double Scaled)
+if(WEFT_CUDA_F64)
+  weft_narrow(double Scaled)
+endif()
 
 # Sums with edges staged in shared memory, so many at a time: 128 for rows of few features. The rest is for comparison
 # (GNNOne's and HalfGNN's tables).
@@ -62,12 +72,20 @@ function(weft_staged storage)
   endforeach()
   weft_launches(staged_${storage} gather/launch_staged.cuh messages/scalar.cuh ${launches})
 endfunction()
-weft_staged(float 32 128)
-weft_staged(half 32 64 128)
-weft_staged(bfloat16 128)
+if(WEFT_ABLATIONS)
+  weft_staged(float 32 128)
+  weft_staged(half 32 64 128)
+  weft_staged(bfloat16 128)
+  set(paired half bfloat16)
+else()
+  weft_staged(float 128)
+  weft_staged(half 128)
+  weft_staged(bfloat16 128)
+  set(paired)
+endif()
 
 # Batches of halves in pairs, as HalfGNN adds them up.
-foreach(storage half bfloat16)
+foreach(storage IN LISTS paired)
   set(launches)
   foreach(message Source Weighted)
     set(message "${message}<${type_${storage}}>")
@@ -77,7 +95,7 @@ foreach(storage half bfloat16)
 endforeach()
 
 # Attention and its backward.
-foreach(storage float half bfloat16 double)
+foreach(storage IN LISTS storages)
   set(type ${type_${storage}})
   weft_launches(gat_${storage} attention/launch.cuh attention/shared_weights.cuh
     "launch_by_heads<Gat<${type}>>(GatherArgs<Gat<${type}>>, ${shape_and_stream}")

@@ -35,6 +35,8 @@ void launch_dot(const DotArgs<Storage>& args, const GatherShape& given, CUstream
 template void launch_dot<float>(const DotArgs<float>&, const GatherShape&, CUstream_st*);
 template void launch_dot<__half>(const DotArgs<__half>&, const GatherShape&, CUstream_st*);
 template void launch_dot<__nv_bfloat16>(const DotArgs<__nv_bfloat16>&, const GatherShape&, CUstream_st*);
+#ifndef WEFT_NO_CUDA_F64
 template void launch_dot<double>(const DotArgs<double>&, const GatherShape&, CUstream_st*);
+#endif
 
 }  // namespace weft::cuda

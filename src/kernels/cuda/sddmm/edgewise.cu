@@ -115,6 +115,8 @@ void launch_edgewise(const EdgewiseArgs<Storage>& args, int vector, CUstream_st*
 template void launch_edgewise<float>(const EdgewiseArgs<float>&, int, CUstream_st*);
 template void launch_edgewise<__half>(const EdgewiseArgs<__half>&, int, CUstream_st*);
 template void launch_edgewise<__nv_bfloat16>(const EdgewiseArgs<__nv_bfloat16>&, int, CUstream_st*);
+#ifndef WEFT_NO_CUDA_F64
 template void launch_edgewise<double>(const EdgewiseArgs<double>&, int, CUstream_st*);
+#endif
 
 }  // namespace weft::cuda

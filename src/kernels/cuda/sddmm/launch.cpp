@@ -7,6 +7,7 @@
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/schedule/plan_split.hpp"
 #include "kernels/cuda/sddmm/sddmm_args.hpp"
+#include "kernels/cuda/with_storage.hpp"
 #include "kernels/signatures.hpp"
 
 namespace weft::cuda {

@@ -8,6 +8,7 @@
 #include "kernels/cuda/gather/launch.hpp"
 #include "kernels/cuda/spmm/call.hpp"
 #include "kernels/cuda/spmm/other_shapes.hpp"
+#include "kernels/cuda/with_storage.hpp"
 #include "kernels/heads.hpp"
 #include "plan/cuda/stage_choice.hpp"
 #include "plan/tuning/cuda.hpp"
@@ -121,9 +122,11 @@ void launch_over_tiles(const GatherArgs<Weighted<Storage>>& args, const Plan& pl
   const auto launch = [&]<int Tile>(Constant<Tile>) {
     launch_staged<Weighted<Storage>, Tile>(args, shape, round_robin, atomic, stream);
   };
-  if constexpr (!std::is_same_v<Storage, __nv_bfloat16>)
+  // The planner itself takes tiles of 128, whose groups share them round-robin.
+  if (plan.stage_edges != 128 || !round_robin) require_ablations(stage_text(plan));
+  if constexpr (has_ablations && !std::is_same_v<Storage, __nv_bfloat16>)
     if (plan.stage_edges == 32) return launch(Constant<32>{});
-  if constexpr (std::is_same_v<Storage, __half>)
+  if constexpr (has_ablations && std::is_same_v<Storage, __half>)
     if (plan.stage_edges == 64) return launch(Constant<64>{});
   launch(Constant<128>{});
 }
@@ -176,10 +179,12 @@ void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stre
     vector = std::min(vector, tuning::most_halves_a_load_otherwise);
   const GatherShape shape = shape_of(vector);
   const auto launch = [&] {
-    if constexpr (std::is_same_v<Storage, float>)
+    if (plan.shaped) require_ablations("lanes or loads");
+    if (plan.accumulate == Accumulate::half2) require_ablations("accumulate=half2");
+    if constexpr (has_ablations && std::is_same_v<Storage, float>)
       if (other_shape(plan, call.message, shape))
         return launch_other_shape(call.weighted(), {shape.vector, plan.lanes, plan.steps, plan.loads}, stream);
-    if constexpr (sizeof(Storage) < 4)
+    if constexpr (has_ablations && sizeof(Storage) < 4)
       if (in_pairs(plan, call.message, call.operands.edge.wide, shape))
         return call.message == MessageKind::weighted
                    ? launch_half_pairs(call.weighted(), shape, stream)
