@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -78,12 +79,26 @@ void check_same_data(const std::string& path, const Checkpoint& saved, const std
 
 /// Files of earlier versions have no names.
 void check_same_classes(const std::string& path, const NodeNames& theirs, const NodeNames& ours) {
-  if (!theirs || !ours) return;
+  if (!theirs) return;
+  WEFT_CHECK(ours, invalid_argument,
+             "{} was trained on classes with names (class 0 is {}), and this run's data has none: expected the same; "
+             "leave resume out or name another file",
+             path, weft::quoted(theirs.at(0)));
   for (std::int64_t i = 0; i < ours.count(); ++i)
     WEFT_CHECK(theirs.at(i) == ours.at(i), invalid_argument,
                "{} was trained on classes of other names (class {} is {} where this run has {}): expected the same in "
                "the same order; leave resume out or name another file",
                path, i, weft::quoted(theirs.at(i)), weft::quoted(ours.at(i)));
+}
+
+/// Where features are identity, a model knows its nodes one by one.
+void check_same_nodes(const std::string& path, const std::optional<KnownNodes>& theirs,
+                      const std::optional<KnownNodes>& ours) {
+  if (!theirs || !ours) return;
+  WEFT_CHECK(theirs->names == ours->names, invalid_argument,
+             "{} was trained on identity features of nodes with other names or ids, or in another order: expected the "
+             "same; leave resume out or name another file",
+             path);
 }
 
 }  // namespace
@@ -126,6 +141,7 @@ Restored restore(const std::string& path, Trainer& trainer, const Model& model, 
       path, weft::quoted(theirs, 80), weft::quoted(ours, 80));
   check_same_data(path, saved, data_of(trainer), data);
   check_same_classes(path, saved.model.class_names, model.class_names);
+  check_same_nodes(path, saved.model.known_nodes, model.known_nodes);
   const StepState& state = saved.state;
   WEFT_CHECK(state.epoch <= options.epochs, invalid_argument,
              "{} is {} epochs old and epochs is {}: expected at least as many", path, state.epoch, options.epochs);

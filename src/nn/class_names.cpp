@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/quoted.hpp"
+#include "graph/dataset/tensor_of.hpp"
 #include "graph/io/note.hpp"
 
 namespace weft::nn {
@@ -68,6 +70,22 @@ void check_class_names(const NodeNames& names, std::int64_t classes) {
 }
 
 NodeNames copy_of(const NodeNames& names) { return names ? NodeNames{names.offsets.clone(), names.text} : NodeNames(); }
+
+bool are_whole_numbers(const NodeNames& names) {
+  for (std::int64_t i = 0; i < names.count(); ++i) {
+    const std::string_view name = names.at(i);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+    if (error != std::errc() || end != name.data() + name.size()) return false;
+  }
+  return true;
+}
+
+NodeNames counted_names(std::int64_t classes) {
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < classes; ++i) names.push_back(fmt::to_string(i));
+  return io::names_of(names);
+}
 
 bool same_names(const NodeNames& a, const NodeNames& b) {
   return a.count() == b.count() && a.text == b.text &&

@@ -18,6 +18,10 @@ inline constexpr std::size_t longest_class_names = std::size_t{16} << 20;
 void check_class_names(const NodeNames& names, std::int64_t classes);
 NodeNames copy_of(const NodeNames& names);
 bool same_names(const NodeNames& a, const NodeNames& b);
+/// Whether every name is a whole number as labels have them: "3", "-1".
+bool are_whole_numbers(const NodeNames& names);
+/// "0", "1", ...: what classes are called that have no names.
+NodeNames counted_names(std::int64_t classes);
 
 /// A line for each: UTF-8 in which control characters, backslashes and the bytes of names that are no UTF-8 stand as
 /// \xNN.

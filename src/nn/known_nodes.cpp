@@ -52,6 +52,11 @@ std::string check_known_nodes(const Dataset& dataset, const Model& model) {
              "{}; the data's nodes have other names or ids, or another order: expected the same in the same order; for "
              "other nodes train on features that they have as well, such as --features degree or a FILE",
              why);
+  if (!both_named && here->names != there.names)
+    return fmt::format(
+        "{}; only one of the model's and the data's nodes have names or ids other than 0, 1, 2, ...: "
+        "predictions hold where node i is the same node in both",
+        why);
   if (both_named || here->graph == there.graph) return {};
   return fmt::format("{}; this graph has other edges: predictions hold where node i is the same node in both graphs",
                      why);

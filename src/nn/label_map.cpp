@@ -43,11 +43,15 @@ std::vector<std::int32_t> by_name(const NodeNames& from, const NodeNames& to) {
 
 std::vector<std::int32_t> label_map_of(const Dataset& dataset, const Model& model) {
   if (!dataset.labels || dataset.multi_label() != model.spec.several_labels) return {};
-  if (dataset.class_names && model.class_names) {
-    check_class_names(dataset.class_names, dataset.classes);
-    check_class_names(model.class_names, model.spec.classes);
-    if (!same_names(dataset.class_names, model.class_names)) return by_name(dataset.class_names, model.class_names);
-  }
+  check_class_names(dataset.class_names, dataset.classes);
+  check_class_names(model.class_names, model.spec.classes);
+  if (dataset.class_names && model.class_names && !same_names(dataset.class_names, model.class_names))
+    return by_name(dataset.class_names, model.class_names);
+  // Labels that count from 0 have no names: beside others that are numbers they are compared as numbers.
+  if (dataset.class_names && !model.class_names && are_whole_numbers(dataset.class_names))
+    return by_name(dataset.class_names, counted_names(model.spec.classes));
+  if (!dataset.class_names && model.class_names && are_whole_numbers(model.class_names))
+    return by_name(counted_names(dataset.classes), model.class_names);
   if (dataset.classes != model.spec.classes) return {};
   std::vector<std::int32_t> map(static_cast<std::size_t>(dataset.classes));
   std::iota(map.begin(), map.end(), 0);

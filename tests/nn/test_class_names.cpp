@@ -157,6 +157,29 @@ TEST_F(named_models, take_numbers_of_data_without_names_for_their_classes) {
   EXPECT_EQ(accuracy_of(data_, model), before);
 }
 
+TEST_F(named_models, of_numbers_are_compared_with_data_by_number_and_not_by_place) {
+  data_.class_names = names({"1", "2", "3"});
+  const Model from_one = trained();
+  data_.class_names = {};  // 0, 1, 2
+  expect_refused([&] { infer(context_, data_, from_one); }, "'0' is none of the model's 3 ('1', '2', '3')");
+
+  const Model counted = trained();
+  const Predictions p = infer(context_, data_, counted);
+  std::int64_t kept = 0, right = 0;
+  const auto labels = data_.labels.span<std::int32_t>();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    labels[i] = labels[i] > 0 ? labels[i] - 1 : -1;  // classes 1 and 2, as a file with these numbers alone has them
+    kept += labels[i] >= 0 ? 1 : 0;
+    right += labels[i] >= 0 && p.classes.span<std::int32_t>()[i] == labels[i] + 1 ? 1 : 0;
+  }
+  data_.classes = 2;
+  data_.class_names = names({"1", "2"});
+  EXPECT_EQ(nn::label_map_of(data_, counted), (std::vector<std::int32_t>{1, 2}));
+  EXPECT_DOUBLE_EQ(accuracy_of(data_, counted), static_cast<double>(right) / static_cast<double>(kept));
+  data_.class_names = names({"1", "3"});
+  expect_refused([&] { infer(context_, data_, counted); }, "'3' is none of the model's 3 ('0', '1', '2')");
+}
+
 TEST_F(named_models, whose_names_repeat_are_only_compared_with_the_very_same) {
   data_.class_names = names({"x", "x", "y"});
   const Model model = trained();
@@ -194,6 +217,9 @@ TEST_F(named_models, go_on_from_a_checkpoint_of_the_same_names_only) {
   const std::string before = get(file_);
   data_.class_names = names({"theory", "networks", "systems"});
   expect_refused([&] { trained(); }, "class 1 is 'systems' where this run has 'networks'");
+  data_.class_names = {};
+  expect_refused([&] { trained(); }, "class 0 is 'theory'), and this run's data has none");
+  data_.class_names = names({"theory", "networks", "systems"});
   nn::TensorFile file = nn::read_tensors(file_);
   file.metadata.erase("weft.class_names");
   nn::write_tensors(file_, file);

@@ -100,6 +100,32 @@ TEST_F(known_nodes, of_other_names_or_ids_are_refused) {
   expect_refused([&] { infer(context_, data_, model); }, "other names or ids");
 }
 
+TEST_F(known_nodes, of_ids_get_a_note_where_the_others_have_none) {
+  const Model model = trained();  // nodes 0, 1, 2, ...
+  data_.node_ids = Tensor::zeros(Shape(data_.num_nodes()), Dtype::i64, "ids");
+  for (std::int64_t i = 0; i < data_.num_nodes(); ++i)
+    data_.node_ids.span<std::int64_t>()[static_cast<std::size_t>(i)] = i + 1;
+  EXPECT_NE(nn::check_known_nodes(data_, model).find("only one of the model's and the data's nodes have names or ids"),
+            std::string::npos);
+}
+
+TEST_F(known_nodes, of_other_names_do_not_go_on_from_a_checkpoint) {
+  ModelSpec spec;
+  spec.inputs = data_.num_features();
+  spec.classes = data_.classes;
+  TrainOptions options;
+  options.epochs = 2;
+  options.checkpoint = folder_ / "checkpoint";
+  options.checkpoint_every = 2;
+  name_nodes("ann");
+  train(context_, data_, make_model(spec, 1), options);
+  options.resume = true;
+  options.epochs = 4;
+  EXPECT_NO_THROW(train(context_, data_, make_model(spec, 1), options));
+  name_nodes("bob");
+  expect_refused([&] { train(context_, data_, make_model(spec, 1), options); }, "other names or ids");
+}
+
 TEST_F(known_nodes, with_other_features_get_a_note) {
   const Model model = trained();
   data_.features = data_.sparse_features.dense();

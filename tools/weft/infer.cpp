@@ -12,6 +12,7 @@
 #include "core/check.hpp"
 #include "data_options.hpp"
 #include "model_facts.hpp"
+#include "nn/class_names.hpp"
 #include "nn/known_nodes.hpp"
 #include "nn/label_map.hpp"
 #include "option_text.hpp"
@@ -73,7 +74,8 @@ std::vector<std::int64_t> histogram_of(const Predictions& predictions) {
 const NodeNames& names_of_classes(const Dataset& dataset, const Model& model) {
   static const NodeNames none;
   if (model.class_names) return model.class_names;
-  return dataset.class_names.count() == model.spec.classes ? dataset.class_names : none;
+  const bool fit = dataset.class_names.count() == model.spec.classes && !nn::are_whole_numbers(dataset.class_names);
+  return fit ? dataset.class_names : none;
 }
 
 void print_histogram(std::FILE* out, const std::vector<std::int64_t>& counts, const NodeNames& names) {
