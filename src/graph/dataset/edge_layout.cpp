@@ -129,7 +129,12 @@ void check_decimal_comma(const Records& first) {
   Records by_blanks(first.raw(), ' ', {});
   if (!by_blanks.next() || by_blanks.fields().size() < 3) return;
   const auto fields = by_blanks.fields();
-  if (!whole_number(fields[0]) || !whole_number(fields[1])) return;
+  // Between words as well, where nothing but such a number follows them.
+  const bool numbers = whole_number(fields[0]) && whole_number(fields[1]);
+  const std::size_t comma = fields[2].find(',');
+  const bool halves =
+      comma != fields[2].npos && whole_number(fields[2].substr(0, comma)) && whole_number(fields[2].substr(comma + 1));
+  if (!numbers && (fields.size() != 3 || !halves)) return;
   const std::string expected = expected_number(fields[2], "a weight", "");
   if (!expected.empty())
     fail(ErrorCode::invalid_file, "line {}: found {}: expected {}", first.line(), quoted(first.raw()), expected);

@@ -68,6 +68,16 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
   known.insert(known.end(), columns.begin(), columns.end());
   auto table = open(source, data, known);
   if (table->columns() == 1) {
+    // One line more than nodes, whose word is no other line's: a header, or the label of the first node?
+    const std::vector<std::string> words = table->strings(0);
+    const bool doubtful = !table->dialect().has_header() && table->rows() == data.num_nodes() + 1 &&
+                          table->rows() > 2 && !real_number(words.front()) &&
+                          std::ranges::count(words, words.front()) == 1;
+    WEFT_CHECK(
+        !doubtful, invalid_file,
+        "it has {} lines, one more than the graph has nodes, and no line but the first is {}: if that is a header "
+        "call it '{}', and else put such a line before it",
+        table->rows(), quoted(words.front()), columns.front());
     NodeWords result{rows_of(source.path, table, -1), table->strings(0)};
     const std::vector<std::string>& names = table->dialect().names;
     if (!names.empty() && find_column(names, known) < 0)

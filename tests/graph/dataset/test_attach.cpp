@@ -222,6 +222,13 @@ TEST_F(attached, a_first_line_that_is_of_a_node_is_no_header) {
   EXPECT_EQ(classes_of(data), (Classes{1, 0, 1}));
 }
 
+TEST_F(attached, a_first_line_that_may_be_a_header_or_a_label_is_refused) {
+  labels_refused(numbered(), "kind\na\nb\na\nb\n", {"5 lines", "one more", "'kind'", "call it 'label'"});
+  Dataset data = numbered();
+  attach(data, {.labels = file("y.csv", "label\nkind\na\nb\na\nb\n")});
+  EXPECT_EQ(names_of(data.class_names), (std::vector<std::string>{"a", "b", "kind"})) << "a fifth node without edges";
+}
+
 TEST_F(attached, several_labels_a_node_are_a_matrix_of_0_and_1) {
   Dataset data = numbered();
   attach(data, {.labels = file("y.npy", npy_matrix<std::int8_t>("|i1", 4, 2, {0, 1, 1, 1, 0, 0, 1, 0}))});

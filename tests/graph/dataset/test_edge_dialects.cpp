@@ -188,6 +188,7 @@ TEST_F(edge_dialects, with_a_decimal_comma_are_refused_for_that) {
   for (const char* text : {"0;1;0,5\n1;2;1\n", "source;target;weight\n0;1;0,5\n", "0\t1\t0,5\n", "0 1 0,5\n1 2 1,5\n",
                            "source;target;weight\nann;bob;0,5\n"})
     expect_refused(text, {"found", "a weight with a decimal point instead of the comma, as in 0.5"});
+  expect_refused("a b 0,5\nb c 0,7\n", {"found", "a weight with a decimal point instead of the comma, as in 0.5"});
   EXPECT_EQ(names(read("St. Ives,1\n1,St. Ives\n")), "St. Ives|1") << "blanks and commas are no decimals";
 }
 
