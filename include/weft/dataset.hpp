@@ -103,7 +103,7 @@ double homophily(const Dataset& dataset);
 /// What a dataset gets from files of its own; empty: it stays as it is.
 struct DatasetParts {
   std::string features = {};  // identity, degree, constant or a file: .npy, .npz, CSV
-  std::string labels = {};    // a file: .npy, CSV
+  std::string labels = {};    // none or a file: .npy, CSV
   std::string masks = {};     // a file: .npz, CSV
 };
 /// Replaces the parts named; docs/own-data.md has the layouts of the files. Rows are matched to nodes by the ids or

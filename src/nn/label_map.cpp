@@ -32,7 +32,7 @@ std::vector<std::int32_t> by_name(const NodeNames& from, const NodeNames& to) {
     const auto place = places.find(from.at(i));
     WEFT_CHECK(place != places.end(), invalid_argument,
                "the data's class {} is none of the model's {} ({}): expected labels of classes it was trained on; give "
-               "such with --labels, or use data without labels",
+               "such with --labels, or leave the data's out with --labels none",
                weft::quoted(from.at(i)), to.count(), listed(to));
     map.push_back(place->second);
   }

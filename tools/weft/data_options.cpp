@@ -31,7 +31,8 @@ void DataOptions::add_to(CLI::App& app, const char* group) {
                  "node: .npy, .npz, .csv (docs/own-data.md)")
       ->type_name("WHAT")
       ->group(group);
-  app.add_option("--labels", parts_.labels, "A file of labels: .npy, or .csv with the columns node and label")
+  app.add_option("--labels", parts_.labels,
+                 "A file of labels: .npy, or .csv with the columns node and label; none: leave the data's out")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--masks", parts_.masks,
@@ -83,7 +84,9 @@ std::vector<std::string> DataOptions::give(Dataset& dataset) const {
   if (any() && !dataset.note.empty()) dataset.note += "; then" + given();
   if (!parts_.features.empty())
     lines.push_back(fmt::format("features {}: {} a node", parts_.features, grouped(dataset.num_features())));
-  if (!parts_.labels.empty())
+  if (parts_.labels == "none")
+    lines.emplace_back("labels   none: those of the data are left out");
+  else if (!parts_.labels.empty())
     lines.push_back(fmt::format("labels   {}: {} classes{}", parts_.labels, grouped(dataset.classes),
                                 dataset.class_names ? " (" + class_list(dataset.class_names) + ")" : ""));
   const std::uint64_t seed = parse_seed(split_seed_);

@@ -204,6 +204,7 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
              "the graph has {} rows and {} columns: features, labels and splits are of graphs with one set of nodes",
              data.graph.num_rows(), data.graph.num_cols());
   const Made* const made = find_made(parts.features);
+  const bool without_labels = parts.labels == "none";
   std::optional<io::NodeFeatures> features;
   std::optional<io::NodeLabels> labels;
   std::optional<io::NodeSplits> splits;
@@ -212,7 +213,8 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
     check_there(parts.features);
     rows.push_back(&features.emplace(io::read_features(parts.features, data, progress)).rows);
   }
-  if (!parts.labels.empty()) rows.push_back(&labels.emplace(io::read_labels(parts.labels, data, progress)).rows);
+  if (!parts.labels.empty() && !without_labels)
+    rows.push_back(&labels.emplace(io::read_labels(parts.labels, data, progress)).rows);
   if (!parts.masks.empty()) {
     const std::int64_t most_nodes = most_nodes_with(data, rows);
     splits.emplace(io::read_splits(parts.masks, data, most_nodes, progress));
@@ -244,7 +246,7 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
     data.features = std::move(attached.features);
     data.sparse_features = std::move(attached.sparse_features);
   }
-  if (labels) {
+  if (labels || without_labels) {
     data.labels = std::move(attached.labels);
     data.classes = attached.classes;
     data.class_names = std::move(attached.class_names);

@@ -148,6 +148,16 @@ TEST_F(attached, labels_that_do_not_count_from_0_are_numbered_in_their_order_and
   EXPECT_EQ(names_of(data.class_names), (std::vector<std::string>{"hr", "sales, west"}));
 }
 
+TEST_F(attached, labels_are_left_out_where_none_are_wanted) {
+  Dataset data = numbered();
+  attach(data, {.labels = file("y.csv", "label\na\nb\na\nb\n")});
+  ASSERT_EQ(data.classes, 2);
+  EXPECT_TRUE(attach(data, {.labels = "none"}).empty());
+  EXPECT_FALSE(data.labels);
+  EXPECT_FALSE(data.class_names);
+  EXPECT_EQ(data.classes, 0);
+}
+
 TEST_F(attached, class_names_come_back_from_a_weft_file) {
   Dataset data = named();
   attach(data, {.labels = file("y.csv", "node,label\nann,x\nbob,y\n")});
