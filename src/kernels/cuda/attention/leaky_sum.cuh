@@ -7,17 +7,6 @@
 namespace weft::cuda {
 
 template <class Storage, class S, Reduction Kind>
-struct RowOf<LeakySum<Storage>, S, Kind> {
-  static constexpr int totals = 0;
-  static constexpr bool total_in_parts = false, averages = false;
-  template <int Count, class Acc>
-  static __device__ __forceinline__ void write(const GatherArgs<LeakySum<Storage>>& args, NodeId row, EdgeId,
-                                               int feature, const Acc (&value)[Count]) {
-    store_row<Count>(args.epilogue, row, feature, value);
-  }
-};
-
-template <class Storage, class S, Reduction Kind>
 struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
   using Message = LeakySum<Storage>;
   using Base = SenderBase<Message, S>;

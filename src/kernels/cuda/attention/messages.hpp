@@ -93,6 +93,7 @@ struct GatBackward {
 template <class StorageOf>
 struct LeakySum {
   using Storage = StorageOf;
+  static constexpr RowResult result = RowResult::as_reduced;
   static constexpr int rows_an_edge = 2;
   struct Args : HeadLayout {
     MaybeWide<Storage> edge;  // by edge id

@@ -14,6 +14,9 @@ namespace weft::cuda {
 /// Sum also serves the mean; extremum serves max and, with messages negated, min; winner also says which edge it was.
 enum class Reduction { sum, extremum, winner };
 
+/// What becomes of a reduced row: it is stored as it is, as a mean, or with all that the epilogue asks for.
+enum class RowResult { as_reduced, mean, with_epilogue };
+
 /// What is applied to a reduced row: mean, row scale, bias and ReLU in the accumulator, then the one rounding.
 template <class Storage>
 struct RowEpilogue {

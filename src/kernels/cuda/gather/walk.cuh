@@ -20,7 +20,7 @@ struct Walk : BatchVisitor<S> {
   using Cut = CutRows<Message, S, Kind, S::groups>;
   static constexpr int loads = S::loads, totals = Here::totals, settle_every = 8 * loads;
 
-  // All of it by value: what stands behind a reference costs registers.
+  // Share, lane and sender by value: locals behind a reference cost registers.
   const GatherArgs<Message>& args;
   typename Cut::Slots& slots;
   const int group, lane;

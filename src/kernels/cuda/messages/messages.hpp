@@ -8,9 +8,6 @@
 
 namespace weft::cuda {
 
-/// What becomes of a reduced row: it is stored as it is, as a mean, or with all that the epilogue asks for.
-enum class RowResult { as_reduced, mean, with_epilogue };
-
 /// x[u]; rows are stored as they were reduced.
 template <class StorageOf>
 struct Source {

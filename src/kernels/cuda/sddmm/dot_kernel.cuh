@@ -23,7 +23,7 @@ struct DotWalk : BatchVisitor<S> {
   static constexpr int kept = S::lanes >= loads ? 1 : loads / S::lanes;  // sums of a batch that a lane ends up with
 
   const DotArgs<Storage>& args;
-  const EdgeShare share;  // a copy: by reference the compiler spills (see docs/kernels.md)
+  const EdgeShare share;  // a copy: by reference it spills (bench/records/h200/cells.json)
   std::int64_t head;
   int lane;     // of the group
   int feature;  // the lane's first

@@ -70,11 +70,6 @@ void with_reduction(const SpmmCall<Storage>& call, const F& f) {
   f(std::integral_constant<Reduction, Reduction::winner>{});
 }
 
-template <class Message>
-inline constexpr bool sends_scaled = false;
-template <class Storage>
-inline constexpr bool sends_scaled<Scaled<Storage>> = true;
-
 /// The tasks of a call, by the walk of gather/ or, for sums of rows of few features, by the one along the edges.
 template <Reduction Kind, class Storage>
 void launch_tasks(const SpmmCall<Storage>& call, const GatherShape& shape, CUstream_st* stream) {
@@ -83,7 +78,7 @@ void launch_tasks(const SpmmCall<Storage>& call, const GatherShape& shape, CUstr
     if constexpr (Kind == Reduction::sum && !edgewise && !std::is_same_v<Message, Averaged<Storage>>)
       if (is_narrow(args.features, true)) return launch_narrow(args, shape.vector, stream);
     // Only sums are sent as they are.
-    if constexpr (Kind == Reduction::sum || edgewise || sends_scaled<Message>)
+    if constexpr (Kind == Reduction::sum || edgewise || std::is_same_v<Message, Scaled<Storage>>)
       launch_gather<Message, Kind>(args, shape, stream);
   });
 }
