@@ -102,6 +102,9 @@ struct Model {
   /// [classes]: what the outputs are called, as in the data that the model was trained on; none where it has no names.
   NodeNames class_names = {};
   std::optional<KnownNodes> known_nodes = {};  // what training on identity features makes of a model
+  /// Every edge of the data was given its reverse before training, and should be before inference (symmetrise): what
+  /// `weft train --undirected` makes of a model. train() and infer() themselves take edges as they are.
+  bool reverses_edges = false;
 
   Model clone() const;
   std::int64_t num_parameters() const;

@@ -118,6 +118,7 @@ Model Model::clone() const {
   for (const Parameter& p : statistics) copy.statistics.push_back(copy_of(p));
   copy.class_names = nn::copy_of(class_names);
   copy.known_nodes = known_nodes;
+  copy.reverses_edges = reverses_edges;
   return copy;
 }
 

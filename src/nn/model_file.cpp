@@ -15,7 +15,8 @@ namespace {
 /// Checkpoints of version 1 do not say which data they were trained on.
 std::string_view version_of(std::string_view kind) { return kind == "checkpoint" ? "2" : "1"; }
 constexpr const char *kind_key = "weft.kind", *version_key = "weft.version", *spec_key = "weft.spec",
-                     *class_names_key = "weft.class_names", *known_nodes_key = "weft.known_nodes";
+                     *class_names_key = "weft.class_names", *known_nodes_key = "weft.known_nodes",
+                     *reverses_edges_key = "weft.reverses_edges";
 
 void check_key(const TensorFile& file, const char* key, std::string_view wanted, const std::string& path,
                std::string_view advice = "") {
@@ -46,6 +47,7 @@ void put_model(TensorFile& file, const Model& model, std::string_view kind) {
   check_class_names(model.class_names, model.spec.classes);
   if (model.class_names) file.metadata[class_names_key] = class_names_to_text(model.class_names);
   if (model.known_nodes) file.metadata[known_nodes_key] = to_text(*model.known_nodes);
+  if (model.reverses_edges) file.metadata[reverses_edges_key] = "true";
   for (const std::vector<Parameter>* list : {&model.parameters, &model.statistics})
     for (const Parameter& p : *list) file.tensors.push_back({p.name, p.value.clone()});
 }
@@ -63,12 +65,16 @@ Model take_model(TensorFile& file, std::string_view kind, const std::string& pat
   model.spec = spec_from_json(spec->second, path);
   take(model.parameters, parameters_of(model.spec), file, path);
   take(model.statistics, statistics_of(model.spec), file, path);
-  // Files of the first versions have neither.
+  // Files of the first versions have none of these.
   if (const auto names = file.metadata.find(class_names_key); names != file.metadata.end())
     model.class_names = io::naming_part(path + ": " + class_names_key,
                                         [&] { return class_names_from_text(names->second, model.spec.classes); });
   if (const auto nodes = file.metadata.find(known_nodes_key); nodes != file.metadata.end())
     model.known_nodes = io::naming_part(path, [&] { return parse_known_nodes(nodes->second); });
+  if (file.metadata.contains(reverses_edges_key)) {
+    check_key(file, reverses_edges_key, "true", path);
+    model.reverses_edges = true;
+  }
   return model;
 }
 

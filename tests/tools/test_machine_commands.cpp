@@ -51,6 +51,9 @@ TEST(explain, chooses_one_candidate_and_says_why) {
   EXPECT_EQ(chosen, 1);
   EXPECT_DOUBLE_EQ(taken, least);
   EXPECT_NE(json["reason"], "");
+  const Outcome by_itself = run_weft(
+      {"explain", "spmm", "powerlaw:nodes=5000,edges=60000,seed=1", "--width", "64", "--json", "--policy", "auto"});
+  EXPECT_EQ(by_itself.json()["candidates"], json["candidates"]) << "auto is no policy, as in weft bench";
 }
 
 TEST(explain, says_why_there_is_no_plan_for_a_gpu) {

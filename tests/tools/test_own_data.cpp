@@ -191,10 +191,19 @@ TEST_F(own_data, trains_on_undirected_edges_as_convert_writes_them) {
   EXPECT_NE(said.find("change   duplicates merged: "), said.npos) << said;
   EXPECT_NE(said.find("change   reverse edges added: "), said.npos) << said;
   EXPECT_NE(std::string(undirected["command"]).find(" --undirected --features degree"), std::string::npos);
-  const Outcome inferred = run_weft({"infer", "--data", edges_, "--symmetric", "--labels", labels_, "--features",
-                                     "degree", "--load", folder_ / "m.safetensors", "--device", "cpu"});
-  EXPECT_EQ(inferred.status, 0) << inferred.err;
-  EXPECT_NE(inferred.out.find("change   reverse edges added: "), inferred.out.npos) << inferred.out;
+  const auto infer = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"infer", "--data", edges_, "--labels", labels_, "--features", "degree", "--load",
+                               folder_ / "m.safetensors", "--device", "cpu"});
+    const Outcome outcome = run_weft(more);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string told = infer({"--symmetric"}), untold = infer({}), refused = infer({"--directed"});
+  EXPECT_NE(told.find("change   reverse edges added: "), told.npos) << told;
+  EXPECT_EQ(told.find("trained with --undirected"), told.npos) << told;
+  EXPECT_NE(untold.find("trained with --undirected"), untold.npos) << untold;
+  EXPECT_NE(untold.find("change   reverse edges added: "), untold.npos) << untold;
+  EXPECT_EQ(refused.find("change   reverse edges added: "), refused.npos) << refused;
   const auto directed = train(edges_, {"--directed"});
   EXPECT_NE(std::string(directed["said"]).find("edges    directed: none gets a reverse"), std::string::npos);
   EXPECT_NE(losses(directed), losses(undirected));

@@ -163,6 +163,13 @@ TEST(train_log, goes_on_where_training_does_without_an_epoch_twice) {
   EXPECT_NE(rows[9][1], "1");
   for (std::size_t i = 2; i < rows.size(); ++i)
     EXPECT_GE(std::stod(rows[i].back()), std::stod(rows[i - 1].back())) << "seconds of both runs, at epoch " << i;
+  // Nothing is left to train: the log stays, and one that is not there gets its header.
+  const std::string whole = text_of(log);
+  ASSERT_EQ(run_weft(training(more("checkpoint"), "12")).status, 0);
+  EXPECT_EQ(text_of(log), whole);
+  std::filesystem::remove(log);
+  ASSERT_EQ(run_weft(training(more("checkpoint"), "12")).status, 0);
+  EXPECT_EQ(cells_of(text_of(log)).size(), 1u);
   // Without a checkpoint training begins anew, and so does its log.
   ASSERT_EQ(run_weft(training(more("another"), "8")).status, 0);
   EXPECT_EQ(cells_of(text_of(log)).size(), 9u);

@@ -59,6 +59,11 @@ void DataOptions::check() const {
   parse_seed(split_seed_);
 }
 
+bool DataOptions::reverse_edges_unless_told() {
+  if (direction_.directed || direction_.undirected) return false;
+  return direction_.undirected = true;
+}
+
 std::vector<std::string> DataOptions::apply(Dataset& dataset) const {
   std::vector<std::string> lines;
   if (direction_.directed) lines.emplace_back(directed_line);

@@ -26,6 +26,8 @@ class DataOptions {
   /// All but the direction of edges, for who changes edges first.
   std::vector<std::string> give(Dataset& dataset) const;
   const Direction& direction() const { return direction_; }
+  /// As --undirected does it, and true, unless --directed or --undirected is given.
+  bool reverse_edges_unless_told();
 
   /// Whether features, labels or splits are given.
   bool any() const { return !parts_.features.empty() || !parts_.labels.empty() || has_splits(); }

@@ -159,11 +159,12 @@ int run(const Options& options) {
   if (options.backward && desc.kind != OpKind::attention)
     throw UsageError(
         fmt::format("--backward: {} plans its gradients inside their call; attention alone has it", name(desc.kind)));
+  const std::string policy_text = options.policy == "auto" ? "" : options.policy;  // as weft bench spells it
   const Policy policy =
-      as_usage("--policy", [&] { return options.policy.empty() ? Policy{} : parse_policy(options.policy); });
+      as_usage("--policy", [&] { return policy_text.empty() ? Policy{} : parse_policy(policy_text); });
   const Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
   const DeviceKind device = context.device().kind;
-  as_usage("--policy", [&] { check_policy_keys(options.policy, device); });
+  as_usage("--policy", [&] { check_policy_keys(policy_text, device); });
   const GraphFile file = open_source(options.source);
   Subject subject = options.backward ? backward_of(desc, file.graph, device) : Subject{desc, file.graph, false, ""};
   const Graph given = device == DeviceKind::cpu ? file.graph : file.graph.to(context.device());

@@ -158,7 +158,11 @@ int run(const Options& options, const std::string& command) {
   std::FILE* out = options.json == "-" ? stderr : stdout;
   print_line(out, device_line(context));
   Dataset dataset = open_data(options.data);
-  for (const std::string& line : options.parts.apply(dataset)) print_line(out, line);
+  DataOptions parts = options.parts;
+  if (model.reverses_edges && parts.reverse_edges_unless_told())
+    print_line(out,
+               "note     the model was trained with --undirected: edges get their reverse here too (--directed: not)");
+  for (const std::string& line : parts.apply(dataset)) print_line(out, line);
   WEFT_CHECK(dataset.has_features(), invalid_argument,
              "'{}' has no features, and the model takes {} a node: give those that it was trained on with --features",
              options.data, model.spec.inputs);
@@ -167,10 +171,11 @@ int run(const Options& options, const std::string& command) {
   const std::string weights = inference_weights(dataset, model.spec, options.ignore_weights);
   if (!weights.empty()) print_line(out, "weights  " + weights);
   print_line(out, "model    " + to_string(model.spec));
-  for (const std::string& note : notes_on_match(dataset, model)) print_line(out, "note     " + note);
+  const std::vector<std::string> notes = notes_on_match(dataset, model);
   if (options.ignore_weights) model.spec.edge_weights = false;
   const Predictions predictions =
       infer(context, dataset, model, InferOptions{dtypes.front(), !options.embeddings.empty()});
+  for (const std::string& note : notes) print_line(out, "note     " + note);
   print(out, dataset, model, predictions);
   const bool wanted = is_csv(options.out) || !options.probabilities.empty();
   const Tensor chances = wanted ? probabilities(predictions.scores, model.spec.several_labels) : Tensor();

@@ -215,8 +215,13 @@ int run(TrainRequest request) {
   if (best.failed_checkpoints > 0)
     outputs.report_failure("--checkpoint", fmt::format("{} of this run's checkpoints could not be written: {}",
                                                        best.failed_checkpoints, best.checkpoint_error));
+  log.finish();
   if (!log.error().empty()) outputs.report_failure("--log", log.error());
-  outputs.add("--save", request.save, [&](const std::string& path) { save_model(path, best.model); });
+  outputs.add("--save", request.save, [&](const std::string& path) {
+    Model model = best.model.clone();
+    model.reverses_edges = request.parts.direction().undirected;
+    save_model(path, model);
+  });
   outputs.add_text("--json", request.json, [&] { return json_text(trained.json()) + "\n"; });
   outputs.add_text("--report", request.report, [&] { return train_report(summary_of(trained)); });
   return outputs.write_all(trained.signal != 0 ? 128 + trained.signal : 0);

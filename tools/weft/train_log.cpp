@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -95,6 +96,11 @@ void TrainLog::add(std::int64_t run, std::uint64_t seed, const EpochFigures& fig
                              figures.val_loss, figures.lr, figures.loss_scale, figures.seconds})
     line += "," + cell(value);
   write(line + "\n");
+}
+
+void TrainLog::finish() {
+  if (path_.empty() || std::exchange(opened_, true)) return;
+  open(std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace weft::tool

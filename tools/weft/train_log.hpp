@@ -23,6 +23,8 @@ class TrainLog {
 
   /// Writes a line at once. A failure does not end training: it is kept in error(), and no more is written.
   void add(std::int64_t run, std::uint64_t seed, const EpochFigures& figures);
+  /// Where no epoch was added, as there were none left to train: the file has its header, and what went on stays.
+  void finish();
   const std::string& error() const { return error_; }
 
  private:

@@ -30,6 +30,17 @@ std::string with_point(std::string_view field) {
   return number && std::isfinite(*number) ? text : std::string();
 }
 
+/// Without sign and leading zeros.
+std::string_view digits_of(std::string_view field) {
+  return field.substr(std::min(field.find_first_not_of("+-0"), field.size()));
+}
+
+/// Also where it is beyond every integer type.
+bool is_whole(std::string_view field) {
+  const std::string_view digits = digits_of(field);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+}
+
 }  // namespace
 
 bool fits_float(double number) {
@@ -39,8 +50,8 @@ bool fits_float(double number) {
 bool rounds_whole_number(std::string_view field, double number) {
   if (!(std::abs(number) > most_whole_float)) return false;
   const auto whole = whole_number(field);  // exact, where a double may have rounded it already
-  if (!whole) return false;
   const auto kept = static_cast<float>(number);
+  if (!whole) return is_whole(field) && fmt::format("{:.0f}", std::abs(kept)) != digits_of(field);
   return std::abs(kept) >= 0x1p63f || static_cast<std::int64_t>(kept) != *whole;
 }
 

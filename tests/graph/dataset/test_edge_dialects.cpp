@@ -211,6 +211,8 @@ TEST_F(edge_dialects, whose_whole_weights_f32_rounds_say_how_many) {
       << "a double rounds it to what f32 has";
   EXPECT_EQ(read("source,target,w\n0,1,9223372036854775807\n").note,
             fmt::format("1 whole weight above 2^24 is {}", what));
+  EXPECT_NE(read("source,target,w\n0,1,18446744073709551617\n").note.find(what), std::string::npos) << "beyond 64 bits";
+  EXPECT_EQ(read("source,target,w\n0,1,18446744073709551616\n").note, "") << "2^64, which f32 has";
   EXPECT_EQ(read("0 1 16777218\n1 2 0.1\n2 0 1e30\n", "edges.txt").note, "") << "reals are rounded as ever";
   EXPECT_EQ(read("0 1 1082040961\n", "edges.txt").note, "column 3 looks like times and is not read as weights");
 }
