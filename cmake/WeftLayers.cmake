@@ -1,6 +1,7 @@
 # Each layer is an object library that sees only the layers left of it; `weft` is all of them in one.
 add_library(weft_settings INTERFACE)
-target_include_directories(weft_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(weft_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+  ${PROJECT_BINARY_DIR}/generated)
 target_compile_features(weft_settings INTERFACE cxx_std_20)
 target_compile_options(weft_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-psabi>

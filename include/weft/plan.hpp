@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "weft/context.hpp"
@@ -58,6 +59,7 @@ struct OpDesc {
   Reduce reduce = Reduce::sum;
   bool weighted = true;
   bool backward = false;  // attention: its gradients' one visit of the edges, over the transpose
+  friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };
 
 /// Values a caller may fix; what stays unset is the planner's.
@@ -88,21 +90,18 @@ Policy parse_policy(std::string_view text);
 struct Partition;   // src/plan: task borders and the pieces of long rows
 class DeviceTasks;  // src/plan: the order of tasks, on the device
 
-struct Plan {
-  OpDesc desc;
-  Device device;
+/// How a plan runs on a CPU.
+struct CpuPlan {
   int threads = 1;
-  ScheduleKind schedule = ScheduleKind::edge_split;
-  Assignment assignment = Assignment::dynamic;
-  std::int64_t tasks = 0;
-  std::int64_t piece_edges = 0;     // a row longer than this is cut into pieces of it
-  std::int64_t long_rows = 0;       // rows that are cut
-  std::int64_t pieces = 0;          // staging slots their pieces take
-  int prefetch_edges = 0;           // how far ahead source rows are asked for
-  std::size_t workspace_bytes = 0;  // exact
-  double modelled_us = 0;
+  std::int64_t piece_edges = 0;  // a row longer than this is cut into pieces of it
+  std::int64_t long_rows = 0;    // rows that are cut
+  std::int64_t pieces = 0;       // staging slots their pieces take
+  int prefetch_edges = 0;        // how far ahead source rows are asked for
+  friend bool operator==(const CpuPlan&, const CpuPlan&) = default;
+};
 
-  // On a GPU, where threads are the device's own and a task is a fixed number of edges or of rows:
+/// How a plan runs on a GPU, where threads are the device's own and a task is a fixed number of edges or of rows.
+struct CudaPlan {
   std::int64_t edges_a_task = 0;  // 0: rows
   std::int64_t rows_a_task = 0;
   WorkOrder order = WorkOrder::none;
@@ -119,13 +118,35 @@ struct Plan {
   int steps = 0;        // loads a thread makes for one row
   int loads = 0;        // rows in flight
   bool shaped = false;  // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
-  std::shared_ptr<const DeviceTasks> device_tasks;
+  friend bool operator==(const CudaPlan&, const CudaPlan&) = default;
+};
 
-  std::uint64_t graph = 0;  // identity of the graph it was made for
-  std::shared_ptr<const Partition> partition;
+/// What a plan was made from and keeps for its runs. It is no part of the plan's value: any two are equal.
+struct PlanBacking {
+  std::uint64_t graph = 0;  // identity of the graph
+  double modelled_us = 0;
+  std::shared_ptr<const Partition> partition;       // on a CPU
+  std::shared_ptr<const DeviceTasks> device_tasks;  // on a GPU; null: tasks run as they stand
+  friend bool operator==(const PlanBacking&, const PlanBacking&) { return true; }
+};
 
-  /// Equal choices; the arrays behind them and the graph do not count.
-  friend bool operator==(const Plan& a, const Plan& b);
+struct Plan {
+  OpDesc desc;
+  Device device;
+  ScheduleKind schedule = ScheduleKind::edge_split;
+  Assignment assignment = Assignment::dynamic;
+  std::int64_t tasks = 0;
+  std::size_t workspace_bytes = 0;  // exact
+  std::variant<CpuPlan, CudaPlan> how;
+  PlanBacking backing;
+
+  /// The device's own part; an Error where the plan is for the other kind of device.
+  const CpuPlan& cpu() const;
+  CpuPlan& cpu();
+  const CudaPlan& cuda() const;
+  CudaPlan& cuda();
+  /// Equal choices: what backs them does not count.
+  friend bool operator==(const Plan&, const Plan&) = default;
 };
 std::string to_string(const Plan& plan);
 /// Whose a task of a GPU's plan is: a block's, a warp's or a group's (of threads).

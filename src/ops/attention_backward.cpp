@@ -128,8 +128,11 @@ AttentionBackwardPlan composed_plan(Context& context, const Graph& graph, const 
   AttentionBackwardPlan plan;
   plan.gather.desc = shape.desc;
   plan.gather.device = context.device();
-  plan.gather.threads = context.threads();
-  plan.gather.graph = graph.transpose().identity();
+  if (context.device().kind == DeviceKind::cuda)
+    plan.gather.how = CudaPlan{};
+  else
+    plan.gather.cpu().threads = context.threads();
+  plan.gather.backing.graph = graph.transpose().identity();
   plan.score = in.score;
   plan.composed = or_out_of_memory("a plan", [&] {
     return std::make_shared<const ComposedAttention>(plan_composed_attention(context, graph, in, shape));
@@ -209,13 +212,13 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
                         const AttentionInputs& in, const AttentionResult& given, ConstTensorView out_grad,
                         const AttentionGradientViews& into) {
   const AttentionShape shape = checked(context, graph, in, given, out_grad);
-  WEFT_CHECK(plan.gather.graph == graph.transpose().identity(), invalid_argument,
+  WEFT_CHECK(plan.gather.backing.graph == graph.transpose().identity(), invalid_argument,
              "plan {}: make one for this graph with plan_attention_backward",
-             plan.gather.graph == 0 ? "is empty" : "was made for another graph");
-  check_planned_for(context, plan.gather, plan.gather.graph, shape.desc);
+             plan.gather.backing.graph == 0 ? "is empty" : "was made for another graph");
+  check_planned_for(context, plan.gather, plan.gather.backing.graph, shape.desc);
   check_gradients(context, graph, in, shape, given, out_grad, into);
   if (!plan.at_once) return run_composed(context, plan, graph, in, shape, given, out_grad, into);
-  check_plan(context, plan.gather, plan.gather.graph, shape.desc);
+  check_plan(context, plan.gather, plan.gather.backing.graph, shape.desc);
   check_plan(context, plan.sum, graph.identity(), score_sums(shape));
   AttentionReturnArgs args =
       return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), result(into.value));

@@ -120,17 +120,20 @@ Operand operand(ConstTensorView tensor) {
 Result result(TensorView tensor) { return {tensor.mutable_data(), tensor.dtype, tensor.ld}; }
 
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
-  WEFT_CHECK(plan.partition != nullptr || plan.edges_a_task > 0 || plan.rows_a_task > 0, invalid_argument,
+  const auto* cpu = std::get_if<CpuPlan>(&plan.how);
+  WEFT_CHECK(cpu == nullptr || plan.backing.partition != nullptr, invalid_argument,
              "plan is empty: make one with make_plan");
   check_planned_for(context, plan, graph, desc);
 }
 
 void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
-  WEFT_CHECK(plan.graph == graph, invalid_argument,
+  WEFT_CHECK(plan.backing.graph == graph, invalid_argument,
              "plan was made for another graph: make one for this graph with make_plan");
-  WEFT_CHECK(plan.device == context.device() && plan.threads == context.threads(), invalid_argument,
-             "plan was made for {} with {} threads, but the context runs on {} with {}", to_string(plan.device),
-             plan.threads, to_string(context.device()), context.threads());
+  WEFT_CHECK(plan.device == context.device(), invalid_argument, "plan was made for {}, but the context runs on {}",
+             to_string(plan.device), to_string(context.device()));
+  if (const auto* cpu = std::get_if<CpuPlan>(&plan.how))
+    WEFT_CHECK(cpu->threads == context.threads(), invalid_argument,
+               "plan was made for {} threads, but the context runs with {}", cpu->threads, context.threads());
   const OpDesc& p = plan.desc;
   const auto reducer_class = [](Reduce r) { return r == Reduce::max || r == Reduce::min; };
   WEFT_CHECK(p.kind == desc.kind && p.dtype == desc.dtype && p.heads * p.width == desc.heads * desc.width &&

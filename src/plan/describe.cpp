@@ -148,42 +148,50 @@ void check_policy_keys(std::string_view text, DeviceKind device) {
   }
 }
 
-bool operator==(const Plan& a, const Plan& b) {
-  const auto values = [](const Plan& p) {
-    return std::tuple(p.desc.kind, p.desc.dtype, p.desc.heads, p.desc.width, p.desc.reduce, p.desc.weighted,
-                      p.desc.backward, p.device.kind, p.device.index, p.threads, p.schedule, p.assignment, p.tasks,
-                      p.piece_edges, p.long_rows, p.pieces, p.prefetch_edges, p.edges_a_task, p.rows_a_task, p.order,
-                      p.joined, p.whole_row, p.finish_pass, p.stage_edges, p.stage_asked, p.flush, p.accumulate,
-                      p.vector, p.lanes, p.steps, p.loads, p.shaped, p.workspace_bytes);
-  };
-  return values(a) == values(b);
+namespace {
+
+template <class Part, class How>
+auto& part_of(How& how, Device device, const char* kind) {
+  auto* part = std::get_if<Part>(&how);
+  WEFT_CHECK(part != nullptr, internal, "the plan is for {}, and its part for a {} was asked for", to_string(device),
+             kind);
+  return *part;
 }
 
+}  // namespace
+
+const CpuPlan& Plan::cpu() const { return part_of<CpuPlan>(how, device, "CPU"); }
+CpuPlan& Plan::cpu() { return part_of<CpuPlan>(how, device, "CPU"); }
+const CudaPlan& Plan::cuda() const { return part_of<CudaPlan>(how, device, "GPU"); }
+CudaPlan& Plan::cuda() { return part_of<CudaPlan>(how, device, "GPU"); }
+
 std::string_view task_owner(const Plan& plan) {
-  return plan.joined ? "block" : plan.stage_edges > 0 ? "warp" : "group";
+  return plan.cuda().joined ? "block" : plan.cuda().stage_edges > 0 ? "warp" : "group";
 }
 
 std::string task_size(const Plan& plan) {
-  return plan.rows_a_task > 0 ? fmt::format("{} rows", plan.rows_a_task) : fmt::format("{} edges", plan.edges_a_task);
+  const CudaPlan& cuda = plan.cuda();
+  return cuda.rows_a_task > 0 ? fmt::format("{} rows", cuda.rows_a_task) : fmt::format("{} edges", cuda.edges_a_task);
 }
 
 std::string to_string(const Plan& plan) {
-  if (plan.device.kind == DeviceKind::cuda)
+  const std::string what =
+      fmt::format("{} {} {}x{} {} on {}", name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width,
+                  name(plan.desc.reduce), to_string(plan.device));
+  if (const auto* cuda = std::get_if<CudaPlan>(&plan.how))
     return fmt::format(
-        "{} {} {}x{} {} on {}: {}, tasks: {} of {} a {}, order {}, {}, {} lanes x {} loads of {} elements a row, "
-        "rows in flight: {}{}, workspace {} bytes",
-        name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
-        to_string(plan.device), name(plan.schedule), plan.tasks, task_size(plan), task_owner(plan), name(plan.order),
-        plan.finish_pass ? "two passes" : "one pass", plan.lanes, plan.steps, plan.vector, plan.loads,
-        (plan.stage_edges > 0 ? ", " + stage_text(plan) : "") +
-            (plan.accumulate == Accumulate::half2 ? ", accumulate=half2" : ""),
-        plan.workspace_bytes);
+        "{}: {}, tasks: {} of {} a {}, order {}, {}, {} lanes x {} loads of {} elements a row, rows in flight: {}{}{}, "
+        "workspace {} bytes",
+        what, name(plan.schedule), plan.tasks, task_size(plan), task_owner(plan), name(cuda->order),
+        cuda->finish_pass ? "two passes" : "one pass", cuda->lanes, cuda->steps, cuda->vector, cuda->loads,
+        cuda->stage_edges > 0 ? ", " + stage_text(plan) : "",
+        cuda->accumulate == Accumulate::half2 ? ", accumulate=half2" : "", plan.workspace_bytes);
+  const CpuPlan& cpu = plan.cpu();
   return fmt::format(
-      "{} {} {}x{} {} on {} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch "
-      "{} edges, workspace {} bytes",
-      name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width, name(plan.desc.reduce),
-      to_string(plan.device), plan.threads, name(plan.schedule), plan.tasks, name(plan.assignment), plan.piece_edges,
-      plan.long_rows, plan.pieces, plan.prefetch_edges, plan.workspace_bytes);
+      "{} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch {} edges, "
+      "workspace {} bytes",
+      what, cpu.threads, name(plan.schedule), plan.tasks, name(plan.assignment), cpu.piece_edges, cpu.long_rows,
+      cpu.pieces, cpu.prefetch_edges, plan.workspace_bytes);
 }
 
 }  // namespace weft

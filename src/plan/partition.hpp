@@ -136,8 +136,9 @@ struct Partition {
 template <class Body>
 void for_each_task(const Plan& plan, const GraphView& graph, Body&& body) {
   parallel_tasks(
-      plan.threads, plan.partition->tasks(),
-      [&](std::int64_t task, int thread) { body(plan.partition->runs(graph, task), thread); }, task_order(plan));
+      plan.cpu().threads, plan.backing.partition->tasks(),
+      [&](std::int64_t task, int thread) { body(plan.backing.partition->runs(graph, task), thread); },
+      task_order(plan));
 }
 
 Partition make_partition(const GraphView& graph, ScheduleKind schedule, std::int64_t tasks,

@@ -76,6 +76,7 @@ double imbalance(const Partition& partition, int threads, Assignment assignment)
 PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const LongRows> long_rows) {
   const tuning::CpuRates rates = tuning::cpu_rates();
   const OpDesc& d = plan.desc;
+  const CpuPlan& cpu = plan.cpu();
   const double edges = static_cast<double>(graph.num_edges), rows = static_cast<double>(graph.num_rows);
   const double row_bytes = static_cast<double>(d.heads * d.width) * static_cast<double>(size_of(d.dtype));
   const double table_bytes = row_bytes * static_cast<double>(graph.num_cols);
@@ -84,7 +85,7 @@ PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const 
 
   auto partition = std::make_shared<Partition>(make_partition(graph, plan.schedule, plan.tasks, std::move(long_rows)));
   PlanCandidate c;
-  const double per_thread = 1e3 * plan.threads;  // GB/s -> bytes a microsecond, all threads
+  const double per_thread = 1e3 * cpu.threads;  // GB/s -> bytes a microsecond, all threads
   c.gather_us =
       gathers ? edges * row_bytes / ((cached ? rates.cached_gather_gb_s : rates.memory_gather_gb_s) * per_thread) : 0;
   const double streamed =
@@ -92,16 +93,16 @@ PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const 
       rows * (8.0 + row_bytes) + (gathers ? 0.0 : edges * row_bytes);
   c.stream_us = streamed / (rates.stream_gb_s * per_thread);
   c.compute_us = 2.0 * edges * static_cast<double>(d.heads * d.width) / (rates.gflop_s * per_thread);
-  c.imbalance = imbalance(*partition, plan.threads, plan.assignment);
+  c.imbalance = imbalance(*partition, cpu.threads, plan.assignment);
   const double busy_us = std::max(c.gather_us + c.stream_us, c.compute_us) * c.imbalance;
-  c.overhead_us = static_cast<double>(plan.tasks) * rates.task_us / plan.threads +
-                  static_cast<double>(plan.pieces) * row_bytes * 2 / (rates.stream_gb_s * 1e3);
+  c.overhead_us = static_cast<double>(plan.tasks) * rates.task_us / cpu.threads +
+                  static_cast<double>(cpu.pieces) * row_bytes * 2 / (rates.stream_gb_s * 1e3);
   // Tasks of equal work do not take equal time: caches and other programs see to that, and the last one is waited for.
-  if (plan.threads > 1)
-    c.overhead_us += rates.start_us + rates.uneven * busy_us * plan.threads / static_cast<double>(plan.tasks);
+  if (cpu.threads > 1)
+    c.overhead_us += rates.start_us + rates.uneven * busy_us * cpu.threads / static_cast<double>(plan.tasks);
   c.total_us = busy_us + c.overhead_us;
-  plan.modelled_us = c.total_us;
-  plan.partition = std::move(partition);
+  plan.backing.modelled_us = c.total_us;
+  plan.backing.partition = std::move(partition);
   c.plan = std::move(plan);
   return c;
 }
@@ -116,30 +117,31 @@ PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t i
   Plan base;
   base.desc = desc;
   base.device = context.device();
-  base.threads = context.threads();
   base.assignment = policy.assignment;
-  base.piece_edges = piece_edges;
-  base.long_rows = static_cast<std::int64_t>(long_rows->rows.size());
-  base.pieces = long_rows->slots;
-  base.graph = identity;
+  base.backing.graph = identity;
+  CpuPlan& cpu = base.how.emplace<CpuPlan>();
+  cpu.threads = context.threads();
+  cpu.piece_edges = piece_edges;
+  cpu.long_rows = static_cast<std::int64_t>(long_rows->rows.size());
+  cpu.pieces = long_rows->slots;
   const std::int64_t row_bytes = desc.heads * desc.width * static_cast<std::int64_t>(size_of(desc.dtype));
   // The loop over rows of one feature has none: its loads do not wait for one another.
   const bool narrow = (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) && desc.heads * desc.width == 1;
-  base.prefetch_edges = narrow                       ? 0
-                        : policy.prefetch_edges >= 0 ? policy.prefetch_edges
-                                                     : tuning::prefetch_edges(row_bytes);
+  cpu.prefetch_edges = narrow                       ? 0
+                       : policy.prefetch_edges >= 0 ? policy.prefetch_edges
+                                                    : tuning::prefetch_edges(row_bytes);
 
   const std::int64_t work = graph.num_edges + graph.num_rows;
   const std::int64_t smallest =
       std::max<std::int64_t>(64, tuning::task_elements() / std::max<std::int64_t>(1, desc.heads * desc.width));
-  const std::int64_t most = std::clamp<std::int64_t>(work / smallest, 1, std::int64_t{base.threads} * 64);
+  const std::int64_t most = std::clamp<std::int64_t>(work / smallest, 1, std::int64_t{cpu.threads} * 64);
 
   PlanReport report;
   for (const ScheduleKind schedule : {ScheduleKind::edge_split, ScheduleKind::rows}) {
     if (policy.schedule && schedule != *policy.schedule) continue;
     std::int64_t before = 0;
     for (const std::int64_t per_thread : {std::int64_t{1}, std::int64_t{4}, std::int64_t{16}, std::int64_t{64}}) {
-      const std::int64_t tasks = policy.tasks > 0 ? policy.tasks : std::min(most, base.threads * per_thread);
+      const std::int64_t tasks = policy.tasks > 0 ? policy.tasks : std::min(most, cpu.threads * per_thread);
       if (tasks == before) continue;
       before = tasks;
       Plan plan = base;
@@ -157,7 +159,7 @@ PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t i
       "are "
       "longer than {} edges and are cut",
       name(best->plan.schedule), best->plan.tasks, best->plan.tasks == 1 ? "" : "s", best->imbalance,
-      best->plan.long_rows, graph.num_rows, piece_edges);
+      best->plan.cpu().long_rows, graph.num_rows, piece_edges);
   return report;
 }
 

@@ -34,14 +34,14 @@ struct RowScratch {
   std::int64_t level_stride = 0, stage_stride = 0, arg_stride = 0;  // from thread to thread
 
   static RowScratch take(Arena& arena, const Plan& plan) {
-    const auto threads = static_cast<std::size_t>(plan.threads);
-    const auto pieces = static_cast<std::size_t>(plan.pieces);
+    const auto threads = static_cast<std::size_t>(plan.cpu().threads);
+    const auto pieces = static_cast<std::size_t>(plan.cpu().pieces);
     const bool extremum = plan.desc.reduce == Reduce::max || plan.desc.reduce == Reduce::min;
     RowScratch s;
     s.row = plan.desc.heads * plan.desc.width;
     s.heads = plan.desc.heads;
     const auto row_size = static_cast<std::size_t>(s.row);
-    s.levels_per_thread = std::max(tree_levels(piece_edges / block_edges), tree_levels(plan.pieces));
+    s.levels_per_thread = std::max(tree_levels(piece_edges / block_edges), tree_levels(plan.cpu().pieces));
     s.level_stride = thread_stride(s.levels_per_thread * s.row);
     s.stage_stride = thread_stride(block_edges * (2 * s.heads + s.row));
     s.arg_stride = thread_stride(s.row);
@@ -75,9 +75,9 @@ struct SoftmaxScratch {
   std::int64_t heads = 0;
 
   static SoftmaxScratch take(Arena& arena, const Plan& plan) {
-    const auto threads = static_cast<std::size_t>(plan.threads);
+    const auto threads = static_cast<std::size_t>(plan.cpu().threads);
     const auto h = static_cast<std::size_t>(plan.desc.heads);
-    const auto pieces = static_cast<std::size_t>(plan.pieces);
+    const auto pieces = static_cast<std::size_t>(plan.cpu().pieces);
     SoftmaxScratch s;
     s.heads = plan.desc.heads;
     s.scores = arena.take<Acc>(threads * h * piece_edges, "scores");

@@ -30,7 +30,7 @@ std::vector<std::string> staged_policies() {
 
 /// What a plan promises: atomics add in any order, one after another, so every addition of a row may round its sum.
 SpmmExpected promised(SpmmExpected expected, const Plan& plan) {
-  if (plan.flush == Flush::atomic && !expected.terms.empty())
+  if (plan.cuda().flush == Flush::atomic && !expected.terms.empty())
     expected.more = static_cast<double>(*std::max_element(expected.terms.begin(), expected.terms.end()));
   return expected;
 }
@@ -75,10 +75,10 @@ TEST_F(cuda_policies, every_staged_way_agrees_with_the_reference_and_ordered_one
       for (const std::string& policy : policies) {
         const std::string where = fmt::format("{} width {} policy '{}' seed {}", battery.name, width, policy, seed);
         const Plan plan = there.plan(policy);
-        ASSERT_GT(plan.stage_edges, 0) << where;
+        ASSERT_GT(plan.cuda().stage_edges, 0) << where;
         const Tensor first = there.run(plan);
         expect_within_bound(first, promised(expected, plan), where);
-        if (plan.flush == Flush::ordered) {
+        if (plan.cuda().flush == Flush::ordered) {
           for (int again = 0; again < 2; ++again) EXPECT_TRUE(bitwise_equal(there.run(plan), first)) << where;
         }
         if (HasFailure()) return;
@@ -98,8 +98,8 @@ TEST_F(cuda_policies, usual_kernels_obey_vector_and_waves) {
       for (const int most : {1, 2, 4}) {
         const std::string policy = fmt::format("vector={},waves={}", most, most == 2 ? "on" : "off");
         const Plan plan = there.plan(policy);
-        EXPECT_EQ(plan.stage_edges, 0);
-        EXPECT_EQ(plan.vector, std::min<std::int64_t>(most, width % 4 == 0 ? 4 : width % 2 == 0 ? 2 : 1));
+        EXPECT_EQ(plan.cuda().stage_edges, 0);
+        EXPECT_EQ(plan.cuda().vector, std::min<std::int64_t>(most, width % 4 == 0 ? 4 : width % 2 == 0 ? 2 : 1));
         expect_within_bound(there.run(plan), expected, fmt::format("{} width {} {}", battery.name, width, policy));
       }
     }
@@ -120,7 +120,7 @@ TEST_F(cuda_policies, weighted_sums_of_every_other_shape_agree_with_the_referenc
            {fmt::format("lanes={}", half), fmt::format("lanes={},join=no", half), std::string("loads=2,edges=16"),
             std::string("loads=4"), std::string("loads=4,order=columns")}) {
         const Plan plan = there.plan(policy);
-        EXPECT_TRUE(plan.shaped) << policy;
+        EXPECT_TRUE(plan.cuda().shaped) << policy;
         expect_within_bound(there.run(plan), expected, fmt::format("width {} {}", width, policy));
       }
     }
@@ -139,7 +139,7 @@ TEST_F(cuda_policies, whole_rows_are_a_groups_where_they_are_asked_for_or_alike)
       for (const char* policy : {"schedule=rows", "schedule=rows,edges=8", "schedule=rows,edges=100"}) {
         const Plan plan = there.plan(policy);
         EXPECT_EQ(plan.schedule, ScheduleKind::rows);
-        EXPECT_EQ(plan.staged_rows, 0);
+        EXPECT_EQ(plan.cuda().staged_rows, 0);
         expect_within_bound(there.run(plan), expected, fmt::format("{} width {} {}", battery.name, width, policy));
       }
     }
@@ -185,7 +185,7 @@ TEST_F(cuda_policies, few_features_of_many_long_rows_take_tiles_and_what_tiles_c
   const Tensor bias = random_tensor(Shape(width), Dtype::f32, 93), bias_there = bias.to(gpu);
   for (const bool weighted : {true, false}) {
     const Plan plan = make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, Reduce::sum, weighted});
-    EXPECT_EQ(plan.stage_edges, 128);
+    EXPECT_EQ(plan.cuda().stage_edges, 128);
     context.reserve(plan.workspace_bytes);
     for (const bool biased : {false, true}) {
       SpmmOptions options, options_there;

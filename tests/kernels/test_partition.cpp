@@ -167,7 +167,7 @@ TEST(partition, a_round_robin_run_gives_every_thread_its_share_of_a_star) {
   parallel_tasks(
       threads, plan.tasks,
       [&](std::int64_t task, int thread) {
-        for (const weft::Run& run : plan.partition->runs(graph.view(), task))
+        for (const weft::Run& run : plan.backing.partition->runs(graph.view(), task))
           work[static_cast<std::size_t>(thread)] += run.end - run.begin;
       },
       TaskOrder::round_robin);

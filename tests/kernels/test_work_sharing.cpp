@@ -50,10 +50,10 @@ class EdgeClock {
 
 /// Edges by thread after a run of the plan by that clock; empty where the system did not give the threads.
 std::vector<std::int64_t> edges_by_thread(const Plan& plan, const GraphView& view) {
-  EdgeClock clock(plan.threads, plan.tasks);
+  EdgeClock clock(plan.cpu().threads, plan.tasks);
   parallel_tasks(
-      plan.threads, plan.tasks, [&](std::int64_t task, int thread) { clock.did(thread, edges_of(plan, view, task)); },
-      task_order(plan));
+      plan.cpu().threads, plan.tasks,
+      [&](std::int64_t task, int thread) { clock.did(thread, edges_of(plan, view, task)); }, task_order(plan));
   return clock.stalled() ? std::vector<std::int64_t>() : clock.edges();
 }
 

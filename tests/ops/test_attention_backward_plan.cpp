@@ -66,7 +66,7 @@ TEST(planned_attention_backward, says_that_a_cpu_does_not_do_it_at_once) {
   const Layer layer(context, tangled_graph(), Score::gat, Dtype::f32, false);
   const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
   EXPECT_FALSE(plan.at_once);
-  EXPECT_EQ(plan.gather.graph, layer.graph.transpose().identity());
+  EXPECT_EQ(plan.gather.backing.graph, layer.graph.transpose().identity());
 }
 
 TEST(planned_attention_backward, allocates_nothing_and_takes_exactly_the_planned_workspace) {

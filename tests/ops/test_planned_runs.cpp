@@ -211,7 +211,7 @@ TEST(planned_run, refuses_a_plan_that_was_never_made) {
     expect_refused([&] { op.run(context, Plan()); }, "plan");
     Plan hollow = make_plan(context, graph, op.desc);
     context.reserve(hollow.workspace_bytes);
-    hollow.partition = nullptr;
+    hollow.backing.partition = nullptr;
     expect_refused([&] { op.run(context, hollow); }, "plan");
   }
 }

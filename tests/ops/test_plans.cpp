@@ -34,10 +34,10 @@ TEST(plan, keeps_what_the_policy_fixes) {
       make_plan(context, graph, usual, parse_policy("schedule=rows,tasks=12,prefetch=5,assignment=round_robin"));
   EXPECT_EQ(plan.schedule, ScheduleKind::rows);
   EXPECT_EQ(plan.tasks, 12);
-  EXPECT_EQ(plan.prefetch_edges, 5);
+  EXPECT_EQ(plan.cpu().prefetch_edges, 5);
   EXPECT_EQ(plan.assignment, Assignment::round_robin);
-  EXPECT_EQ(plan.threads, 2);
-  EXPECT_EQ(plan.graph, graph.identity());
+  EXPECT_EQ(plan.cpu().threads, 2);
+  EXPECT_EQ(plan.backing.graph, graph.identity());
 }
 
 TEST(plan, is_equal_to_another_with_the_same_choices_and_to_no_other) {
@@ -61,11 +61,11 @@ TEST(plan, is_equal_to_another_with_the_same_choices_and_to_no_other) {
 TEST(plan, counts_long_rows_and_their_pieces) {
   const Context context = Context::cpu(2);
   const Plan none = make_plan(context, tangled_graph(), usual);
-  EXPECT_EQ(none.long_rows, 0);
-  EXPECT_EQ(none.pieces, 0);
+  EXPECT_EQ(none.cpu().long_rows, 0);
+  EXPECT_EQ(none.cpu().pieces, 0);
   const Plan one = make_plan(context, hub_graph(10'000), usual);
-  EXPECT_EQ(one.long_rows, 1);
-  EXPECT_EQ(one.pieces, (10'000 + one.piece_edges - 1) / one.piece_edges);
+  EXPECT_EQ(one.cpu().long_rows, 1);
+  EXPECT_EQ(one.cpu().pieces, (10'000 + one.cpu().piece_edges - 1) / one.cpu().piece_edges);
 }
 
 TEST(plan, is_made_for_every_operator_on_every_graph) {
@@ -77,7 +77,7 @@ TEST(plan, is_made_for_every_operator_on_every_graph) {
                         Reduce::sum, true};
       const Plan plan = make_plan(context, battery.graph, desc);
       EXPECT_GE(plan.tasks, 1) << battery.name << " " << name(kind);
-      EXPECT_GE(plan.modelled_us, 0) << battery.name << " " << name(kind);
+      EXPECT_GE(plan.backing.modelled_us, 0) << battery.name << " " << name(kind);
     }
 }
 
@@ -109,7 +109,7 @@ TEST(plan, models_tasks_handed_to_the_least_loaded_thread) {
         for (std::int64_t task = 0; task < c.plan.tasks; ++task)
           (c.plan.assignment == Assignment::round_robin ? load[static_cast<std::size_t>(task % threads)]
                                                         : *std::min_element(load.begin(), load.end())) +=
-              static_cast<double>(c.plan.partition->cost(task));
+              static_cast<double>(c.plan.backing.partition->cost(task));
         const double most = *std::max_element(load.begin(), load.end());
         EXPECT_EQ(c.imbalance, most * threads / std::accumulate(load.begin(), load.end(), 0.0))
             << to_string(c.plan) << " " << assignment;

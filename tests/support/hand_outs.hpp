@@ -16,7 +16,7 @@ namespace weft::test {
 /// Edges of one task.
 inline std::int64_t edges_of(const Plan& plan, const GraphView& view, std::int64_t task) {
   std::int64_t edges = 0;
-  for (const weft::Run& run : plan.partition->runs(view, task)) edges += run.end - run.begin;
+  for (const weft::Run& run : plan.backing.partition->runs(view, task)) edges += run.end - run.begin;
   return edges;
 }
 

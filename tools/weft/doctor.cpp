@@ -12,6 +12,7 @@
 #include "kernels/cpu/target.hpp"
 #include "machine.hpp"
 #include "options.hpp"
+#include "plan/kernel_table.hpp"
 #include "text.hpp"
 #include "weft/generate.hpp"
 #include "weft/version.hpp"
@@ -189,14 +190,32 @@ void print(const Findings& found) {
   }
 }
 
+/// Those of the kernel table; none in a build without CUDA.
+int list_kernels(bool json) {
+  const std::vector<Kernel> kernels = built_with_cuda() ? built_kernels() : std::vector<Kernel>{};
+  nlohmann::json list = nlohmann::json::array();
+  for (const Kernel& kernel : kernels) {
+    if (json)
+      list.push_back(to_string(kernel));
+    else
+      print_line(stdout, to_string(kernel));
+  }
+  if (json) print_line(stdout, json_text({{"kernels", std::move(list)}}));
+  if (!json && kernels.empty()) print_line(stdout, "none: this build has no CUDA");
+  return 0;
+}
+
 }  // namespace
 
 Command add_doctor(CLI::App& root) {
-  auto json = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false), kernels = std::make_shared<bool>(false);
   CLI::App* app = root.add_subcommand("doctor", "Show what this build and this machine can do, and test that it works");
   app->add_flag("--json", *json, "Print one JSON object instead of text");
+  app->add_flag("--kernels", *kernels,
+                "List the CUDA kernels that this build has to gather features with, a line each");
   app->footer("Example:\n  weft doctor");
-  return {app, [json] {
+  return {app, [json, kernels] {
+            if (*kernels) return list_kernels(*json);
             const Findings found = examine();
             if (*json)
               print_line(stdout, json_text(to_json(found)));

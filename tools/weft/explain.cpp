@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
+#include "plan/cuda/select.hpp"
 #include "plan/gather_shape.hpp"
 #include "plan/policy_keys.hpp"
 #include "text.hpp"
@@ -20,36 +21,46 @@ struct Options {
   bool unweighted = false, backward = false, json = false;
 };
 
+nlohmann::json choices_json(const CpuPlan& cpu) {
+  return {{"threads", cpu.threads},
+          {"piece_edges", cpu.piece_edges},
+          {"long_rows", cpu.long_rows},
+          {"pieces", cpu.pieces},
+          {"prefetch_edges", cpu.prefetch_edges}};
+}
+nlohmann::json choices_json(const CudaPlan& cuda) {
+  return {{"edges_a_task", cuda.edges_a_task},
+          {"rows_a_task", cuda.rows_a_task},
+          {"order", name(cuda.order)},
+          {"joined", cuda.joined},
+          {"whole_row", cuda.whole_row},
+          {"finish_pass", cuda.finish_pass},
+          {"stage_edges", cuda.stage_edges},
+          {"flush", name(cuda.flush)},
+          {"accumulate", name(cuda.accumulate)},
+          {"lanes", cuda.lanes},
+          {"vector", cuda.vector},
+          {"steps", cuda.steps},
+          {"loads", cuda.loads}};
+}
+
 nlohmann::json to_json(const PlanCandidate& candidate) {
   const Plan& plan = candidate.plan;
-  return {{"plan", to_string(plan)},
-          {"schedule", name(plan.schedule)},
-          {"assignment", name(plan.assignment)},
-          {"tasks", plan.tasks},
-          {"piece_edges", plan.piece_edges},
-          {"long_rows", plan.long_rows},
-          {"pieces", plan.pieces},
-          {"prefetch_edges", plan.prefetch_edges},
-          {"edges_a_task", plan.edges_a_task},
-          {"rows_a_task", plan.rows_a_task},
-          {"order", name(plan.order)},
-          {"joined", plan.joined},
-          {"whole_row", plan.whole_row},
-          {"finish_pass", plan.finish_pass},
-          {"stage_edges", plan.stage_edges},
-          {"flush", name(plan.flush)},
-          {"accumulate", name(plan.accumulate)},
-          {"lanes", plan.lanes},
-          {"vector", plan.vector},
-          {"loads", plan.loads},
-          {"workspace_bytes", plan.workspace_bytes},
-          {"gather_us", candidate.gather_us},
-          {"stream_us", candidate.stream_us},
-          {"compute_us", candidate.compute_us},
-          {"imbalance", candidate.imbalance},
-          {"overhead_us", candidate.overhead_us},
-          {"total_us", candidate.total_us},
-          {"chosen", candidate.chosen}};
+  nlohmann::json json = {{"plan", to_string(plan)},
+                         {"schedule", name(plan.schedule)},
+                         {"assignment", name(plan.assignment)},
+                         {"tasks", plan.tasks},
+                         {"workspace_bytes", plan.workspace_bytes},
+                         {"gather_us", candidate.gather_us},
+                         {"stream_us", candidate.stream_us},
+                         {"compute_us", candidate.compute_us},
+                         {"imbalance", candidate.imbalance},
+                         {"overhead_us", candidate.overhead_us},
+                         {"total_us", candidate.total_us},
+                         {"chosen", candidate.chosen}};
+  if (const auto kernel = usual_kernel(plan)) json["kernel"] = to_string(*kernel);
+  json.update(std::visit([](const auto& how) { return choices_json(how); }, plan.how));
+  return json;
 }
 
 /// What is planned, and for which graph.
@@ -73,7 +84,7 @@ std::string about_backward(const OpDesc& forward, const Plan& plan) {
     return "the backward is several operators on a cpu, each with its plan: this is the sum over the transpose that "
            "gives the gradient of value";
   const GatherShape shape =
-      gather_shape_of_heads(forward.heads, forward.width, static_cast<int>(size_of(forward.dtype)), plan.vector);
+      gather_shape_of_heads(forward.heads, forward.width, static_cast<int>(size_of(forward.dtype)), plan.cuda().vector);
   if (heads_lie_evenly(forward.heads, forward.width, shape))
     return "the backward's one visit of the edges, over the transpose, which gat has without a bias; other scores take "
            "several operators, each with its plan";
@@ -90,17 +101,18 @@ std::vector<Column> choices_header(bool host) {
       {"task", 12}, {"order", 16, Align::left}, {"of a", 5, Align::left}, {"passes", 6}, {"lanes", 5}, {"vector", 6},
       {"loads", 5}};
 }
-std::vector<std::string> choices(const Plan& plan, bool host) {
-  if (host)
-    return {std::string(name(plan.assignment)), fmt::format("{}", plan.prefetch_edges), grouped(plan.long_rows),
-            grouped(plan.pieces)};
+std::vector<std::string> choices(const Plan& plan) {
+  if (const auto* cpu = std::get_if<CpuPlan>(&plan.how))
+    return {std::string(name(plan.assignment)), fmt::format("{}", cpu->prefetch_edges), grouped(cpu->long_rows),
+            grouped(cpu->pieces)};
+  const CudaPlan& cuda = plan.cuda();
   return {task_size(plan),
-          std::string(name(plan.order)),
+          std::string(name(cuda.order)),
           std::string(task_owner(plan)),
-          plan.finish_pass ? "2" : "1",
-          fmt::format("{}", plan.lanes),
-          fmt::format("{}", plan.vector),
-          fmt::format("{}", plan.loads)};
+          cuda.finish_pass ? "2" : "1",
+          fmt::format("{}", cuda.lanes),
+          fmt::format("{}", cuda.vector),
+          fmt::format("{}", cuda.loads)};
 }
 
 void print(const GraphFile& file, const Subject& subject, Device device, const PlanReport& report) {
@@ -128,15 +140,18 @@ void print(const GraphFile& file, const Subject& subject, Device device, const P
   table.print_header();
   for (const PlanCandidate& c : report.candidates) {
     std::vector<std::string> cells{c.chosen ? "->" : "", std::string(name(c.plan.schedule)), grouped(c.plan.tasks)};
-    for (std::string& cell : choices(c.plan, host)) cells.push_back(std::move(cell));
+    for (std::string& cell : choices(c.plan)) cells.push_back(std::move(cell));
     for (const double us : {c.gather_us, c.stream_us, c.compute_us}) cells.push_back(fmt::format("{:.1f}", us));
     cells.push_back(fmt::format("{:.2f}", c.imbalance));
     for (const double us : {c.overhead_us, c.total_us}) cells.push_back(fmt::format("{:.1f}", us));
     table.print_row(cells);
   }
   print_line(stdout, "");
-  for (const PlanCandidate& c : report.candidates)
-    if (c.chosen) print_line(stdout, "choice   " + to_string(c.plan));
+  for (const PlanCandidate& c : report.candidates) {
+    if (!c.chosen) continue;
+    print_line(stdout, "choice   " + to_string(c.plan));
+    if (const auto kernel = usual_kernel(c.plan)) print_line(stdout, "kernel   " + to_string(*kernel));
+  }
   print_line(stdout, "why      " + report.reason);
 }
 

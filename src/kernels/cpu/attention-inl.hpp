@@ -18,9 +18,9 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
   using Acc = AccumulatorOf<Storage>;
   const auto rows = RowScratch<Acc>::take(arena, plan);
   const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
-  const LongRows& long_rows = *plan.partition->long_rows;
+  const LongRows& long_rows = *plan.backing.partition->long_rows;
   const Finish<Acc> finish{args.out, rows.row, false, false, {}, nullptr};
-  const Scorer<Storage, Acc> scorer{args, plan.prefetch_edges};
+  const Scorer<Storage, Acc> scorer{args, plan.cpu().prefetch_edges};
 
   Stager<Storage, Acc> stager;
   stager.graph = args.graph;
@@ -29,7 +29,7 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
   stager.x = args.value;
   stager.needs.weight = true;
   stager.run_weights = true;
-  stager.prefetch_edges = plan.prefetch_edges;
+  stager.prefetch_edges = plan.cpu().prefetch_edges;
 
   // The weighted sum divided by the sum of weights, head by head, and the statistics the backward needs.
   const auto finish_row = [&](std::int64_t row, Acc* sums, const Acc* top, const Acc* total) HWY_ATTR {

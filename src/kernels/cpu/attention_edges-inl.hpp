@@ -18,8 +18,8 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
   const GraphView& g = forward.graph;
   RowScratch<Acc>::take(arena, plan);
   const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
-  const LongRows& long_rows = *plan.partition->long_rows;
-  const Scorer<Storage, Acc> scorer{forward, plan.prefetch_edges};
+  const LongRows& long_rows = *plan.backing.partition->long_rows;
+  const Scorer<Storage, Acc> scorer{forward, plan.cpu().prefetch_edges};
   const bool gradients = args.score_grad.data != nullptr;
   const auto* out_grad = static_cast<const Storage*>(args.out_grad.data);
   const auto statistic = [](const Result& r, std::int64_t row, std::int64_t h) {

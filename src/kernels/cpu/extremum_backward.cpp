@@ -106,8 +106,8 @@ void extremum_x_gradient(const ExtremumBackwardArgs& args, const Plan& plan, Are
         if (run.slot < 0) backward.template write<T>(run.row, sum);
       }
     });
-    const LongRows& long_rows = *plan.partition->long_rows;
-    parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int) {
+    const LongRows& long_rows = *plan.backing.partition->long_rows;
+    parallel_tasks(plan.cpu().threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int) {
       const auto [row, first] = long_rows.rows[static_cast<std::size_t>(i)];
       double* sum = scratch.slot(first);
       for (std::int64_t piece = 1; piece < long_rows.pieces(static_cast<std::size_t>(i)); ++piece)

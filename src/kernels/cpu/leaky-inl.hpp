@@ -27,7 +27,7 @@ void leaky_sum_storage(const LeakyArgs& args, const Plan& plan, Arena arena) {
   stager.edge = args.edge;
   stager.slope = static_cast<Acc>(args.slope);
   stager.needs.weight = true;
-  stager.prefetch_edges = plan.prefetch_edges;
+  stager.prefetch_edges = plan.cpu().prefetch_edges;
   stager.write =
       args.derivative ? write_messages<LeakyDerivative, Storage, Acc> : write_messages<LeakyValue, Storage, Acc>;
   sum_rows<Written>(stager, finish, plan, scratch);

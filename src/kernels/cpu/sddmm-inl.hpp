@@ -76,14 +76,14 @@ struct SourcesAhead {
   int edges = 0;
 
   SourcesAhead(const SddmmArgs& args, const Operand* source, const Plan& plan) {
-    if (source == nullptr || plan.prefetch_edges == 0) return;
+    if (source == nullptr || plan.cpu().prefetch_edges == 0) return;
     cols = args.graph.cols;
     last = args.graph.num_edges - 1;
     data = static_cast<const Storage*>(source->data);
     stride = source->row_stride;
     bytes = ((args.heads - 1) * source->head_stride + (source->feature_stride != 0 ? args.width : 1)) *
             static_cast<std::int64_t>(sizeof(Storage));
-    edges = plan.prefetch_edges;
+    edges = plan.cpu().prefetch_edges;
   }
   HWY_INLINE void prefetch(EdgeId k) const {
     if (bytes == 0) return;

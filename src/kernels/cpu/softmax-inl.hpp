@@ -37,7 +37,7 @@ template <class Storage>
 void softmax_forward_storage(const SoftmaxArgs& args, const Plan& plan, Arena arena) {
   using Acc = AccumulatorOf<Storage>;
   const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
-  const LongRows& long_rows = *plan.partition->long_rows;
+  const LongRows& long_rows = *plan.backing.partition->long_rows;
   row_passes(
       args.graph, plan,
       [&](const Run& run, int thread) HWY_ATTR {
@@ -77,7 +77,7 @@ template <class Storage>
 void softmax_backward_storage(const SoftmaxArgs& args, const Plan& plan, Arena arena) {
   using Acc = AccumulatorOf<Storage>;
   const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
-  const LongRows& long_rows = *plan.partition->long_rows;
+  const LongRows& long_rows = *plan.backing.partition->long_rows;
   const auto load = [&](const Run& run, int thread) HWY_ATTR {
     gather_edges<Storage>(args.graph, args.scores, args.heads, run, scratch.score(thread));
     gather_edges<Storage>(args.graph, args.grad, args.heads, run, scratch.weight(thread));

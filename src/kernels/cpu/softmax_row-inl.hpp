@@ -92,9 +92,9 @@ void row_passes(const GraphView& graph, const Plan& plan, First&& first, Unite&&
   for_each_task(plan, graph, [&](const Runs& runs, int thread) HWY_ATTR {
     for (const Run& run : runs) first(run, thread);
   });
-  const auto long_rows = static_cast<std::int64_t>(plan.partition->long_rows->rows.size());
+  const auto long_rows = static_cast<std::int64_t>(plan.backing.partition->long_rows->rows.size());
   if (long_rows == 0) return;
-  parallel_tasks(plan.threads, long_rows,
+  parallel_tasks(plan.cpu().threads, long_rows,
                  [&](std::int64_t i, int thread) HWY_ATTR { unite(static_cast<std::size_t>(i), thread); });
   for_each_task(plan, graph, [&](const Runs& runs, int thread) HWY_ATTR {
     for (const Run& run : runs)

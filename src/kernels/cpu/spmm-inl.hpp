@@ -50,21 +50,22 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
       }
     });
   });
-  const LongRows& long_rows = *plan.partition->long_rows;
-  parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()), [&](std::int64_t i, int) HWY_ATTR {
-    const auto [row, first] = long_rows.rows[static_cast<std::size_t>(i)];
-    Acc* best = scratch.slot(first);
-    EdgeId* arg = scratch.slot_arg(first);
-    for (std::int64_t p = 1; p < long_rows.pieces(static_cast<std::size_t>(i)); ++p)
-      for (std::int64_t f = 0; f < scratch.row; ++f) {
-        const Acc m = scratch.slot(first + p)[f];
-        if (m > best[f] || (m != m && best[f] == best[f])) {
-          best[f] = m;
-          arg[f] = scratch.slot_arg(first + p)[f];
-        }
-      }
-    finish_extremum(args, finish, row, best, [&](std::int64_t f) { return arg[f]; });
-  });
+  const LongRows& long_rows = *plan.backing.partition->long_rows;
+  parallel_tasks(plan.cpu().threads, static_cast<std::int64_t>(long_rows.rows.size()),
+                 [&](std::int64_t i, int) HWY_ATTR {
+                   const auto [row, first] = long_rows.rows[static_cast<std::size_t>(i)];
+                   Acc* best = scratch.slot(first);
+                   EdgeId* arg = scratch.slot_arg(first);
+                   for (std::int64_t p = 1; p < long_rows.pieces(static_cast<std::size_t>(i)); ++p)
+                     for (std::int64_t f = 0; f < scratch.row; ++f) {
+                       const Acc m = scratch.slot(first + p)[f];
+                       if (m > best[f] || (m != m && best[f] == best[f])) {
+                         best[f] = m;
+                         arg[f] = scratch.slot_arg(first + p)[f];
+                       }
+                     }
+                   finish_extremum(args, finish, row, best, [&](std::int64_t f) { return arg[f]; });
+                 });
 }
 
 /// Calls f(Message{}, needs) for what the operator sends, given the shapes of its operands.
@@ -128,7 +129,7 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   if (uses_node(args.op)) stager.x = args.x;
   if (uses_edge(args.op)) stager.edge = args.edge;
   stager.col_scale = args.col_scale;
-  stager.prefetch_edges = plan.prefetch_edges;
+  stager.prefetch_edges = plan.cpu().prefetch_edges;
   with_message(args, [&](auto message, const StageNeeds& needs) {
     using Message = decltype(message);
     stager.needs = needs;

@@ -38,8 +38,8 @@ void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, con
       }
     });
   });
-  const LongRows& long_rows = *plan.partition->long_rows;
-  parallel_tasks(plan.threads, static_cast<std::int64_t>(long_rows.rows.size()),
+  const LongRows& long_rows = *plan.backing.partition->long_rows;
+  parallel_tasks(plan.cpu().threads, static_cast<std::int64_t>(long_rows.rows.size()),
                  [&](std::int64_t i, int thread) HWY_ATTR {
                    const Levels<Acc> levels{scratch.level(thread, 0), scratch.row};
                    const std::int64_t row = long_rows.rows[static_cast<std::size_t>(i)].row;

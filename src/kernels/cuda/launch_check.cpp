@@ -14,11 +14,9 @@ void refuse_f64() {
        "dtype f64: this build has no CUDA kernels in f64; use f32, the cpu device, or a build with WEFT_CUDA_F64=ON");
 }
 
-void refuse_policy(std::string_view policy) {
-  fail(ErrorCode::unsupported,
-       "policy {}: this build has no kernels for comparison with published ones; leave the policy out, or use a build "
-       "with WEFT_ABLATIONS=ON",
-       policy);
+void refuse_shape(const GatherShape& shape) {
+  fail(ErrorCode::internal, "no kernel of {} lanes x {} elements x {} steps with {} rows in flight was compiled",
+       shape.lanes, shape.vector, shape.steps, shape.loads);
 }
 
 }  // namespace weft::cuda

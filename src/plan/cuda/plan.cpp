@@ -118,34 +118,35 @@ std::size_t workspace_of(const Call& call, const Plan& plan) {
 Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder order, const Policy& policy) {
   const GraphView& g = call.graph;
   Plan plan = base;
-  plan.order = order;
-  plan.joined =
-      policy.joined.value_or(call.joins() && plan.stage_edges == 0 && !by_columns(order) &&
+  CudaPlan& cuda = plan.cuda();
+  cuda.order = order;
+  cuda.joined =
+      policy.joined.value_or(call.joins() && cuda.stage_edges == 0 && !by_columns(order) &&
                              (order == WorkOrder::none || call.row_bytes() >= call.rates.joined_clusters_bytes));
-  WEFT_CHECK(!plan.joined || call.joins(), invalid_argument,
+  WEFT_CHECK(!cuda.joined || call.joins(), invalid_argument,
              "policy join=yes for {}: it has no sums of rows that groups could unite; expected join=no, or no join",
              name(call.desc.kind));
-  WEFT_CHECK(!plan.joined || !by_columns(order), invalid_argument,
+  WEFT_CHECK(!cuda.joined || !by_columns(order), invalid_argument,
              "policy join=yes with order={}: tasks in the order of their columns are not neighbours; expected join=no, "
              "or another order",
              name(order));
-  plan.edges_a_task = plan.joined ? share * call.groups_a_block() : share;
-  plan.tasks = (g.num_edges + plan.edges_a_task - 1) / plan.edges_a_task;
+  cuda.edges_a_task = cuda.joined ? share * call.groups_a_block() : share;
+  plan.tasks = (g.num_edges + cuda.edges_a_task - 1) / cuda.edges_a_task;
   WEFT_CHECK(plan.tasks < (std::int64_t{1} << 31), unsupported,
              "{} edges in tasks of {} are {} tasks: expected fewer than 2^31; let tasks be larger", g.num_edges,
-             plan.edges_a_task, plan.tasks);
-  const bool zeroed = plan.flush == Flush::atomic;  // everything is added to an output of zeros
+             cuda.edges_a_task, plan.tasks);
+  const bool zeroed = cuda.flush == Flush::atomic;  // everything is added to an output of zeros
   bool cuts = !zeroed;
-  if (plan.joined) {
+  if (cuda.joined) {
     // A block is as much longer than its task as the row that ends it: only short rows stay whole, unless then no row
     // needs a second pass.
-    const bool fits = g.longest_row >= 0 && 2 * g.longest_row <= plan.edges_a_task * (waves(call, share) < 2 ? 4 : 1);
-    plan.whole_row = policy.whole_row >= 0 ? policy.whole_row : fits ? g.longest_row : plan.edges_a_task / 8;
-    cuts = g.longest_row < 0 || g.longest_row > plan.whole_row;
+    const bool fits = g.longest_row >= 0 && 2 * g.longest_row <= cuda.edges_a_task * (waves(call, share) < 2 ? 4 : 1);
+    cuda.whole_row = policy.whole_row >= 0 ? policy.whole_row : fits ? g.longest_row : cuda.edges_a_task / 8;
+    cuts = g.longest_row < 0 || g.longest_row > cuda.whole_row;
   }
-  plan.finish_pass =
+  cuda.finish_pass =
       call.reduces() && !zeroed && (call.always_finishes() || cuts || g.empty_rows != 0 || g.num_edges == 0);
-  plan.staged_rows = call.reduces() && cuts ? 2 * plan.tasks : 0;
+  cuda.staged_rows = call.reduces() && cuts ? 2 * plan.tasks : 0;
   plan.workspace_bytes = workspace_of(call, plan);
   return plan;
 }
@@ -161,11 +162,12 @@ std::vector<std::int64_t> row_shares(const Call& call, const Policy& policy) {
 Plan row_candidate(const Call& call, const Plan& base, std::int64_t share) {
   const GraphView& g = call.graph;
   Plan plan = base;
+  CudaPlan& cuda = plan.cuda();
   plan.schedule = ScheduleKind::rows;
-  plan.rows_a_task =
+  cuda.rows_a_task =
       std::max<std::int64_t>(1, std::llround(static_cast<double>(share) / std::max(call.mean_degree(), 1e-9)));
-  plan.tasks = g.num_edges > 0 ? (g.num_rows + plan.rows_a_task - 1) / plan.rows_a_task : 0;
-  plan.finish_pass = call.always_finishes() || g.empty_rows != 0 || g.num_edges == 0;
+  plan.tasks = g.num_edges > 0 ? (g.num_rows + cuda.rows_a_task - 1) / cuda.rows_a_task : 0;
+  cuda.finish_pass = call.always_finishes() || g.empty_rows != 0 || g.num_edges == 0;
   plan.workspace_bytes = workspace_of(call, plan);
   return plan;
 }
@@ -175,10 +177,10 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   PlanCandidate c;
   const double table = call.row_bytes() * static_cast<double>(call.graph.num_cols);
   double gather_rate = table <= r.l2_bytes ? r.l2_gb_s : r.memory_gather_gb_s;
-  if (by_columns(plan.order)) gather_rate *= 1 + r.column_gain;
-  if (by_clusters(plan.order)) gather_rate *= tuning::cluster_gain(table, call.mean_degree());
+  if (by_columns(plan.cuda().order)) gather_rate *= 1 + r.column_gain;
+  if (by_clusters(plan.cuda().order)) gather_rate *= tuning::cluster_gain(table, call.mean_degree());
   c.gather_us = call.edges() * std::max(call.row_bytes(), r.sector_bytes) / (gather_rate * 1e3);
-  const double index_bytes = 8.0 + (call.desc.weighted ? 4.0 : 0.0) + (by_clusters(plan.order) ? 4.0 : 0.0);
+  const double index_bytes = 8.0 + (call.desc.weighted ? 4.0 : 0.0) + (by_clusters(plan.cuda().order) ? 4.0 : 0.0);
   const double out_bytes = call.reduces() ? call.rows() * (16.0 + call.row_bytes()) : call.edges() * 4.0;
   c.stream_us = (call.edges() * index_bytes + out_bytes) / (r.stream_gb_s * 1e3);
   const double filled = waves(call, share);
@@ -186,21 +188,21 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   // With many waves the last one is a small part, and blocks of different length fill its gaps.
   if (filled > 4) c.imbalance = 1 + (c.imbalance - 1) / 2;
   // Loose tasks write a slot each and read it again; joined ones only what rows longer than a task leave.
-  const double slots = !call.reduces() || plan.staged_rows == 0 ? 0
-                       : plan.joined                            ? static_cast<double>(plan.tasks) * 0.1
-                                                                : static_cast<double>(plan.tasks);
+  const double slots = !call.reduces() || plan.cuda().staged_rows == 0 ? 0
+                       : plan.cuda().joined                            ? static_cast<double>(plan.tasks) * 0.1
+                                                                       : static_cast<double>(plan.tasks);
   const double staged = slots * call.features() * 4.0 * 2.0;
   // Joined tasks look for their borders first; whole rows begin where an offset says.
-  const double starts = plan.joined ? 2 : plan.schedule == ScheduleKind::rows ? 0.5 : 1;
-  c.overhead_us = r.launch_us + (plan.finish_pass ? r.finish_us : 0) + staged / (r.stream_gb_s * 1e3) +
+  const double starts = plan.cuda().joined ? 2 : plan.schedule == ScheduleKind::rows ? 0.5 : 1;
+  c.overhead_us = r.launch_us + (plan.cuda().finish_pass ? r.finish_us : 0) + staged / (r.stream_gb_s * 1e3) +
                   filled * r.task_ns * 1e-3 * starts;
   // One group unites the parts of a row, eight at a time.
-  if (plan.staged_rows > 0 && call.graph.longest_row > 0)
-    c.overhead_us += static_cast<double>(call.graph.longest_row / plan.edges_a_task / 8) * r.load_ns * 1e-3;
+  if (plan.cuda().staged_rows > 0 && call.graph.longest_row > 0)
+    c.overhead_us += static_cast<double>(call.graph.longest_row / plan.cuda().edges_a_task / 8) * r.load_ns * 1e-3;
   // A group alone cannot go faster than its loads follow one another.
-  const double chain = static_cast<double>(share) / plan.loads * r.load_ns * 1e-3;
+  const double chain = static_cast<double>(share) / plan.cuda().loads * r.load_ns * 1e-3;
   c.total_us = std::max((c.gather_us + c.stream_us) * c.imbalance, chain) + c.overhead_us;
-  plan.modelled_us = c.total_us;
+  plan.backing.modelled_us = c.total_us;
   c.plan = std::move(plan);
   return c;
 }
@@ -250,44 +252,45 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);
   Plan base;
   base.desc = desc;
+  base.device = context.device();
+  base.backing.graph = identity;
+  CudaPlan& cuda = base.how.emplace<CudaPlan>();
   choose_stage(base, policy, graph);
   // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
   const bool narrow =
       desc.kind == OpKind::softmax ||
-      (base.stage_edges == 0 && is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
+      (cuda.stage_edges == 0 && is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
                                                         (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean)));
   const tuning::CudaRates rates = tuning::cuda_rates(cuda_device(context.device().index));
-  const int most = widest_load(desc, policy, graph, rates, narrow || base.stage_edges > 0);
+  const int most = widest_load(desc, policy, graph, rates, narrow || cuda.stage_edges > 0);
   const GatherShape usual =
       (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most);
   const Call call{
-      graph, desc, choose_shape(usual, desc, policy, base.stage_edges > 0, narrow), narrow, base.stage_edges, rates};
+      graph, desc, choose_shape(usual, desc, policy, cuda.stage_edges > 0, narrow), narrow, cuda.stage_edges, rates};
   WEFT_CHECK(narrow || policy.edges_a_group <= tuning::most_edges_in_sequence, invalid_argument,
              "policy edges={} for {} features: expected at most {}, as one group of threads takes them all",
              policy.edges_a_group, features, tuning::most_edges_in_sequence);
   WEFT_CHECK(desc.kind != OpKind::softmax || policy.edges_a_group <= tuning::most_edges_of_softmax, invalid_argument,
              "policy edges={} for softmax: expected at most {}, as longer sums would miss the error bound",
              policy.edges_a_group, tuning::most_edges_of_softmax);
-  base.device = context.device();
-  base.threads = context.threads();
-  base.graph = identity;
   base.schedule = ScheduleKind::edge_split;
-  base.vector = call.shape.vector;
-  base.lanes = call.shape.lanes;
-  base.steps = call.shape.steps;
-  base.loads = call.shape.loads;
-  base.shaped = call.shape != usual;
-  base.accumulate = choose_accumulate(call.shape, desc, policy, base.stage_edges > 0);
-  if (base.stage_edges > 0) {
-    if (size_of(desc.dtype) == 2) base.loads = 4 / base.steps;
-    base.loads = std::min(base.loads, base.stage_edges * base.lanes / 32);  // a group's part
+  cuda.vector = call.shape.vector;
+  cuda.lanes = call.shape.lanes;
+  cuda.steps = call.shape.steps;
+  cuda.loads = call.shape.loads;
+  cuda.shaped = call.shape != usual;
+  cuda.accumulate = choose_accumulate(call.shape, desc, policy, cuda.stage_edges > 0);
+  if (cuda.stage_edges > 0) {
+    if (size_of(desc.dtype) == 2) cuda.loads = 4 / cuda.steps;
+    cuda.loads = std::min(cuda.loads, cuda.stage_edges * cuda.lanes / 32);  // a group's part
   }
 
   PlanReport report;
   double unordered_us = 0;  // the best without an order: what planning one may cost
   const auto weigh = [&](Plan plan, std::int64_t share) {
     PlanCandidate c = evaluate(call, std::move(plan), share);
-    if (c.plan.order == WorkOrder::none && (unordered_us == 0 || c.total_us < unordered_us)) unordered_us = c.total_us;
+    if (c.plan.cuda().order == WorkOrder::none && (unordered_us == 0 || c.total_us < unordered_us))
+      unordered_us = c.total_us;
     report.candidates.push_back(std::move(c));
   };
   if (weighs_rows(call, policy))
@@ -297,8 +300,8 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
       weigh(candidate(call, base, share, order, policy), share);
   // An order must cost no more than a run, and come back in a few.
   const auto affordable = [&](const PlanCandidate& c) {
-    if (policy.order.has_value() || c.plan.order == WorkOrder::none) return true;
-    const double cost = order_us(call, c.plan.order, owner);
+    if (policy.order.has_value() || c.plan.cuda().order == WorkOrder::none) return true;
+    const double cost = order_us(call, c.plan.cuda().order, owner);
     return cost <= unordered_us && cost <= call.rates.order_runs * (unordered_us - c.total_us);
   };
   const auto best =
@@ -307,12 +310,12 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
       });
   best->chosen = true;
   Plan& plan = best->plan;
-  if (plan.order != WorkOrder::none)
-    plan.device_tasks =
-        std::make_shared<DeviceTasks>(context, graph, plan.edges_a_task, plan.order, reads_ids(desc), owner);
+  if (plan.cuda().order != WorkOrder::none)
+    plan.backing.device_tasks = std::make_shared<DeviceTasks>(context, graph, plan.cuda().edges_a_task,
+                                                              plan.cuda().order, reads_ids(desc), owner);
   report.reason =
       fmt::format("order {}, tasks of {} a {}: lowest modelled time of those whose order costs no more than a run",
-                  name(plan.order), task_size(plan), task_owner(plan));
+                  name(plan.cuda().order), task_size(plan), task_owner(plan));
   return report;
 }
 

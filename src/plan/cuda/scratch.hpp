@@ -18,11 +18,11 @@ inline std::int64_t staged_pitch(const OpDesc& desc) {
 
 template <class Acc>
 struct StagedRows {
-  std::span<Acc> values;           // [plan.staged_rows, staged_pitch]
+  std::span<Acc> values;           // [plan.cuda().staged_rows, staged_pitch]
   std::span<std::int32_t> places;  // the same, for max and min
 
   static StagedRows take(Arena& arena, const Plan& plan) {
-    const auto count = static_cast<std::size_t>(plan.staged_rows * staged_pitch(plan.desc));
+    const auto count = static_cast<std::size_t>(plan.cuda().staged_rows * staged_pitch(plan.desc));
     const bool extremum = plan.desc.reduce == Reduce::max || plan.desc.reduce == Reduce::min;
     StagedRows rows;
     rows.values = arena.take<Acc>(count, "parts of cut rows");
@@ -46,12 +46,12 @@ inline std::size_t staged_bytes(const Plan& plan) {
 template <class Acc>
 struct SoftmaxRows {
   std::span<Acc> rows;   // [rows, heads, 2]
-  std::span<Acc> slots;  // [plan.staged_rows, heads, 2]
+  std::span<Acc> slots;  // [plan.cuda().staged_rows, heads, 2]
 
   static SoftmaxRows take(Arena& arena, const Plan& plan, std::int64_t num_rows) {
     SoftmaxRows r;
     r.rows = arena.take<Acc>(static_cast<std::size_t>(2 * num_rows * plan.desc.heads), "softmax statistics of rows");
-    r.slots = arena.take<Acc>(static_cast<std::size_t>(2 * plan.staged_rows * plan.desc.heads),
+    r.slots = arena.take<Acc>(static_cast<std::size_t>(2 * plan.cuda().staged_rows * plan.desc.heads),
                               "softmax statistics of cut rows");
     return r;
   }

@@ -2,6 +2,7 @@
 
 #include "core/check.hpp"
 #include "plan/gather_shape.hpp"
+#include "plan/kernel_table.hpp"
 #include "plan/plan_view.hpp"
 #include "plan/tuning/cuda.hpp"
 
@@ -19,13 +20,13 @@ std::string needs_tiles(const Policy& policy) {
 }
 
 /// Sums in f32, and in f16 and bf16 where rows are whole packs of eight.
-bool has_kernel(const OpDesc& d) {
-  const bool halves = size_of(d.dtype) == 2 && d.heads * d.width % 8 == 0;
-  return (d.kind == OpKind::spmm || d.kind == OpKind::spmv) && d.reduce == Reduce::sum &&
-         (d.dtype == Dtype::f32 || halves);
-}
 bool has_tile(Dtype dtype, int edges) {
-  return edges == usual_tile || (edges == 32 && dtype != Dtype::bf16) || (edges == 64 && dtype == Dtype::f16);
+  return row_index(KernelFamily::staged, KernelMessage::weighted, Reduction::sum, dtype, edges) >= 0;
+}
+bool has_kernel(const OpDesc& d) {
+  const bool whole = size_of(d.dtype) == 4 || d.heads * d.width % 8 == 0;
+  return (d.kind == OpKind::spmm || d.kind == OpKind::spmv) && d.reduce == Reduce::sum && whole &&
+         has_tile(d.dtype, usual_tile);
 }
 
 /// The planner's own choice.
@@ -44,7 +45,7 @@ void choose_stage(Plan& plan, const Policy& policy, const GraphView& graph) {
   const std::string needed = needs_tiles(policy);
   if (needed.empty()) {
     if (!pays(plan.desc, policy, graph)) return;
-    plan.stage_edges = usual_tile;
+    plan.cuda().stage_edges = usual_tile;
     plan.assignment = Assignment::round_robin;  // rows are long: the groups of a warp mostly share one
     return;
   }
@@ -58,22 +59,23 @@ void choose_stage(Plan& plan, const Policy& policy, const GraphView& graph) {
       "policy {} for {} {} {}: only sums of spmm and spmv in f32, or of whole packs of 8 in f16 and bf16, have a "
       "kernel that stages edges in shared memory; leave the policy out",
       needed, name(d.kind), name(d.dtype), name(d.reduce));
-  plan.stage_edges = policy.stage_edges.value_or(usual_tile);
-  WEFT_CHECK(has_tile(d.dtype, plan.stage_edges), unsupported,
-             "policy stage={} in {}: expected 128, or 32 in f32 and f16, or 64 in f16", plan.stage_edges,
+  plan.cuda().stage_edges = policy.stage_edges.value_or(usual_tile);
+  WEFT_CHECK(has_tile(d.dtype, plan.cuda().stage_edges), unsupported,
+             "policy stage={} in {}: expected 128, or 32 in f32 and f16, or 64 in f16", plan.cuda().stage_edges,
              name(d.dtype));
   WEFT_CHECK(
       size_of(d.dtype) != 2 || policy.vector == 0 || policy.vector == 8, unsupported,
       "policy vector={} with edges staged in shared memory, in {}: those kernels load 8 elements at a time; leave "
       "one of the two out",
       policy.vector, name(d.dtype));
-  plan.stage_asked = true;
-  plan.flush = policy.flush;
+  plan.cuda().stage_asked = true;
+  plan.cuda().flush = policy.flush;
   plan.assignment = policy.assignment == Assignment::round_robin ? Assignment::round_robin : Assignment::consecutive;
 }
 
 std::string stage_text(const Plan& plan) {
-  return fmt::format("stage={},assignment={},flush={}", plan.stage_edges, name(plan.assignment), name(plan.flush));
+  return fmt::format("stage={},assignment={},flush={}", plan.cuda().stage_edges, name(plan.assignment),
+                     name(plan.cuda().flush));
 }
 
 }  // namespace weft

@@ -38,7 +38,7 @@ class DeviceTasks {
 
 /// Whether a plan's work walks edges in an order of their own.
 inline bool walks_clusters(const Plan& plan) {
-  return plan.device_tasks != nullptr && plan.device_tasks->edges() != nullptr;
+  return plan.backing.device_tasks != nullptr && plan.backing.device_tasks->edges() != nullptr;
 }
 
 }  // namespace weft

@@ -72,14 +72,19 @@ void describe(Record& record, const Context& context, const Graph& graph, const 
   record.threads = context.threads();
 }
 
+/// Null where the workload has no plan for a GPU.
+const CudaPlan* cuda_part(const Workload& workload) {
+  return workload.plan() ? std::get_if<CudaPlan>(&workload.plan()->how) : nullptr;
+}
+
 /// How often plans that promise no more round a sum of so many terms to halves on the way: batches added up in pairs (a
 /// weight's scaling, a product and seven additions), and atomics (each part of a row, and each sum it is added to).
 std::function<double(std::int64_t)> roundings_on_the_way(const Workload& workload) {
-  if (!workload.plan() || size_of(workload.plan()->desc.dtype) != 2) return {};
-  const Plan& plan = *workload.plan();
-  if (plan.accumulate == Accumulate::half2) return [](std::int64_t) { return 9.0; };
-  if (plan.flush != Flush::atomic) return {};
-  const std::int64_t part = std::max<std::int64_t>(1, std::int64_t{plan.stage_edges} * plan.lanes / 32);
+  const CudaPlan* const cuda = cuda_part(workload);
+  if (cuda == nullptr || size_of(workload.plan()->desc.dtype) != 2) return {};
+  if (cuda->accumulate == Accumulate::half2) return [](std::int64_t) { return 9.0; };
+  if (cuda->flush != Flush::atomic) return {};
+  const std::int64_t part = std::max<std::int64_t>(1, std::int64_t{cuda->stage_edges} * cuda->lanes / 32);
   return [part](std::int64_t terms) { return 2.0 * static_cast<double>(terms / part + 2); };
 }
 
@@ -122,7 +127,8 @@ Record measure_against(const Reference& reference, Context& context, const Graph
   time_in_turns(*make_timer(context), contestants, timing);
 
   record.repeatable = fingerprint(context, workload.result()) == verified_bits;
-  record.bits_promised = !workload.plan() || workload.plan()->flush == Flush::ordered;
+  const CudaPlan* const cuda = cuda_part(workload);
+  record.bits_promised = cuda == nullptr || cuda->flush == Flush::ordered;
   if (!record.repeatable && record.bits_promised)
     record.verified.first_wrong = "a later run gave other bits than the one that was verified";
   // Atomics add in any order: the last result must be right as well, if not to the bit.

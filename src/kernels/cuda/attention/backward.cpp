@@ -8,15 +8,16 @@
 #include "kernels/cuda/attention/launch.hpp"
 #include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/with_storage.hpp"
+#include "plan/cuda/select.hpp"
 
 namespace weft::cuda {
 namespace {
 
 /// Packs do not reach across heads, and every array they move must allow them.
 template <class Storage>
-GatherShape shape_of(const AttentionReturnArgs& given, const Plan& plan) {
+HeadedSelection selected_for(const AttentionReturnArgs& given, const Plan& plan) {
   const AttentionArgs& forward = given.forward;
-  int most = plan.vector;
+  int most = plan.cuda().vector;
   const auto also = [&](const void* data, std::int64_t pitch, std::int64_t head) {
     most = std::min(most, aligned_elements(static_cast<const Storage*>(data), pitch));
     if (forward.heads > 1) most = std::min(most, aligned_elements(static_cast<const Storage*>(data), head));
@@ -24,7 +25,7 @@ GatherShape shape_of(const AttentionReturnArgs& given, const Plan& plan) {
   also(given.out_grad.data, given.out_grad.row_stride, given.out_grad.head_stride);
   also(forward.value.data, forward.value.row_stride, forward.value.head_stride);
   also(given.value_grad.data, given.value_grad.row_stride, forward.width);
-  return gather_shape_of_heads(forward.heads, forward.width, sizeof(Storage), most);
+  return select_gat(KernelMessage::gat_backward, plan.desc.dtype, forward.heads, forward.width, most);
 }
 
 template <class Storage>
@@ -56,9 +57,10 @@ void run(const AttentionReturnArgs& given, const Plan& plan, Arena arena, CUstre
   terms.score_grad = static_cast<Acc*>(given.score_grad.data);
   terms.by_id = given.by_id;
   terms.places = given.places;
-  const GatherShape shape = shape_of<Storage>(given, plan);
-  if (args.split.tasks > 0) launch_by_heads(args, shape, stream);
-  if (plan.finish_pass) launch_backward_fix_up(args, shape, stream);
+  const HeadedSelection selected = selected_for<Storage>(given, plan);
+  terms.head_lanes = selected.head_lanes;
+  if (args.split.tasks > 0) launch_by_heads(args, selected.kernel.shape, selected.kernel.heads, stream);
+  if (plan.cuda().finish_pass) launch_backward_fix_up(args, selected.row, stream);
 }
 
 }  // namespace
@@ -70,7 +72,7 @@ bool attention_returns(const AttentionReturnArgs& args, const Plan& plan) {
     return false;
   bool evenly = false;
   with_storage(plan.desc.dtype, [&](auto tag) {
-    evenly = heads_lie_evenly(forward.heads, forward.width, shape_of<decltype(tag)>(args, plan));
+    evenly = heads_lie_evenly(forward.heads, forward.width, selected_for<decltype(tag)>(args, plan).row);
   });
   return evenly;
 }

@@ -7,16 +7,14 @@
 #include "kernels/cuda/attention/launch.hpp"
 #include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/with_storage.hpp"
+#include "plan/cuda/select.hpp"
 
 namespace weft::cuda {
 namespace {
 
-/// `most` elements a load is what value and out allow; these kernels take 16 bytes (of halves 8) or one, whatever the
-/// plan's are.
+/// What the vectors of scores leave of `most` elements a load.
 template <class Storage>
-void launch_by_vectors(const AttentionArgs& given, const GatherArgs<Gat<Storage>>& args, const Plan& plan, int most,
-                       CUstream_st* stream) {
-  const ScoreArgs<Storage>& scores = args.message;
+int pack_of_vectors(const AttentionArgs& given, const ScoreArgs<Storage>& scores, int most) {
   const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
     most = std::min(most, aligned_elements(data, pitch));
     if (given.heads > 1) most = std::min(most, aligned_elements(data, head));
@@ -24,23 +22,7 @@ void launch_by_vectors(const AttentionArgs& given, const GatherArgs<Gat<Storage>
   also(scores.src, given.src.row_stride, scores.src_head);
   also(scores.dst, given.dst.row_stride, scores.dst_head);
   if (scores.attn != nullptr) also(scores.attn, 0, scores.attn_head);
-  const auto shape_of = [&](int vector) {
-    return gather_shape_of_heads(given.heads, given.width, sizeof(Storage), vector);
-  };
-  constexpr int widest = few_shapes_vector<Storage>;
-  GatherShape shape = shape_of(most >= widest && given.width % widest == 0 ? widest : 1);
-  // Lanes that hold a head's features of value share its scores out where these come from as many.
-  const auto shares = [&] {
-    return given.score_width == given.width && heads_lie_evenly(given.heads, given.width, shape);
-  };
-  bool shared = shares();
-  if (!shared) {
-    shape = shape_of(1);
-    shared = shares();
-  }
-  if (args.split.tasks > 0)
-    launch_vector_scored(GatherArgs<VectorScored<Storage>>{args, args.message}, shape, shared, stream);
-  if (plan.finish_pass) launch_attention_fix_up(args, shape, stream);
+  return most;
 }
 
 template <class Storage>
@@ -84,11 +66,21 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
   int most = std::min(aligned_elements(args.epilogue.out, args.epilogue.wide, given.out.row_stride),
                       aligned_elements(args.x, given.value.row_stride));
   if (given.heads > 1) most = std::min(most, aligned_elements(args.x, scores.x_head));
-  if (given.score != Score::gat) return launch_by_vectors(given, args, plan, most, stream);
-  const GatherShape shape =
-      gather_shape_of_heads(given.heads, given.width, sizeof(Storage), std::min(most, plan.vector));
-  if (args.split.tasks > 0) launch_by_heads(args, shape, stream);
-  if (plan.finish_pass) launch_attention_fix_up(args, shape, stream);
+  const Dtype dtype = plan.desc.dtype;
+  const bool by_vectors = given.score != Score::gat;
+  const HeadedSelection selected =
+      by_vectors ? select_vector_scored(dtype, given.heads, given.width, given.score_width,
+                                        pack_of_vectors<Storage>(given, scores, most))
+                 : select_gat(KernelMessage::gat, dtype, given.heads, given.width, std::min(most, plan.cuda().vector));
+  const Kernel& kernel = selected.kernel;
+  scores.head_lanes = selected.head_lanes;
+  if (args.split.tasks > 0) {
+    if (by_vectors)
+      launch_by_heads(GatherArgs<VectorScored<Storage>>{args, args.message}, kernel.shape, kernel.heads, stream);
+    else
+      launch_by_heads(args, kernel.shape, kernel.heads, stream);
+  }
+  if (plan.cuda().finish_pass) launch_attention_fix_up(args, selected.row, stream);
 }
 
 }  // namespace

@@ -4,10 +4,11 @@
 #include "core/check.hpp"
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
-#include "kernels/cuda/attention/launch.hpp"
+#include "kernels/cuda/attention/messages.hpp"
 #include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/gather/launch.hpp"
 #include "kernels/cuda/with_storage.hpp"
+#include "plan/cuda/select.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -42,11 +43,12 @@ void run(const LeakyArgs& given, const Plan& plan, Arena arena, CUstream_st* str
   also(args.x, given.col.row_stride, terms.x_head);
   also(terms.row, given.row.row_stride, terms.row_head);
   if (terms.attn != nullptr) also(terms.attn, 0, terms.attn_head);
-  constexpr int widest = few_shapes_vector<Storage>;
-  const GatherShape shape =
-      gather_shape(args.features, sizeof(Storage), most >= widest && given.width % widest == 0 ? widest : 1);
-  if (args.split.tasks > 0) launch_leaky_sum(args, shape, stream);
-  if (plan.finish_pass) launch_fix_up<Storage, Reduction::sum>(args, shape, stream);
+  while (given.width % most != 0) most /= 2;
+  const Kernel kernel = select_leaky_sum(plan.desc.dtype, args.features, most);
+  if (args.split.tasks > 0) launch_gather<LeakySum<Storage>, Reduction::sum>(args, kernel.shape, stream);
+  if (plan.cuda().finish_pass)
+    launch_fix_up<Storage, Reduction::sum>(args, gather_shape(args.features, sizeof(Storage), kernel.shape.vector),
+                                           stream);
 }
 
 }  // namespace

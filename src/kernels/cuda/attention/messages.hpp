@@ -39,7 +39,7 @@ struct ScoreArgs : HeadLayout {
 template <class StorageOf>
 struct Gat {
   using Storage = StorageOf;
-  static constexpr int rows_an_edge = 1;
+  static constexpr KernelMessage kind = KernelMessage::gat;
   using Args = ScoreArgs<Storage>;
 };
 
@@ -47,7 +47,7 @@ struct Gat {
 template <class StorageOf>
 struct VectorScored {
   using Storage = StorageOf;
-  static constexpr int rows_an_edge = 2;
+  static constexpr KernelMessage kind = KernelMessage::vector_scored;
   using Args = ScoreArgs<Storage>;
 };
 
@@ -65,7 +65,7 @@ struct alignas(4 * sizeof(Acc) > 16 ? 16 : 4 * sizeof(Acc)) DestinationTerms {
 template <class StorageOf>
 struct GatBackward {
   using Storage = StorageOf;
-  static constexpr int rows_an_edge = 1;
+  static constexpr KernelMessage kind = KernelMessage::gat_backward;
   struct Args : HeadLayout {
     using Acc = AccumulatorOf<Storage>;
     const Storage* src = nullptr;  // of the scores, by row
@@ -93,8 +93,8 @@ struct GatBackward {
 template <class StorageOf>
 struct LeakySum {
   using Storage = StorageOf;
+  static constexpr KernelMessage kind = KernelMessage::leaky_sum;
   static constexpr RowResult result = RowResult::as_reduced;
-  static constexpr int rows_an_edge = 2;
   struct Args : HeadLayout {
     MaybeWide<Storage> edge;  // by edge id
     std::int64_t edge_pitch = 1, edge_head = 0;

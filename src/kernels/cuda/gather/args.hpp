@@ -7,12 +7,10 @@
 #include "core/accumulator.hpp"
 #include "kernels/cuda/half.hpp"
 #include "kernels/cuda/schedule/edge_split.hpp"
+#include "plan/kernel_table.hpp"
 #include "weft/types.hpp"
 
 namespace weft::cuda {
-
-/// Sum also serves the mean; extremum serves max and, with messages negated, min; winner also says which edge it was.
-enum class Reduction { sum, extremum, winner };
 
 /// What becomes of a reduced row: it is stored as it is, as a mean, or with all that the epilogue asks for.
 enum class RowResult { as_reduced, mean, with_epilogue };

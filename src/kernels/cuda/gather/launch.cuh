@@ -1,18 +1,12 @@
-// From a GatherShape to the instantiation of gather_edges that has it.
+// From a shape of the kernel table to the instantiation of gather_edges that has it.
 #pragma once
 
 #include "kernels/cuda/gather/launch.hpp"
 #include "kernels/cuda/gather/walk.cuh"
 #include "kernels/cuda/launch_check.hpp"
-#include "plan/tuning/cuda.hpp"
+#include "kernels/cuda/with_storage.hpp"
 
 namespace weft::cuda {
-
-/// Rows in flight. A second row an edge takes as many registers again, and doubles take twice as many.
-template <class Message, int Vector, int Lanes, int Steps>
-inline constexpr int loads_of = sizeof(typename Message::Storage) > 4 || Message::rows_an_edge > 1
-                                    ? 4 / Steps
-                                    : rows_in_flight(Vector, Lanes, Steps);
 
 template <class S, Reduction Kind, class Message>
 void launch_shape(const GatherArgs<Message>& args, CUstream_st* stream) {
@@ -23,20 +17,26 @@ void launch_shape(const GatherArgs<Message>& args, CUstream_st* stream) {
   check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
 }
 
+/// The table's row of a message's kernels.
+template <class Message, KernelFamily Family, Reduction Kind = Reduction::sum, int Tile = 0>
+inline constexpr int row_for = row_index(Family, Message::kind, Kind, storage_dtype<typename Message::Storage>, Tile);
+
 template <class Message, Reduction Kind>
-void launch_gather(const GatherArgs<Message>& args, const GatherShape& given, CUstream_st* stream) {
-  using Storage = typename Message::Storage;
-  // Packs of eight halves are for sums: see widest_load.
-  constexpr bool sums = Kind == Reduction::sum && Message::rows_an_edge == 1;
-  constexpr int most = sizeof(Storage) < 4 && !sums ? tuning::most_halves_a_load_otherwise : 16 / sizeof(Storage);
-  // Doubles are for checks; of halves those messages that no model sends by the million: each shape takes a second to
-  // compile.
-  constexpr bool rare = sizeof(Storage) > 4 ||
-                        (sizeof(Storage) < 4 &&
-                         (Kind == Reduction::winner || (Kind == Reduction::extremum && Message::rows_an_edge > 1)));
-  with_shape<most, rare>(given, [&](auto vector, auto lanes, auto steps) {
-    launch_shape<Shape<vector, lanes, steps, loads_of<Message, vector, lanes, steps>>, Kind>(args, stream);
-  });
+void launch_gather(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream) {
+  with_shape<row_for<Message, KernelFamily::gather, Kind>>(shape,
+                                                           [&]<class S>(S) { launch_shape<S, Kind>(args, stream); });
+}
+
+template <class Message>
+void launch_other_shape(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream) {
+  with_shape<row_for<Message, KernelFamily::other_shapes>>(
+      shape, [&]<class S>(S) { launch_shape<S, Reduction::sum>(args, stream); });
+}
+
+template <class Message>
+void launch_half_pairs(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream) {
+  with_shape<row_for<Message, KernelFamily::half_pairs>>(
+      shape, [&]<class S>(S) { launch_shape<InPairs<S>, Reduction::sum>(args, stream); });
 }
 
 }  // namespace weft::cuda

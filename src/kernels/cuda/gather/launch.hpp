@@ -1,9 +1,8 @@
-// The launches nvcc compiles, for the host code that chooses among them. Which instantiations exist is listed in
-// kernels/cuda/instantiate.cmake.
+// The launches nvcc compiles, for the host code that has selected a kernel. Which exist is listed in plan/kernels.def.
 #pragma once
 
 #include "kernels/cuda/gather/args.hpp"
-#include "plan/gather_shape.hpp"
+#include "plan/kernel_table.hpp"
 #include "weft/context.hpp"
 
 namespace weft::cuda {
@@ -12,13 +11,17 @@ namespace weft::cuda {
 template <class Message, Reduction Kind>
 void launch_gather(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream);
 
-/// The same for sums of rows of few features (see is_narrow): `vector` elements a load is what alignment allows.
+/// The same for sums of rows of few features (see is_narrow).
 template <class Message>
-void launch_narrow(const GatherArgs<Message>& args, int vector, CUstream_st* stream);
+void launch_narrow(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream);
 
-/// Sums of halves whose batches are added up in pairs; `shape` has whole packs.
+/// Sums of halves whose batches are added up in pairs.
 template <class Message>
 void launch_half_pairs(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream);
+
+/// Sums in shapes that only a policy asks for.
+template <class Message>
+void launch_other_shape(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream);
 
 /// Sums over tiles of `Tile` edges in shared memory. `atomic`: onto an output of zeros, instead of through staging
 /// slots.

@@ -1,5 +1,5 @@
 // What an edge sends to its destination, as types: which arguments each message has. What a lane does with them is in
-// scalar.cuh, edgewise.cuh and attention/. `rows_an_edge`: rows of features that an edge has in flight.
+// scalar.cuh, edgewise.cuh and attention/.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace weft::cuda {
 template <class StorageOf>
 struct Source {
   using Storage = StorageOf;
-  static constexpr int rows_an_edge = 1;
+  static constexpr KernelMessage kind = KernelMessage::source;
   static constexpr RowResult result = RowResult::as_reduced;
   struct Args {};
 };
@@ -21,7 +21,7 @@ struct Source {
 template <class StorageOf>
 struct Averaged {
   using Storage = StorageOf;
-  static constexpr int rows_an_edge = 1;
+  static constexpr KernelMessage kind = KernelMessage::averaged;
   static constexpr RowResult result = RowResult::mean;
   struct Args {};
 };
@@ -31,7 +31,7 @@ struct Averaged {
 template <class StorageOf>
 struct Weighted {
   using Storage = StorageOf;
-  static constexpr int rows_an_edge = 1;
+  static constexpr KernelMessage kind = KernelMessage::weighted;
   static constexpr RowResult result = RowResult::as_reduced;
   struct Args {
     MaybeWide<Storage> edge;
@@ -43,7 +43,7 @@ struct Weighted {
 template <class StorageOf>
 struct Scaled {
   using Storage = StorageOf;
-  static constexpr int rows_an_edge = 1;
+  static constexpr KernelMessage kind = KernelMessage::scaled;
   static constexpr RowResult result = RowResult::with_epilogue;
   struct Args {
     MaybeWide<Storage> edge;
@@ -57,7 +57,7 @@ struct Scaled {
 template <class StorageOf>
 struct Edgewise {
   using Storage = StorageOf;
-  static constexpr int rows_an_edge = 2;
+  static constexpr KernelMessage kind = KernelMessage::edgewise;
   static constexpr RowResult result = RowResult::with_epilogue;
   struct Args : HeadLayout {
     SpmmOp op = SpmmOp::u_mul_e;

@@ -13,12 +13,12 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
   EdgeSplit split;
   split.graph = graph;
   split.starts = graph.offsets;
-  split.size = plan.edges_a_task;
-  split.rows_a_task = plan.rows_a_task;
+  split.size = plan.cuda().edges_a_task;
+  split.rows_a_task = plan.cuda().rows_a_task;
   split.tasks = plan.tasks;
-  split.joined = plan.joined;
-  split.cuts = plan.staged_rows > 0;
-  split.whole_row = plan.whole_row;
+  split.joined = plan.cuda().joined;
+  split.cuts = plan.cuda().staged_rows > 0;
+  split.whole_row = plan.cuda().whole_row;
   // Ids that fit 32 bits are read as such, a chunk ahead.
   if (graph.edge_ids != nullptr && graph.num_edges < (std::int64_t{1} << 31)) {
     static_assert(std::endian::native == std::endian::little, "the lower half of an id comes first");
@@ -26,14 +26,14 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
     split.id_shift = 1;
     split.graph.edge_ids = nullptr;
   }
-  if (plan.device_tasks == nullptr) return split;
-  split.order = plan.device_tasks->order();
-  if (const EdgeOrder* edges = plan.device_tasks->edges()) {
+  if (plan.backing.device_tasks == nullptr) return split;
+  split.order = plan.backing.device_tasks->order();
+  if (const EdgeOrder* edges = plan.backing.device_tasks->edges()) {
     split.graph.rows = edges->rows();
     split.graph.cols = edges->cols();
     split.graph.edge_ids = nullptr;
     split.starts = edges->starts();
-    split.ids = plan.device_tasks->ids();
+    split.ids = plan.backing.device_tasks->ids();
     split.id_shift = 0;
   }
   return split;

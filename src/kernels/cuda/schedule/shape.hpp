@@ -2,15 +2,12 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
-#include "plan/gather_shape.hpp"
+#include "kernels/cuda/launch_check.hpp"
+#include "plan/kernel_table.hpp"
 
 namespace weft::cuda {
-
-/// Attention: how heads lie in the lanes that cover a row. `one`: there is one head, and each lane weighs its own edges
-/// for all. `shared`: a power of two of lanes cover each head and share its weights out. `any`: however they lie, every
-/// lane weighs all edges for the heads it has features of.
-enum class HeadMap { one, shared, any };
 
 template <int VectorOf, int LanesOf, int StepsOf, int LoadsOf>
 struct Shape {
@@ -37,51 +34,43 @@ struct WithHeads : S {
   static constexpr int head_steps = HeadSteps;
 };
 
-/// Whether every shape that can pay is compiled (WEFT_CUDA_SHAPES=all). Otherwise a few cover all widths: the same
-/// results in more time, for builds that only check that everything compiles.
-#ifdef WEFT_FEW_CUDA_SHAPES
-inline constexpr bool every_shape = false;
-#else
-inline constexpr bool every_shape = true;
-#endif
+template <int Row>
+inline constexpr ShapeList row_shapes = shapes_of(kernel_rows[Row]);
 
-/// Calls f(vector, lanes, steps) with constants that cover `shape`. With `Rare`, for calls where speed is no goal,
-/// every other number of lanes is left out and the next larger one serves; so it is for packs of one or two halves.
-template <int MostVector, bool Rare, class F>
+/// Calls f(Shape<...>{}) with the shape of that row of the kernel table, known when a kernel is compiled; an Error
+/// where the row has none such.
+template <int Row, class F>
 void with_shape(const GatherShape& shape, const F& f) {
-  constexpr bool coarse = Rare || !every_shape;
-  constexpr std::integral_constant<int, 1> one;
-  constexpr std::integral_constant<int, 2> two;
-  constexpr std::integral_constant<int, 4> four;
-  constexpr std::integral_constant<int, 8> eight;
-  constexpr std::integral_constant<int, 16> sixteen;
-  constexpr std::integral_constant<int, 32> warp;
-  const auto with_vector = [&](auto vector) {
-    const int covered = shape.lanes * shape.steps;
-    if constexpr (!coarse && (MostVector <= 4 || decltype(vector)::value >= 4)) {
-      if (covered == 1) return f(vector, one, one);
-      if (covered == 4) return f(vector, four, one);
-      if (covered == 16) return f(vector, sixteen, one);
-    }
-    if constexpr (!coarse)
-      if (covered == 64) return f(vector, warp, two);
-    if constexpr (every_shape)
-      if (covered <= 2) return f(vector, two, one);
-    if (covered <= 8) return f(vector, eight, one);
-    if (covered <= 32) return f(vector, warp, one);
-    // Lanes of eight features have enough with two steps: four would be too much for registers and shared memory.
-    if constexpr (decltype(vector)::value == 8) {
-      f(vector, warp, two);
-    } else {
-      f(vector, warp, four);
-    }
+  static_assert(Row >= 0, "the kernel table has a row for every launch");
+  const bool found = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto tried = [&]<std::size_t Index>(std::integral_constant<std::size_t, Index>) {
+      constexpr GatherShape s = row_shapes<Row>.shapes[Index];
+      if (shape != s) return false;
+      f(Shape<s.vector, s.lanes, s.steps, s.loads>{});
+      return true;
+    };
+    return (tried(std::integral_constant<std::size_t, I>{}) || ...);
+  }
+  (std::make_index_sequence<static_cast<std::size_t>(row_shapes<Row>.count)>{});
+  if (!found) refuse_shape(shape);
+}
+
+/// Calls f(WithHeads<S, ...>{}) with the mapping, in the same way.
+template <int Row, class S, class F>
+void with_heads(const HeadMapping& mapping, const F& f) {
+  bool found = false;
+  const auto tried = [&]<HeadMap Map, int Steps>() {
+    if constexpr (has_mapping(kernel_rows[Row], S::value, {Map, Steps}))
+      if (!found && mapping == HeadMapping{Map, Steps}) {
+        found = true;
+        f(WithHeads<S, Map, Steps>{});
+      }
   };
-  if constexpr (MostVector >= 8)
-    if (shape.vector == 8) return with_vector(eight);
-  if constexpr (MostVector >= 4)
-    if (shape.vector == 4) return with_vector(four);
-  if (shape.vector == 2) return with_vector(two);
-  with_vector(one);
+  tried.template operator()<HeadMap::one, 1>();
+  tried.template operator()<HeadMap::shared, S::steps>();
+  if constexpr (S::steps > 1) tried.template operator()<HeadMap::shared, 1>();
+  tried.template operator()<HeadMap::any, S::steps>();
+  if (!found) refuse_shape(S::value);
 }
 
 }  // namespace weft::cuda

@@ -9,6 +9,7 @@
 #include "kernels/cuda/sddmm/sddmm_args.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "kernels/signatures.hpp"
+#include "plan/cuda/select.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -29,7 +30,7 @@ int pack_of(const Operand& o, const SddmmArgs& args) {
 
 template <class Storage>
 void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
-  int most = std::min({pack_of<Storage>(args.lhs, args), pack_of<Storage>(args.rhs, args), plan.vector});
+  int most = std::min({pack_of<Storage>(args.lhs, args), pack_of<Storage>(args.rhs, args), plan.cuda().vector});
   const auto ends = [&](Target a, Target b) { return args.lhs_target == a && args.rhs_target == b; };
   const bool between = ends(Target::u, Target::v) || ends(Target::v, Target::u);
   const bool vectors = args.width == 1 || (args.lhs.feature_stride != 0 && args.rhs.feature_stride != 0);
@@ -49,11 +50,11 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
     dot.destination_head = destination.head_stride;
     dot.features = static_cast<int>(args.width);
     dot.heads = static_cast<int>(args.heads);
-    dot.long_rows = args.graph.num_edges >= 128 * args.graph.num_rows;
+    const bool long_rows = args.graph.num_edges >= 128 * args.graph.num_rows;  // a batch's edges share a destination
     dot.out = out;
     dot.wide = wide;
     dot.out_pitch = args.out.row_stride;
-    return launch_dot(dot, gather_shape(args.width, sizeof(Storage), most), stream);
+    return launch_dot(dot, select_dot(plan.desc.dtype, args.width, most, long_rows).shape, stream);
   }
   EdgewiseArgs<Storage> edgewise;
   edgewise.graph = args.graph;

@@ -22,7 +22,6 @@ struct DotArgs {
   std::int64_t source_head = 0, destination_head = 0;
   int features = 0;  // of a head
   int heads = 1;
-  bool long_rows = false;  // batches of edges mostly have one destination
   Storage* out = nullptr;  // by edge id
   bool wide = false;       // out holds accumulators instead
   std::int64_t out_pitch = 1;

@@ -36,7 +36,7 @@ template <class Storage>
 SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena, bool by_edges) {
   using Acc = AccumulatorOf<Storage>;
   SpmmCall<Storage> call;
-  call.extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
+  const bool extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
   GatherCommon<Storage>& common = call.common;
   common = gather_common<Storage>(plan, args.graph, arena, args.heads * args.width, args.x, by_edges ? "edge" : "x");
   common.epilogue = epilogue_of<Storage>(args);
@@ -47,11 +47,11 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
     common.split.id_shift = 0;
     common.split.graph.edge_ids = nullptr;
   }
-  WEFT_CHECK(!walks_clusters(plan) || common.split.ids != nullptr || (!uses_edge(args.op) && !call.extremum),
+  WEFT_CHECK(!walks_clusters(plan) || common.split.ids != nullptr || (!uses_edge(args.op) && !extremum),
              invalid_argument,
              "plan is of a sum without values of edges, in the order {}: expected one made with weighted = true and "
              "the call's reducer",
-             name(plan.order));
+             name(plan.cuda().order));
   if (by_edges) common.split.graph.cols = nullptr;
 
   auto& operands = call.operands;
@@ -65,26 +65,24 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
   operands.x_vector = args.x.feature_stride != 0;
   operands.edge_vector = args.edge.feature_stride != 0 && args.width > 1;  // of one feature: a value an edge and head
   operands.col_scale = static_cast<const Acc*>(args.col_scale.data);
+
+  const RowEpilogue<Storage>& epilogue = common.epilogue;
+  SpmmTraits& traits = call.traits;
+  traits.features = common.features;
+  traits.one_value_an_edge = by_scalar(args);
+  traits.weighted = operands.edge.given();
+  traits.values_in_order = common.split.graph.edge_ids == nullptr && operands.edge_pitch == 1;
+  traits.scaled_sources = operands.col_scale != nullptr;
+  traits.mean = epilogue.mean;
+  traits.epilogue = !epilogue.none_but_mean;
+  traits.wide_out = epilogue.wide;
+  traits.wide_edges = operands.edge.wide;
+  traits.extremum = extremum;
+  traits.winners = args.arg_u != nullptr || args.arg_e != nullptr;
   return call;
 }
 
-template <class Storage>
-MessageKind message_of(const SpmmArgs& args, const SpmmCall<Storage>& call) {
-  if (!by_scalar(args)) return MessageKind::edgewise;
-  const GatherCommon<Storage>& common = call.common;
-  const bool weighted = call.operands.edge.given();
-  const bool in_order = !weighted || (common.split.graph.edge_ids == nullptr && call.operands.edge_pitch == 1);
-  if (sizeof(Storage) > 4 || call.extremum || !common.epilogue.none_but_mean || call.operands.col_scale != nullptr ||
-      !in_order)
-    return MessageKind::scaled;
-  if (common.epilogue.mean)
-    return weighted || is_narrow(common.features, true) ? MessageKind::scaled : MessageKind::averaged;
-  return weighted ? MessageKind::weighted : MessageKind::source;
-}
-
-#define WEFT_CALL(STORAGE)                                                                  \
-  template SpmmCall<STORAGE> spmm_call<STORAGE>(const SpmmArgs&, const Plan&, Arena, bool); \
-  template MessageKind message_of<STORAGE>(const SpmmArgs&, const SpmmCall<STORAGE>&);
+#define WEFT_CALL(STORAGE) template SpmmCall<STORAGE> spmm_call<STORAGE>(const SpmmArgs&, const Plan&, Arena, bool);
 WEFT_CALL(float)
 WEFT_CALL(double)
 WEFT_CALL(__half)

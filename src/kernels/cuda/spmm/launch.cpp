@@ -7,11 +7,9 @@
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/gather/launch.hpp"
 #include "kernels/cuda/spmm/call.hpp"
-#include "kernels/cuda/spmm/other_shapes.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "kernels/heads.hpp"
-#include "plan/cuda/stage_choice.hpp"
-#include "plan/tuning/cuda.hpp"
+#include "plan/cuda/select.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -46,13 +44,13 @@ template <class Storage>
 int widest_pack(const SpmmArgs& args, const SpmmCall<Storage>& call, const Plan& plan) {
   const auto& epilogue = call.common.epilogue;
   const auto& operands = call.operands;
-  int most = std::min(aligned_elements(epilogue.out, epilogue.wide, args.out.row_stride), plan.vector);
+  int most = std::min(aligned_elements(epilogue.out, epilogue.wide, args.out.row_stride), plan.cuda().vector);
   const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
     most = std::min(most, aligned_elements(data, pitch));
     if (args.heads > 1) most = std::min(most, aligned_elements(data, head));
   };
   if (call.common.x != nullptr && operands.x_vector) also(call.common.x, args.x.row_stride, operands.x_head);
-  const bool edgewise = call.message == MessageKind::edgewise;
+  const bool edgewise = !call.traits.one_value_an_edge;
   if (operands.edge.given() && operands.edge_vector && edgewise)
     also(operands.edge.narrow(), operands.edge_pitch, operands.edge_head);
   const std::int64_t unit = edgewise ? args.width : call.common.features;
@@ -60,50 +58,19 @@ int widest_pack(const SpmmArgs& args, const SpmmCall<Storage>& call, const Plan&
   return most;
 }
 
-/// Calls f(constant) for the reduction; in f64 the one that names winners serves every extremum.
+/// Calls f(constant) for the reduction. (f64 is for gradient checks, and has no extremum without winners.)
 template <class Storage, class F>
-void with_reduction(const SpmmCall<Storage>& call, const F& f) {
-  if (!call.extremum) return f(std::integral_constant<Reduction, Reduction::sum>{});
-  const bool winners = call.common.epilogue.arg_u != nullptr || call.common.epilogue.arg_e != nullptr;
+void with_reduction(Reduction kind, const F& f) {
+  if (kind == Reduction::sum) return f(std::integral_constant<Reduction, Reduction::sum>{});
   if constexpr (sizeof(Storage) <= 4)
-    if (!winners) return f(std::integral_constant<Reduction, Reduction::extremum>{});
+    if (kind == Reduction::extremum) return f(std::integral_constant<Reduction, Reduction::extremum>{});
   f(std::integral_constant<Reduction, Reduction::winner>{});
 }
 
-/// The tasks of a call, by the walk of gather/ or, for sums of rows of few features, by the one along the edges.
-template <Reduction Kind, class Storage>
-void launch_tasks(const SpmmCall<Storage>& call, const GatherShape& shape, CUstream_st* stream) {
-  with_message(call, [&]<class Message>(const GatherArgs<Message>& args) {
-    constexpr bool edgewise = std::is_same_v<Message, Edgewise<Storage>>;
-    if constexpr (Kind == Reduction::sum && !edgewise && !std::is_same_v<Message, Averaged<Storage>>)
-      if (is_narrow(args.features, true)) return launch_narrow(args, shape.vector, stream);
-    // Only sums are sent as they are.
-    if constexpr (Kind == Reduction::sum || edgewise || std::is_same_v<Message, Scaled<Storage>>)
-      launch_gather<Message, Kind>(args, shape, stream);
-  });
-}
-
-/// Whether the kernel over tiles of edges in shared memory takes the call; if the planner chose it and it cannot, the
-/// usual one takes the plan's tasks.
 template <class Storage>
-bool over_tiles(const SpmmArgs& args, const SpmmCall<Storage>& call, const Plan& plan, const GatherShape& shape) {
-  if (plan.stage_edges == 0) return false;
-  const auto& epilogue = call.common.epilogue;
-  const bool packs = sizeof(Storage) == 4 || shape.vector * sizeof(Storage) == 16;
-  const bool can = call.message != MessageKind::edgewise && call.operands.col_scale == nullptr && !call.extremum &&
-                   epilogue.none && packs && !(epilogue.wide && plan.flush == Flush::atomic);
-  WEFT_CHECK(can || !plan.stage_asked, unsupported,
-             "policy {} for op {}, reduce {}{}: only sums of copy_u, or of u_mul_e with one value an edge, without an "
-             "epilogue, have a kernel that stages edges in shared memory; halves need whole packs of 8 aligned to 16 "
-             "bytes (here {}), and atomics an output of their type; leave the policy out",
-             stage_text(plan), name(args.op), name(args.reduce), epilogue.none ? "" : " and an epilogue", shape.vector);
-  return can;
-}
-
-template <class Storage>
-void launch_over_tiles(const GatherArgs<Weighted<Storage>>& args, const Plan& plan, const GatherShape& shape,
+void launch_over_tiles(const GatherArgs<Weighted<Storage>>& args, const Plan& plan, const Kernel& kernel,
                        CUstream_st* stream) {
-  const bool round_robin = plan.assignment == Assignment::round_robin, atomic = plan.flush == Flush::atomic;
+  const bool round_robin = plan.assignment == Assignment::round_robin, atomic = plan.cuda().flush == Flush::atomic;
   if (atomic) {
     const auto rows = static_cast<std::size_t>(args.split.graph.num_rows);
     const std::size_t pitch = args.epilogue.pitch_bytes;
@@ -114,80 +81,54 @@ void launch_over_tiles(const GatherArgs<Weighted<Storage>>& args, const Plan& pl
           "zeros for {} rows of {} bytes before atomic additions", rows, row);
   }
   if (args.split.tasks == 0) return;
-  const auto launch = [&]<int Tile>(Constant<Tile>) {
-    launch_staged<Weighted<Storage>, Tile>(args, shape, round_robin, atomic, stream);
+  const auto launch_if = [&]<int Tile>(Constant<Tile>) {
+    constexpr int row =
+        row_index(KernelFamily::staged, KernelMessage::weighted, Reduction::sum, storage_dtype<Storage>, Tile);
+    if constexpr (row >= 0)
+      if constexpr (is_built(kernel_rows[row]))
+        if (kernel.stage_edges == Tile)
+          launch_staged<Weighted<Storage>, Tile>(args, kernel.shape, round_robin, atomic, stream);
   };
-  // The planner itself takes tiles of 128, whose groups share them round-robin.
-  if (plan.stage_edges != 128 || !round_robin) require_ablations(stage_text(plan));
-  if constexpr (has_ablations && !std::is_same_v<Storage, __nv_bfloat16>)
-    if (plan.stage_edges == 32) return launch(Constant<32>{});
-  if constexpr (has_ablations && std::is_same_v<Storage, __half>)
-    if (plan.stage_edges == 64) return launch(Constant<64>{});
-  launch(Constant<128>{});
+  launch_if(Constant<32>{});
+  launch_if(Constant<64>{});
+  launch_if(Constant<128>{});
 }
 
-/// Whether the call takes a kernel of the policy's own shape; an Error where that has none for it.
-bool other_shape(const Plan& plan, MessageKind message, const GatherShape& usual) {
-  if (!plan.shaped) return false;
-  WEFT_CHECK(
-      message == MessageKind::weighted && usual.vector == 4 && plan.lanes * plan.steps == usual.lanes * usual.steps,
-      unsupported,
-      "policy lanes={},loads={}: only u_mul_e with one value an edge, on tensors whose "
-      "rows are aligned to 16 bytes and without an epilogue, has kernels of other shapes; leave the policy out",
-      plan.lanes, plan.loads);
-  return true;
-}
-
-/// Whether batches are added up in pairs, as the policy asks; an Error where the call has no such kernel.
-bool in_pairs(const Plan& plan, MessageKind message, bool wide_edges, const GatherShape& shape) {
-  if (plan.accumulate == Accumulate::f32) return false;
-  WEFT_CHECK((message == MessageKind::weighted || message == MessageKind::source) && shape.vector == 8 && !wide_edges,
-             unsupported,
-             "policy accumulate=half2 with {} edge values and loads of {} elements: only plain sums of copy_u, or of "
-             "u_mul_e with one value an edge of x's type, on tensors whose rows are aligned to "
-             "16 bytes, have pairs to add up; leave the policy out",
-             wide_edges ? "f32" : "no f32", shape.vector);
-  return true;
+/// Launches the kernel that was selected, of those that this storage type, message and reduction have.
+template <class Storage>
+void launch_tasks(const Kernel& kernel, const SpmmCall<Storage>& call, CUstream_st* stream) {
+  with_message(kernel.message, call, [&]<class Message>(const GatherArgs<Message>& args) {
+    constexpr auto built = [](KernelFamily family, Reduction kind) {
+      const int row = row_index(family, Message::kind, kind, storage_dtype<Storage>);
+      return row >= 0 && is_built(kernel_rows[row]);
+    };
+    if constexpr (built(KernelFamily::narrow, Reduction::sum))
+      if (kernel.family == KernelFamily::narrow) return launch_narrow(args, kernel.shape, stream);
+    if constexpr (built(KernelFamily::half_pairs, Reduction::sum))
+      if (kernel.family == KernelFamily::half_pairs) return launch_half_pairs(args, kernel.shape, stream);
+    if constexpr (built(KernelFamily::other_shapes, Reduction::sum))
+      if (kernel.family == KernelFamily::other_shapes) return launch_other_shape(args, kernel.shape, stream);
+    with_reduction<Storage>(kernel.reduction, [&](auto kind) {
+      if constexpr (built(KernelFamily::gather, kind)) launch_gather<Message, kind>(args, kernel.shape, stream);
+    });
+  });
 }
 
 template <class Storage>
 void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
-  const bool by_edges = plan.stage_edges == 0 && sums_few_edge_values<Storage>(given);
+  const bool by_edges = plan.cuda().stage_edges == 0 && sums_few_edge_values<Storage>(given);
   const SpmmArgs args = by_edges ? with_edges_as_sources(given) : given;
-  SpmmCall<Storage> call = spmm_call<Storage>(args, plan, arena, by_edges);
-  call.message = message_of(args, call);
-  const auto shape_of = [&](int vector) { return gather_shape(call.common.features, sizeof(Storage), vector); };
-  int vector = widest_pack(args, call, plan);
-  const auto finish = [&](const GatherShape& shape) {
-    with_reduction(call, [&](auto kind) {
-      if (plan.finish_pass) launch_fix_up<Storage, kind>(call.common, shape, stream);
-    });
-  };
-  if constexpr (sizeof(Storage) <= 4) {
-    const GatherShape shape = shape_of(vector);
-    if (over_tiles(args, call, plan, shape)) {
-      launch_over_tiles(call.weighted(), plan, shape, stream);
-      return finish(shape);
-    }
+  const SpmmCall<Storage> call = spmm_call<Storage>(args, plan, arena, by_edges);
+  const auto [kernel, row] = select_spmm(plan, call.traits, widest_pack(args, call, plan));
+  WEFT_CHECK(has_kernel(kernel), internal, "the call needs a kernel that is not there: {}", to_string(kernel));
+  if (kernel.family != KernelFamily::staged) {
+    if (call.common.split.tasks > 0) launch_tasks(kernel, call, stream);
+  } else if constexpr (sizeof(Storage) <= 4) {
+    launch_over_tiles(call.weighted(), plan, kernel, stream);
   }
-  if (sizeof(Storage) < 4 && (call.extremum || call.message == MessageKind::edgewise))
-    vector = std::min(vector, tuning::most_halves_a_load_otherwise);
-  const GatherShape shape = shape_of(vector);
-  const auto launch = [&] {
-    if (plan.shaped) require_ablations("lanes or loads");
-    if (plan.accumulate == Accumulate::half2) require_ablations("accumulate=half2");
-    if constexpr (has_ablations && std::is_same_v<Storage, float>)
-      if (other_shape(plan, call.message, shape))
-        return launch_other_shape(call.weighted(), {shape.vector, plan.lanes, plan.steps, plan.loads}, stream);
-    if constexpr (has_ablations && sizeof(Storage) < 4)
-      if (in_pairs(plan, call.message, call.operands.edge.wide, shape))
-        return call.message == MessageKind::weighted
-                   ? launch_half_pairs(call.weighted(), shape, stream)
-                   : launch_half_pairs(GatherArgs<Source<Storage>>{call.common, {}}, shape, stream);
-    with_reduction(call, [&](auto kind) { launch_tasks<kind>(call, shape, stream); });
-  };
-  if (call.common.split.tasks > 0) launch();
-  finish(shape);
+  if (plan.cuda().finish_pass)
+    with_reduction<Storage>(kernel.reduction,
+                            [&](auto kind) { launch_fix_up<Storage, kind>(call.common, row, stream); });
 }
 
 }  // namespace
