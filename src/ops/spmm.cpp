@@ -6,13 +6,13 @@ namespace weft {
 
 SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                   const SpmmOptions& options, OpKind kind) {
-  check_enum(options.op, SpmmOp::u_div_e, "op");
+  check_enum(options.op, last_of<SpmmOp>(), "op");
   check_enum(options.reduce, Reduce::min, "reduce");
   const bool node = uses_node(options.op), on_edge = uses_edge(options.op);
   WEFT_CHECK(on_edge || !edge.given, invalid_argument,
              "edge is given, but op {} does not read edge values: leave it out or choose another op", name(options.op));
   WEFT_CHECK(node || !x.given, invalid_argument,
-             "x is given, but op copy_e does not read node features: leave it out or choose another op");
+             "x is given, but op {} does not read node features: leave it out or choose another op", name(options.op));
   if (node) check_tensor(context, x, "x", graph.num_cols(), "source node");
   if (on_edge) {
     WEFT_CHECK(edge.given, invalid_argument, "edge is missing: op {} needs edge values; without them use copy_u",

@@ -67,42 +67,36 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
   });
 }
 
-/// Calls f(Message{}, needs) for what the operator sends, given the shapes of its operands.
+/// Calls f(Message{}, needs) for what the operator sends, given the shapes of its operands. A source's row, as it is or
+/// times one number, has messages of its own, which are reduced as they are loaded.
 template <class F>
 void with_message(const SpmmArgs& args, F&& f) {
   const bool scaled = args.col_scale.given();
   const bool edge_vector = args.edge.given() && (args.edge.feature_stride != 0 && args.width > 1);
   const bool x_broadcast = args.x.given() && args.x.feature_stride == 0 && args.width > 1;
-  StageNeeds needs;
-  if (args.op == SpmmOp::copy_u) {
-    if (!scaled) return f(Plain{}, needs);
-    needs.weight = true;
-    return f(Weighted{}, needs);
-  }
-  if (args.op == SpmmOp::u_mul_e && !edge_vector) {
-    needs.weight = true;
-    needs.scale_weight = scaled;
-    return f(Weighted{}, needs);
-  }
-  needs.scale = true;
-  if (args.op == SpmmOp::copy_e) return f(CopyEdge{}, needs);
-  if (!edge_vector) {
-    needs.weight = true;
-    needs.negate = args.op == SpmmOp::u_sub_e;
-    if (args.op == SpmmOp::u_div_e) return f(WithEdgeScalar<DivOp>{}, needs);
-    return f(WithEdgeScalar<AddOp>{}, needs);
-  }
-  const auto with_op = [&](auto op) {
-    using Op = decltype(op);
-    if (x_broadcast) return f(WithEdgeVector<Op, true>{}, needs);
-    return f(WithEdgeVector<Op, false>{}, needs);
-  };
-  switch (args.op) {
-    case SpmmOp::u_add_e: return with_op(AddOp{});
-    case SpmmOp::u_sub_e: return with_op(SubOp{});
-    case SpmmOp::u_mul_e: return with_op(MulOp{});
-    default: return with_op(DivOp{});
-  }
+  semantics::with_meaning(args.op, [&](auto meaning) {
+    using Formula = typename decltype(meaning)::Value;
+    constexpr bool is_copy = std::is_same_v<Formula, semantics::Left>;
+    constexpr bool is_product = std::is_same_v<Formula, semantics::Times<semantics::Left, semantics::Right>>;
+    StageNeeds needs;
+    if constexpr (is_copy) {
+      needs.weight = scaled;
+      scaled ? f(Weighted{}, needs) : f(Plain{}, needs);
+    } else if constexpr (!Formula::reads_left) {
+      needs.scale = true;
+      f(CopyEdge{}, needs);
+    } else if (edge_vector) {
+      needs.scale = true;
+      x_broadcast ? f(WithEdgeVector<Formula, true>{}, needs) : f(WithEdgeVector<Formula, false>{}, needs);
+    } else if constexpr (is_product) {
+      needs.weight = true;
+      needs.scale_weight = scaled;
+      f(Weighted{}, needs);
+    } else {
+      needs.weight = needs.scale = true;
+      f(WithEdgeScalar<Formula>{}, needs);
+    }
+  });
 }
 
 template <class Storage>

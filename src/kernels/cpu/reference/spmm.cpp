@@ -1,22 +1,18 @@
 #include <cmath>
 
 #include "kernels/cpu/reference/elements.hpp"
+#include "kernels/semantics.hpp"
 
 namespace weft::reference {
 namespace {
 
+/// One message; an operand that the op does not use is never read.
 double message(const SpmmArgs& args, NodeId u, EdgeId edge, std::int64_t head, std::int64_t feature) {
-  const auto x = [&] { return load(args.x, u, head, feature); };
-  const auto e = [&] { return load(args.edge, edge, head, feature); };
-  switch (args.op) {
-    case SpmmOp::copy_u: return x();
-    case SpmmOp::copy_e: return e();
-    case SpmmOp::u_add_e: return x() + e();
-    case SpmmOp::u_sub_e: return x() - e();
-    case SpmmOp::u_mul_e: return x() * e();
-    case SpmmOp::u_div_e: return x() / e();
-  }
-  fail(ErrorCode::internal, "spmm op {} has no meaning", static_cast<int>(args.op));
+  return semantics::with_meaning(args.op, [&](auto meaning) {
+    using Formula = typename decltype(meaning)::Value;
+    return Formula::of(Formula::reads_left ? load(args.x, u, head, feature) : 0.0,
+                       Formula::reads_right ? load(args.edge, edge, head, feature) : 0.0);
+  });
 }
 
 /// Whether a message takes the place of the best so far: strictly better, or the first NaN.
