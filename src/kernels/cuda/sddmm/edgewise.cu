@@ -37,10 +37,11 @@ __global__ void __launch_bounds__(block_threads) map_edges(const EdgewiseArgs<St
       const auto b = operand_at<Count>(args.rhs, u, v, e, head, feature);
       Acc result[Count];
 #pragma unroll
-      for (int i = 0; i < Count; ++i)
-        result[i] = semantics::with_meaning(args.op, [&](auto meaning) -> Acc {
-          return decltype(meaning)::Value::of(widened(a.values[i]), widened(b.values[i]));
-        });
+      for (int i = 0; i < Count; ++i) {
+        const Acc left = widened(a.values[i]), right = widened(b.values[i]);
+        result[i] =
+            semantics::with_meaning(args.op, [&](auto meaning) { return decltype(meaning)::Value::of(left, right); });
+      }
       store_pack<Count>(args.out, args.wide, result, [&](auto* out) { return out + e * args.out_pitch + p * Count; });
     }
   }
