@@ -72,8 +72,7 @@ struct Slope {
   int left = 0, right = 0;
 };
 
-namespace detail {
-
+/// 1 for a power of 0 or less.
 template <int Power, class Acc>
 WEFT_ANYWHERE constexpr Acc positive_power(Acc base) {
   Acc power = 1;
@@ -81,15 +80,12 @@ WEFT_ANYWHERE constexpr Acc positive_power(Acc base) {
   return power;
 }
 
-}  // namespace detail
-
 /// One division at most, whatever the powers.
 template <Slope S, class Acc>
 WEFT_ANYWHERE constexpr Acc evaluate(Acc left, Acc right) {
-  const Acc above =
-      static_cast<Acc>(S.sign) * detail::positive_power<S.left>(left) * detail::positive_power<S.right>(right);
+  const Acc above = static_cast<Acc>(S.sign) * positive_power<S.left>(left) * positive_power<S.right>(right);
   if constexpr (S.left < 0 || S.right < 0)
-    return above / (detail::positive_power<-S.left>(left) * detail::positive_power<-S.right>(right));
+    return above / (positive_power<-S.left>(left) * positive_power<-S.right>(right));
   return above;
 }
 
@@ -166,6 +162,24 @@ constexpr bool reads_left(Op op) {
 template <class Op>
 constexpr bool reads_right(Op op) {
   return with_meaning(op, [](auto meaning) { return decltype(meaning)::Value::reads_right; });
+}
+
+// Reducers add messages up, or take the largest (is_extremum): a minimum is the largest of negated messages, as
+// comparing and negating are exact. A row without edges is 0 for all of them.
+constexpr bool negates_messages(Reduce reduce) { return reduce == Reduce::min; }
+constexpr bool divides_by_edges(Reduce reduce) { return reduce == Reduce::mean; }
+
+/// What the largest message is looked for from; nothing but minus infinity itself leaves it.
+template <class Acc>
+WEFT_ANYWHERE constexpr Acc below_all() {
+  return -static_cast<Acc>(INFINITY);
+}
+
+/// Whether a message takes the place of the largest before it: a larger one does, and the first NaN, so that the first
+/// stored edge wins among equals.
+template <class Acc>
+WEFT_ANYWHERE constexpr bool replaces(Acc message, Acc largest) {
+  return !(message <= largest) && largest == largest;
 }
 
 }  // namespace weft::semantics

@@ -37,7 +37,7 @@ Problem resolve_backward(const Context& context, const Graph& graph, ConstTensor
 /// What the gradient of destination v is multiplied by: row_scale[v], over the degree for a mean. Empty: 1.
 Tensor destination_scale(const Context& context, const Problem& p) {
   const ConstTensorView scale = p.options.epilogue.row_scale;
-  const bool mean = p.options.reduce == Reduce::mean;
+  const bool mean = semantics::divides_by_edges(p.options.reduce);
   if (!mean && !scale.given) return {};
   return row_norms(context, p.graph, scale, mean, accumulator(p.dtype));
 }
@@ -166,7 +166,7 @@ SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorVie
   const bool wants_x = want.x && uses_node(options.op), wants_edge = want.edge && uses_edge(options.op);
   const Tensor destinations = destination_scale(context, p);
   SpmmGradients gradients;
-  if (options.reduce == Reduce::max || options.reduce == Reduce::min) {
+  if (is_extremum(options.reduce)) {
     WEFT_CHECK(options.arg_e.given, invalid_argument,
                "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
     if (wants_x) gradients.x = extremum_gradient(context, p, destinations, true);

@@ -1,5 +1,5 @@
-// The formulas of semantics.hpp on vectors: code for an instruction set has to be compiled for it, function by
-// function.
+// The formulas and the comparison of semantics.hpp on vectors: code for an instruction set has to be compiled for it,
+// function by function.
 #if defined(WEFT_KERNELS_CPU_FORMULA_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_FORMULA_INL
 #undef WEFT_KERNELS_CPU_FORMULA_INL
@@ -66,6 +66,12 @@ struct Lanes<semantics::Over<A, B>> {
     return hn::Div(Lanes<A>::of(left, right), Lanes<B>::of(left, right));
   }
 };
+
+/// semantics::replaces, lane by lane.
+template <class V>
+HWY_INLINE auto lanes_replace(V message, V largest) {
+  return hn::Or(hn::Gt(message, largest), hn::AndNot(hn::IsNaN(largest), hn::IsNaN(message)));
+}
 
 }  // namespace weft::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -15,13 +15,6 @@ double message(const SpmmArgs& args, NodeId u, EdgeId edge, std::int64_t head, s
   });
 }
 
-/// Whether a message takes the place of the best so far: strictly better, or the first NaN.
-bool replaces(Reduce reduce, double candidate, double best) {
-  if (std::isnan(best)) return false;
-  if (std::isnan(candidate)) return true;
-  return reduce == Reduce::max ? candidate > best : candidate < best;
-}
-
 struct Reduced {
   double value = 0;
   double absolute = 0;  // sum of |term|; for max and min the one term that is left
@@ -31,7 +24,8 @@ struct Reduced {
 
 Reduced reduce_row(const SpmmArgs& args, std::int64_t row, std::int64_t head, std::int64_t feature) {
   const EdgeId begin = args.graph.offsets[row], end = args.graph.offsets[row + 1];
-  const bool extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
+  const bool extremum = is_extremum(args.reduce);
+  const double orientation = semantics::negates_messages(args.reduce) ? -1 : 1;
   Reduced result;
   Sum sum;
   for (EdgeId k = begin; k < end; ++k) {
@@ -42,12 +36,12 @@ Reduced reduce_row(const SpmmArgs& args, std::int64_t row, std::int64_t head, st
     if (!extremum) {
       sum.add(term);
       result.absolute += std::fabs(term);
-    } else if (k == begin || replaces(args.reduce, term, result.value)) {
+    } else if (k == begin || semantics::replaces(orientation * term, orientation * result.value)) {
       result = {term, std::fabs(term), u, edge};
     }
   }
   if (!extremum) result.value = sum.value();
-  if (args.reduce == Reduce::mean && end > begin) {
+  if (semantics::divides_by_edges(args.reduce) && end > begin) {
     result.value /= static_cast<double>(end - begin);
     result.absolute /= static_cast<double>(end - begin);
   }
