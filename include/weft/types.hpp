@@ -90,5 +90,7 @@ Score parse_score(std::string_view text);
 
 constexpr bool uses_node(SpmmOp op) { return op != SpmmOp::copy_e; }
 constexpr bool uses_edge(SpmmOp op) { return op != SpmmOp::copy_u; }
+/// Whether one of a row's messages is its result, which has a winner then, instead of what all of them add up to.
+constexpr bool is_extremum(Reduce reduce) { return reduce == Reduce::max || reduce == Reduce::min; }
 
 }  // namespace weft

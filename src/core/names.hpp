@@ -33,11 +33,19 @@ void check_enum(Enum value, Enum last, std::string_view what) {
              static_cast<unsigned>(last));
 }
 
-/// The names of all enumerators, in their order; they count from 0 on.
+/// The last enumerator that has a name; they count from 0 on.
+template <class Enum>
+Enum last_of() {
+  unsigned last = 0;
+  while (name(static_cast<Enum>(last + 1)) != "unknown") ++last;
+  return static_cast<Enum>(last);
+}
+
+/// The names of all enumerators, in their order.
 template <class Enum>
 std::vector<std::string_view> all_names() {
   std::vector<std::string_view> names;
-  for (unsigned i = 0; name(static_cast<Enum>(i)) != "unknown"; ++i) names.push_back(name(static_cast<Enum>(i)));
+  for (unsigned i = 0; i <= static_cast<unsigned>(last_of<Enum>()); ++i) names.push_back(name(static_cast<Enum>(i)));
   return names;
 }
 

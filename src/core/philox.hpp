@@ -4,11 +4,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define WEFT_ANYWHERE __host__ __device__
-#else
-#define WEFT_ANYWHERE
-#endif
+#include "core/anywhere.hpp"
 
 namespace weft {
 

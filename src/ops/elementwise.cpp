@@ -2,6 +2,7 @@
 
 #include "core/parallel.hpp"
 #include "kernels/cuda/elementwise/elementwise.hpp"
+#include "kernels/semantics.hpp"
 
 namespace weft {
 namespace {
@@ -10,8 +11,8 @@ constexpr std::int64_t grain = 1 << 14;  // elements a task at least
 
 bool on_cuda(const Context& context) { return context.device().kind == DeviceKind::cuda; }
 
-/// out = a op b, or a * factor without b.
-void combine_on_cuda(const Context& context, ConstTensorView a, ConstTensorView b, cuda::Combine op, double factor,
+/// out = a op b, with `factor` in place of b where that is not given.
+void combine_on_cuda(const Context& context, ConstTensorView a, ConstTensorView b, SddmmOp op, double factor,
                      TensorView out) {
   const Features features = Features::of(out.shape);
   const cuda::CombineArgs args{
@@ -34,26 +35,26 @@ std::pair<std::int64_t, std::int64_t> source(std::int64_t at, std::int64_t size,
   return {from == 1 ? 0 : at, 1};
 }
 
-template <class F>
-void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, cuda::Combine op, F&& f) {
+void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, SddmmOp op) {
   if (on_cuda(context)) return combine_on_cuda(context, a, b, op, 1, a);
   const Features features = Features::of(a.shape());
   const Operand other = operand(b, features);
-  with_floating(a.dtype(), "a", [&](auto a_tag) {
-    with_floating(b.dtype, "b", [&](auto b_tag) {
-      using A = typename decltype(a_tag)::type;
-      using B = typename decltype(b_tag)::type;
-      using Acc = AccumulatorOf<A>;
-      A* out = a.span<A>().data();
-      const B* in = static_cast<const B*>(other.data);
-      for_rows(context, a.shape(), [&](std::int64_t r) {
-        for (std::int64_t h = 0; h < features.heads; ++h)
-          for (std::int64_t i = 0; i < features.width; ++i) {
-            A& element = out[(r * features.heads + h) * features.width + i];
-            const B factor = in[r * other.row_stride + h * other.head_stride + i * other.feature_stride];
-            element = convert<A>(f(convert<Acc>(element), convert<Acc>(factor)));
-          }
-      });
+  const auto combine = [&]<class A, class B, class Formula>(TypeTag<A>, TypeTag<B>, Formula) {
+    using Acc = AccumulatorOf<A>;
+    A* out = a.span<A>().data();
+    const B* in = static_cast<const B*>(other.data);
+    for_rows(context, a.shape(), [&](std::int64_t r) {
+      for (std::int64_t h = 0; h < features.heads; ++h)
+        for (std::int64_t i = 0; i < features.width; ++i) {
+          A& element = out[(r * features.heads + h) * features.width + i];
+          const B value = in[r * other.row_stride + h * other.head_stride + i * other.feature_stride];
+          element = convert<A>(Formula::of(convert<Acc>(element), convert<Acc>(value)));
+        }
+    });
+  };
+  semantics::with_meaning(op, [&](auto meaning) {
+    with_floating(a.dtype(), "a", [&](auto a_tag) {
+      with_floating(b.dtype, "b", [&](auto b_tag) { combine(a_tag, b_tag, typename decltype(meaning)::Value{}); });
     });
   });
 }
@@ -61,7 +62,7 @@ void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, cuda
 }  // namespace
 
 void scale_in_place(const Context& context, TensorView tensor, double factor) {
-  if (on_cuda(context)) return combine_on_cuda(context, tensor, {}, cuda::Combine::multiply, factor, tensor);
+  if (on_cuda(context)) return combine_on_cuda(context, tensor, {}, SddmmOp::mul, factor, tensor);
   with_floating(tensor.dtype, "tensor", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
@@ -77,7 +78,7 @@ void scale_in_place(const Context& context, TensorView tensor, double factor) {
 Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale) {
   Tensor out = Tensor::empty(x.shape, accumulator(x.dtype), "a widened copy", context.device(), context.stream());
   if (on_cuda(context)) {
-    combine_on_cuda(context, x, scale, cuda::Combine::multiply, 1, out);
+    combine_on_cuda(context, x, scale, SddmmOp::mul, 1, out);
     return out;
   }
   with_floating(x.dtype, "x", [&](auto tag) {
@@ -139,13 +140,18 @@ ConstTensorView head_of(ConstTensorView x, std::int64_t head) {
 }
 
 void multiply_in_place(const Context& context, Tensor& a, ConstTensorView b) {
-  combine_in_place(context, a, b, cuda::Combine::multiply, [](auto x, auto y) { return x * y; });
+  combine_in_place(context, a, b, SddmmOp::mul);
 }
 void divide_in_place(const Context& context, Tensor& a, ConstTensorView b) {
-  combine_in_place(context, a, b, cuda::Combine::divide, [](auto x, auto y) { return x / y; });
+  combine_in_place(context, a, b, SddmmOp::div);
 }
 void add_in_place(const Context& context, Tensor& a, ConstTensorView b) {
-  combine_in_place(context, a, b, cuda::Combine::add, [](auto x, auto y) { return x + y; });
+  combine_in_place(context, a, b, SddmmOp::add);
+}
+void times_power(const Context& context, Tensor& a, int sign, ConstTensorView b, int power) {
+  for (; power > 0; --power) multiply_in_place(context, a, b);
+  for (; power < 0; ++power) divide_in_place(context, a, b);
+  if (sign < 0) scale_in_place(context, a, -1);
 }
 
 Tensor row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, Dtype dtype) {

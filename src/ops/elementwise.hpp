@@ -19,6 +19,8 @@ ConstTensorView head_of(ConstTensorView x, std::int64_t head);
 void multiply_in_place(const Context& context, Tensor& a, ConstTensorView b);
 void divide_in_place(const Context& context, Tensor& a, ConstTensorView b);
 void add_in_place(const Context& context, Tensor& a, ConstTensorView b);
+/// a *= sign * b^power, a whole power of either sign.
+void times_power(const Context& context, Tensor& a, int sign, ConstTensorView b, int power);
 /// One value a destination, f32 or f64: scale[v], or 1, over v's number of edges where `mean` says so.
 Tensor row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, Dtype dtype);
 

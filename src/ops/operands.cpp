@@ -135,9 +135,8 @@ void check_planned_for(const Context& context, const Plan& plan, std::uint64_t g
     WEFT_CHECK(cpu->threads == context.threads(), invalid_argument,
                "plan was made for {} threads, but the context runs with {}", cpu->threads, context.threads());
   const OpDesc& p = plan.desc;
-  const auto reducer_class = [](Reduce r) { return r == Reduce::max || r == Reduce::min; };
   WEFT_CHECK(p.kind == desc.kind && p.dtype == desc.dtype && p.heads * p.width == desc.heads * desc.width &&
-                 p.heads == desc.heads && reducer_class(p.reduce) == reducer_class(desc.reduce),
+                 p.heads == desc.heads && is_extremum(p.reduce) == is_extremum(desc.reduce),
              invalid_argument, "plan is for {} {} {}x{} {}, but {} {} {}x{} {} was called: make a plan for it",
              name(p.kind), name(p.dtype), p.heads, p.width, name(p.reduce), name(desc.kind), name(desc.dtype),
              desc.heads, desc.width, name(desc.reduce));

@@ -1,3 +1,4 @@
+#include "kernels/semantics.hpp"
 #include "ops/finite.hpp"
 #include "ops/sddmm_inputs.hpp"
 
@@ -15,12 +16,14 @@ std::string_view per(Target target) {
 
 SddmmShape resolve(const Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
                    const SddmmOptions& options) {
-  check_enum(options.op, SddmmOp::copy_rhs, "op");
+  check_enum(options.op, last_of<SddmmOp>(), "op");
   check_enum(options.lhs, Target::e, "lhs target");
   check_enum(options.rhs, Target::e, "rhs target");
-  const bool left = options.op != SddmmOp::copy_rhs, right = options.op != SddmmOp::copy_lhs;
-  WEFT_CHECK(left || !lhs.given, invalid_argument, "lhs is given, but op copy_rhs does not read it: leave it out");
-  WEFT_CHECK(right || !rhs.given, invalid_argument, "rhs is given, but op copy_lhs does not read it: leave it out");
+  const bool left = semantics::reads_left(options.op), right = semantics::reads_right(options.op);
+  WEFT_CHECK(left || !lhs.given, invalid_argument, "lhs is given, but op {} does not read it: leave it out",
+             name(options.op));
+  WEFT_CHECK(right || !rhs.given, invalid_argument, "rhs is given, but op {} does not read it: leave it out",
+             name(options.op));
   if (left) check_tensor(context, lhs, "lhs", rows_at(graph, options.lhs), per(options.lhs));
   if (right) check_tensor(context, rhs, "rhs", rows_at(graph, options.rhs), per(options.rhs));
   if (left && right) check_dtype(rhs, "rhs", lhs.dtype, "as lhs has");

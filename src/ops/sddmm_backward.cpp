@@ -1,5 +1,8 @@
 // Gradients of sddmm. Each operand's gradient is the gradient of the result times the derivative of the
 // operator on every edge, summed over the edges that touch the operand's node.
+#include <cstdlib>
+
+#include "kernels/semantics.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/sddmm_inputs.hpp"
 
@@ -33,33 +36,22 @@ Tensor gather_edges(Problem& p, ConstTensorView edge, Target target) {
   return spmm(p.context, target == Target::u ? p.graph.transpose() : p.graph, {}, edge, options);
 }
 
-/// The derivative on every edge, as a tensor of the edges: [E, H, F].
+/// The gradient of the result, which is spent, times the derivative on every edge, as a tensor of the edges: [E, H, F].
 Tensor edge_derivative(Problem& p) {
-  const ConstTensorView grad = p.grad;
-  switch (p.op) {
-    case SddmmOp::add:
-    case SddmmOp::copy_lhs:
-    case SddmmOp::copy_rhs: return p.grad.clone();
-    case SddmmOp::sub: {
-      Tensor d = p.grad.clone();
-      if (!p.own_is_left) scale_in_place(p.context, d, -1);
-      return d;
-    }
-    case SddmmOp::dot:
-    case SddmmOp::mul: {
-      const Tensor wide = widened(p.context, spelled(p.other.tensor));
-      return on_edges(p, SddmmOp::mul, grad, Target::e, wide, p.other.target);
-    }
-    case SddmmOp::div: break;
-  }
-  if (p.own_is_left)
-    return on_edges(p, SddmmOp::div, grad, Target::e, widened(p.context, spelled(p.other.tensor)), p.other.target);
-  // d(l / r) / dr = -l / r^2: `own` is the divisor.
-  const Tensor divisor = widened(p.context, spelled(p.own.tensor));
-  Tensor d = on_edges(p, SddmmOp::mul, grad, Target::e, widened(p.context, spelled(p.other.tensor)), p.other.target);
-  d = on_edges(p, SddmmOp::div, d, Target::e, divisor, p.own.target);
-  d = on_edges(p, SddmmOp::div, d, Target::e, divisor, p.own.target);
-  scale_in_place(p.context, d, -1);
+  const semantics::Slope slope = semantics::with_meaning(p.op, [&](auto meaning) {
+    using Meaning = decltype(meaning);
+    return p.own_is_left ? Meaning::by_left : Meaning::by_right;
+  });
+  const auto times = [&](Tensor d, const Side& side, int power) {
+    if (power == 0) return d;
+    const Tensor wide = widened(p.context, spelled(side.tensor));
+    for (int i = 0; i < std::abs(power); ++i)
+      d = on_edges(p, power > 0 ? SddmmOp::mul : SddmmOp::div, d, Target::e, wide, side.target);
+    return d;
+  };
+  Tensor d = times(std::move(p.grad), p.other, p.own_is_left ? slope.right : slope.left);
+  d = times(std::move(d), p.own, p.own_is_left ? slope.left : slope.right);
+  if (slope.sign < 0) scale_in_place(p.context, d, -1);
   return d;
 }
 
@@ -105,8 +97,8 @@ SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorV
     return gradient(p);
   };
   SddmmGradients g;
-  if (options.op != SddmmOp::copy_rhs) g.lhs = one_side(true);
-  if (options.op != SddmmOp::copy_lhs) g.rhs = one_side(false);
+  if (semantics::reads_left(options.op)) g.lhs = one_side(true);
+  if (semantics::reads_right(options.op)) g.rhs = one_side(false);
   return g;
 }
 

@@ -6,6 +6,7 @@
 #include "graph/graph_impl.hpp"
 #include "kernels/cuda/elementwise/elementwise.hpp"
 #include "kernels/extremum_backward.hpp"
+#include "kernels/semantics.hpp"
 #include "ops/finite.hpp"
 #include "ops/operands.hpp"
 #include "ops/segments.hpp"
@@ -154,8 +155,8 @@ void run_on_cpu(const Backward& b, const Plan& plan) {
     };
     const auto shared = [&](const Run& run, const T* dy) {
       if (run.begin == run.end) return;
-      const Acc entries =
-          static_cast<Acc>(b.reduce == Reduce::sum ? 1 : b.view.offsets[run.row + 1] - b.view.offsets[run.row]);
+      const Acc entries = static_cast<Acc>(
+          semantics::divides_by_edges(b.reduce) ? b.view.offsets[run.row + 1] - b.view.offsets[run.row] : 1);
       T* first = dx + run.begin * row;
       for (std::int64_t i = 0; i < row; ++i) first[i] = convert<T>(convert<Acc>(dy[i]) / entries);
       for (EdgeId k = run.begin + 1; k < run.end; ++k) std::copy_n(first, row, dx + k * row);
@@ -172,8 +173,8 @@ void run_on_cpu(const Backward& b, const Plan& plan) {
 void run_on_cuda(const Backward& b, const Context& context) {
   const Features features = Features::of(b.x.shape);
   if (b.winners == nullptr) {
-    const cuda::SpreadArgs args{b.view, b.x.shape.row_size(), b.reduce == Reduce::mean, operand(b.out_grad, features),
-                                result(b.grad)};
+    const cuda::SpreadArgs args{b.view, b.x.shape.row_size(), semantics::divides_by_edges(b.reduce),
+                                operand(b.out_grad, features), result(b.grad)};
     return cuda::spread(args, context.device(), context.stream());
   }
   ExtremumBackwardArgs args;
@@ -199,7 +200,7 @@ Tensor backward(Context& context, const Segments& segments, ConstTensorView x, C
   check_dtype(out_grad, "out_grad", x.dtype, "as x has");
   const Plan plan = plan_for(context, view, x, reduce);
   Tensor winners;
-  if (reduce == Reduce::max || reduce == Reduce::min) {
+  if (is_extremum(reduce)) {
     winners = Tensor::empty(Features::of(x.shape).with_rows(view.num_rows), Dtype::i64, "winners of segments",
                             context.device(), context.stream());
     reduced(context, plan, view, x, reduce, winners.view().as<EdgeId>());
@@ -217,22 +218,22 @@ Tensor backward(Context& context, const Segments& segments, ConstTensorView x, C
 }  // namespace
 
 Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce) {
-  check_enum(reduce, Reduce::min, "reduce");
+  check_enum(reduce, last_of<Reduce>(), "reduce");
   return reduce_segments(context, segments_of(context, offsets, x), x, reduce);
 }
 Tensor segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView x, Reduce reduce, Validate validate) {
-  check_enum(reduce, Reduce::min, "reduce");
+  check_enum(reduce, last_of<Reduce>(), "reduce");
   return reduce_segments(context, segments_of(context, offsets, x, validate), x, reduce);
 }
 
 Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
                                ConstTensorView out_grad, Reduce reduce) {
-  check_enum(reduce, Reduce::min, "reduce");
+  check_enum(reduce, last_of<Reduce>(), "reduce");
   return backward(context, segments_of(context, offsets, x), x, out_grad, reduce);
 }
 Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
                                Reduce reduce, Validate validate) {
-  check_enum(reduce, Reduce::min, "reduce");
+  check_enum(reduce, last_of<Reduce>(), "reduce");
   return backward(context, segments_of(context, offsets, x, validate), x, out_grad, reduce);
 }
 

@@ -6,13 +6,13 @@ namespace weft {
 
 SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                   const SpmmOptions& options, OpKind kind) {
-  check_enum(options.op, SpmmOp::u_div_e, "op");
-  check_enum(options.reduce, Reduce::min, "reduce");
+  check_enum(options.op, last_of<SpmmOp>(), "op");
+  check_enum(options.reduce, last_of<Reduce>(), "reduce");
   const bool node = uses_node(options.op), on_edge = uses_edge(options.op);
   WEFT_CHECK(on_edge || !edge.given, invalid_argument,
              "edge is given, but op {} does not read edge values: leave it out or choose another op", name(options.op));
   WEFT_CHECK(node || !x.given, invalid_argument,
-             "x is given, but op copy_e does not read node features: leave it out or choose another op");
+             "x is given, but op {} does not read node features: leave it out or choose another op", name(options.op));
   if (node) check_tensor(context, x, "x", graph.num_cols(), "source node");
   if (on_edge) {
     WEFT_CHECK(edge.given, invalid_argument, "edge is missing: op {} needs edge values; without them use copy_u",
@@ -43,11 +43,10 @@ SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x,
                to_string(e.bias.shape), row);
     check_tensor(context, e.bias, "bias", e.bias.shape.rows, "feature");
   }
-  const bool extremum = options.reduce == Reduce::max || options.reduce == Reduce::min;
   const auto check_arg = [&](TensorView arg, std::string_view arg_name, Dtype wanted) {
     if (!arg.given) return;
-    WEFT_CHECK(extremum, invalid_argument, "{} is given, but only max and min have a winner: reduce is {}", arg_name,
-               name(options.reduce));
+    WEFT_CHECK(is_extremum(options.reduce), invalid_argument,
+               "{} is given, but only max and min have a winner: reduce is {}", arg_name, name(options.reduce));
     check_winners(context, arg, arg_name, wanted, graph.num_rows(), r.features);
   };
   check_arg(options.arg_u, "arg_u", Dtype::i32);

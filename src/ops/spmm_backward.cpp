@@ -1,6 +1,8 @@
 // Gradients of spmm. With respect to x: a sum over the transpose, with the degree norms folded in before
-// the one rounding. With respect to edge values: one result an edge from both its ends.
+// the one rounding. With respect to edge values: one result an edge from both its ends. What a message's derivative
+// says of the input itself is the same for all that is added up, and so it is applied to the sum.
 #include "kernels/extremum_backward.hpp"
+#include "kernels/semantics.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/spmm_inputs.hpp"
 #include "plan/plan_view.hpp"
@@ -35,21 +37,30 @@ Problem resolve_backward(const Context& context, const Graph& graph, ConstTensor
 /// What the gradient of destination v is multiplied by: row_scale[v], over the degree for a mean. Empty: 1.
 Tensor destination_scale(const Context& context, const Problem& p) {
   const ConstTensorView scale = p.options.epilogue.row_scale;
-  const bool mean = p.options.reduce == Reduce::mean;
+  const bool mean = semantics::divides_by_edges(p.options.reduce);
   if (!mean && !scale.given) return {};
   return row_norms(context, p.graph, scale, mean, accumulator(p.dtype));
 }
 
+/// The message that takes gradients back along an edge, times edge^power.
+SpmmOp times_edge(int power) { return power == 0 ? SpmmOp::copy_u : power > 0 ? SpmmOp::u_mul_e : SpmmOp::u_div_e; }
+
 Tensor x_gradient(Context& context, const Problem& p, const Tensor& destinations) {
+  const semantics::Slope slope = semantics::with_meaning(p.options.op, [](auto meaning) {
+    constexpr semantics::Slope by_x = decltype(meaning)::by_left;
+    static_assert(by_x.right >= -1 && by_x.right <= 1, "no message multiplies by other powers of the edge's value");
+    return by_x;
+  });
   SpmmOptions options;
-  options.op = p.options.op == SpmmOp::u_mul_e || p.options.op == SpmmOp::u_div_e ? p.options.op : SpmmOp::copy_u;
+  options.op = times_edge(slope.right);
   if (destinations) options.epilogue.col_scale = destinations;
   options.epilogue.row_scale = p.options.epilogue.col_scale;
   const ConstTensorView edge = options.op == SpmmOp::copy_u ? ConstTensorView{} : p.edge;
   const Features wanted = Features::of(p.x.shape);
   const Graph& reversed = p.graph.transpose();
-  if (wanted.same_size(p.features)) {
+  if (wanted.same_size(p.features) && slope.left == 0) {
     Tensor grad = spmm(context, reversed, p.out_grad, edge, options);
+    times_power(context, grad, slope.sign, p.x, 0);
     return grad.shape() == p.x.shape ? std::move(grad) : reduce_to(context, grad, wanted, p.dtype);
   }
   const OpDesc desc{OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, edge.given};
@@ -58,6 +69,7 @@ Tensor x_gradient(Context& context, const Problem& p, const Tensor& destinations
   Tensor wide = Tensor::empty(p.features.with_rows(p.graph.num_cols()), accumulator(p.dtype), "the gradient of x",
                               context.device(), context.stream());
   spmm(context, plan, reversed, p.out_grad, edge, wide, options);
+  times_power(context, wide, slope.sign, p.x, slope.left);
   return reduce_to(context, wide, wanted, p.dtype);
 }
 
@@ -85,24 +97,24 @@ Tensor products(Context& context, const Problem& p, const Tensor& x, const Tenso
 }
 
 Tensor edge_gradient(Context& context, const Problem& p, const Tensor& destinations) {
+  const semantics::Slope slope = semantics::with_meaning(p.options.op, [](auto meaning) {
+    constexpr semantics::Slope by_edge = decltype(meaning)::by_right;
+    static_assert(by_edge.left == 0 || by_edge.left == 1, "products() has no other powers of x");
+    return by_edge;
+  });
   const Features wanted = Features::of(p.edge.shape);
   const Tensor grad = widened(context, p.out_grad, destinations ? destinations.view() : ConstTensorView{});
   const ConstTensorView sources = p.options.epilogue.col_scale;
   Tensor result;
-  if (p.options.op == SpmmOp::u_mul_e || p.options.op == SpmmOp::u_div_e) {
+  if (slope.left == 1) {
     result = products(context, p, widened(context, p.x, sources), grad);
-    if (p.options.op == SpmmOp::u_div_e) {  // d(x / e) / de = -x / e^2
-      divide_in_place(context, result, p.edge);
-      divide_in_place(context, result, p.edge);
-      scale_in_place(context, result, -1);
-    }
-  } else {  // the edge's value enters as it is: its gradient is that of its destination
+  } else {
     const Tensor narrow = reduce_to(context, grad, wanted, grad.dtype());
     SddmmOptions options;
     options.op = sources.given ? SddmmOp::mul : SddmmOp::copy_rhs;
     result = sddmm(context, p.graph, sources, narrow, options);
-    if (p.options.op == SpmmOp::u_sub_e) scale_in_place(context, result, -1);
   }
+  times_power(context, result, slope.sign, p.edge, slope.right);
   return reduce_to(context, result, wanted, p.edge.dtype);
 }
 
@@ -154,7 +166,7 @@ SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorVie
   const bool wants_x = want.x && uses_node(options.op), wants_edge = want.edge && uses_edge(options.op);
   const Tensor destinations = destination_scale(context, p);
   SpmmGradients gradients;
-  if (options.reduce == Reduce::max || options.reduce == Reduce::min) {
+  if (is_extremum(options.reduce)) {
     WEFT_CHECK(options.arg_e.given, invalid_argument,
                "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
     if (wants_x) gradients.x = extremum_gradient(context, p, destinations, true);

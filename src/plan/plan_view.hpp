@@ -20,7 +20,7 @@ PlanReport explain_view(const Context& context, const GraphView& graph, std::uin
 /// Whether an operator knows edges by their ids: sums and means over sources alone do not.
 inline bool reads_ids(const OpDesc& desc) {
   const bool sums_sources = desc.kind == OpKind::spmm || desc.kind == OpKind::spmv;
-  return !sums_sources || desc.weighted || desc.reduce == Reduce::max || desc.reduce == Reduce::min;
+  return !sums_sources || desc.weighted || is_extremum(desc.reduce);
 }
 /// What a run by a plan takes of its graph: ids only where they are read, and not from the plan. Making the plan has
 /// made them.

@@ -36,7 +36,7 @@ struct RowScratch {
   static RowScratch take(Arena& arena, const Plan& plan) {
     const auto threads = static_cast<std::size_t>(plan.cpu().threads);
     const auto pieces = static_cast<std::size_t>(plan.cpu().pieces);
-    const bool extremum = plan.desc.reduce == Reduce::max || plan.desc.reduce == Reduce::min;
+    const bool extremum = is_extremum(plan.desc.reduce);
     RowScratch s;
     s.row = plan.desc.heads * plan.desc.width;
     s.heads = plan.desc.heads;

@@ -41,6 +41,15 @@ struct Request {
   std::int64_t subgraphs = 0;
 };
 
+/// "dot (default), add, sub": the names of an enum.
+template <class Enum>
+std::string variants(Enum standard) {
+  std::string list;
+  for (const std::string_view each : all_names<Enum>())
+    list += fmt::format("{}{}{}", list.empty() ? "" : ", ", each, each == name(standard) ? " (default)" : "");
+  return list;
+}
+
 void read_variant(const Options& options, Setup& setup) {
   const OpKind kind = setup.desc.kind;
   const std::string& text = options.variant;
@@ -325,9 +334,10 @@ Command add_bench(CLI::App& root) {
   app->add_option("--reduce", options->reduce, "spmm and segment: the reducer")
       ->type_name(one_of<Reduce>())
       ->capture_default_str();
+  const Setup standard;
   app->add_option("--op", options->variant,
-                  "Variant; spmm: copy_u, copy_e, u_add_e, u_sub_e, u_mul_e (default), u_div_e; sddmm: dot (default), "
-                  "add, sub, mul, div, copy_lhs, copy_rhs; attention: gat (default), gatv2, dot")
+                  fmt::format("Variant; spmm: {}; sddmm: {}; attention: {}", variants(standard.spmm_op),
+                              variants(standard.sddmm_op), variants(standard.score)))
       ->type_name("NAME");
   app->add_flag("--unweighted", options->unweighted, "Without edge values");
   app->add_flag("--edge-vectors", options->edge_vectors, "spmm: edges with a value for every feature");

@@ -1,5 +1,4 @@
-// The largest (or smallest) message of a row and the edge that sent it. The first stored edge wins ties,
-// the first NaN wins over everything.
+// The largest (or smallest) message of a row and the edge that sent it.
 #if defined(WEFT_KERNELS_CPU_EXTREMUM_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_EXTREMUM_INL
 #undef WEFT_KERNELS_CPU_EXTREMUM_INL
@@ -12,14 +11,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
 
-/// A minimum is the maximum of the negated messages: comparing and negating are exact.
+/// A message as it is compared.
 template <class D>
-HWY_INLINE hn::Vec<D> oriented(D d, hn::Vec<D> v, bool smallest) {
-  return smallest ? hn::Xor(v, hn::SignBit(d)) : v;
+HWY_INLINE hn::Vec<D> oriented(D d, hn::Vec<D> v, bool negated) {
+  return negated ? hn::Xor(v, hn::SignBit(d)) : v;
 }
 
 template <int Count, class D, class B, class Acc>
-HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, bool smallest, std::int64_t f, Acc* best,
+HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, bool negated, std::int64_t f, Acc* best,
                                std::int32_t* arg) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const hn::Rebind<hwy::MakeSigned<hn::TFromD<D>>, D> di;
@@ -29,7 +28,7 @@ HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, b
   HWY_ALIGN Index wide[HWY_MAX_BYTES / sizeof(Index)];
   for (int j = 0; j < Count; ++j) {
     if (first_edge == 0) {
-      value[j] = oriented(d, Written::value(d, Written::edge(d, block, 0), f + j * lanes), smallest);
+      value[j] = oriented(d, Written::value(d, Written::edge(d, block, 0), f + j * lanes), negated);
       edge[j] = hn::Zero(di);
     } else {
       value[j] = hn::LoadU(d, best + f + j * lanes);
@@ -41,8 +40,8 @@ HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, b
     const auto e = Written::edge(d, block, k);
     const auto index = hn::Set(di, static_cast<Index>(first_edge + k));
     for (int j = 0; j < Count; ++j) {
-      const auto m = oriented(d, Written::value(d, e, f + j * lanes), smallest);
-      const auto wins = hn::Or(hn::Gt(m, value[j]), hn::AndNot(hn::IsNaN(value[j]), hn::IsNaN(m)));
+      const auto m = oriented(d, Written::value(d, e, f + j * lanes), negated);
+      const auto wins = lanes_replace(m, value[j]);
       value[j] = hn::IfThenElse(wins, m, value[j]);
       edge[j] = hn::IfThenElse(hn::RebindMask(di, wins), index, edge[j]);
     }
@@ -55,19 +54,19 @@ HWY_INLINE void extremum_panel(D d, const B& block, int edges, int first_edge, b
 }
 
 template <class D, class B, class Acc>
-HWY_NOINLINE void extremum_features(D d, const B& block, int edges, int first_edge, bool smallest, std::int64_t width,
+HWY_NOINLINE void extremum_features(D d, const B& block, int edges, int first_edge, bool negated, std::int64_t width,
                                     Acc* best, std::int32_t* arg) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t f = 0;
-  for (; f + 4 * lanes <= width; f += 4 * lanes) extremum_panel<4>(d, block, edges, first_edge, smallest, f, best, arg);
-  for (; f + lanes <= width; f += lanes) extremum_panel<1>(d, block, edges, first_edge, smallest, f, best, arg);
-  if (f < width) extremum_panel<1>(d, block, edges, first_edge, smallest, width - lanes, best, arg);
+  for (; f + 4 * lanes <= width; f += 4 * lanes) extremum_panel<4>(d, block, edges, first_edge, negated, f, best, arg);
+  for (; f + lanes <= width; f += lanes) extremum_panel<1>(d, block, edges, first_edge, negated, f, best, arg);
+  if (f < width) extremum_panel<1>(d, block, edges, first_edge, negated, width - lanes, best, arg);
 }
 
 /// Over the edges of a non-empty run: the oriented extremum and its edge, counted from the run's start.
 template <class D, class Storage, class Acc>
 HWY_NOINLINE void extremum_run(D d, const Stager<Storage, Acc>& stager, Block<Storage, Acc>& block, const Run& run,
-                               bool smallest, Acc* staged, Acc* best, std::int32_t* arg) {
+                               bool negated, Acc* staged, Acc* best, std::int32_t* arg) {
   for (EdgeId begin = run.begin; begin < run.end; begin += block_edges) {
     const int count = static_cast<int>(run.end - begin < block_edges ? run.end - begin : block_edges);
     const int first = static_cast<int>(begin - run.begin);
@@ -75,7 +74,7 @@ HWY_NOINLINE void extremum_run(D d, const Stager<Storage, Acc>& stager, Block<St
     for (std::int64_t h = 0; h < stager.heads; ++h) {
       const auto head = stager.heads == 1 ? block : stager.to_head(block, h);
       stager.write(head, count, stager.width);
-      extremum_features(d, head, count, first, smallest, stager.width, best + h * stager.width, arg + h * stager.width);
+      extremum_features(d, head, count, first, negated, stager.width, best + h * stager.width, arg + h * stager.width);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "core/dispatch.hpp"
 #include "core/parallel.hpp"
+#include "kernels/semantics.hpp"
 #include "plan/scratch.hpp"
 
 namespace weft::cpu {
@@ -48,18 +49,20 @@ struct Backward {
       }
   }
 
+  /// The derivative S of the message that edge `id` from u sends; an operand that it does not name is not read.
+  template <semantics::Slope S>
+  auto slope(std::int64_t u, EdgeId id) const {
+    return [this, u, id](std::int64_t h, std::int64_t f) {
+      return semantics::evaluate<S>(S.left != 0 ? x(u, h, f) : 1.0, S.right != 0 ? edge(id, h, f) : 1.0);
+    };
+  }
   void add_to_x(std::int64_t u, std::int64_t v, EdgeId id, double* sum) const {
-    add_edge(u, v, id, sum, [&](std::int64_t h, std::int64_t f) {
-      if (args.op == SpmmOp::u_mul_e) return edge(id, h, f);
-      return args.op == SpmmOp::u_div_e ? 1.0 / edge(id, h, f) : 1.0;
-    });
+    semantics::with_meaning(args.op,
+                            [&](auto meaning) { add_edge(u, v, id, sum, slope<decltype(meaning)::by_left>(u, id)); });
   }
   void add_to_edge(std::int64_t u, std::int64_t v, EdgeId id, double* sum) const {
-    add_edge(u, v, id, sum, [&](std::int64_t h, std::int64_t f) {
-      if (args.op == SpmmOp::u_mul_e) return x(u, h, f);
-      if (args.op == SpmmOp::u_div_e) return -x(u, h, f) / (edge(id, h, f) * edge(id, h, f));
-      return args.op == SpmmOp::u_sub_e ? -1.0 : 1.0;
-    });
+    semantics::with_meaning(args.op,
+                            [&](auto meaning) { add_edge(u, v, id, sum, slope<decltype(meaning)::by_right>(u, id)); });
   }
 
   template <class T>

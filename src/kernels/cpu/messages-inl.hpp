@@ -7,6 +7,7 @@
 #define WEFT_KERNELS_CPU_MESSAGES_INL
 #endif
 
+#include "kernels/cpu/formula-inl.hpp"
 #include "kernels/cpu/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -130,33 +131,8 @@ HWY_INLINE EdgeTerms<D, Storage> vector_terms(D d, const Block<Storage, Acc>& bl
   return {block.x_of(k), block.edge_of(k), hn::Zero(d), hn::Set(d, block.scale[k])};
 }
 
-struct AddOp {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::Add(a, b);
-  }
-};
-struct SubOp {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::Sub(a, b);
-  }
-};
-struct MulOp {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::Mul(a, b);
-  }
-};
-struct DivOp {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::Div(a, b);
-  }
-};
-
-/// m = op(x, w) * s with one value a head on the edge; subtraction arrives as addition with w negated
-template <class Op>
+/// m = formula(x, w) * s with one value a head on the edge
+template <class Formula>
 struct WithEdgeScalar : Cold {
   template <class D, class Storage, class Acc>
   static HWY_INLINE EdgeTerms<D, Storage> edge(D d, const Block<Storage, Acc>& block, int k) {
@@ -164,7 +140,7 @@ struct WithEdgeScalar : Cold {
   }
   template <class D, class E>
   static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
-    return hn::Mul(Op::apply(load_as(d, e.x + f), e.w), e.s);
+    return hn::Mul(Lanes<Formula>::of(load_as(d, e.x + f), e.w), e.s);
   }
 };
 
@@ -181,8 +157,8 @@ struct CopyEdge : Cold {
   }
 };
 
-/// m = op(x, e) * s with a vector on the edge; x a vector too, or one value for all features
-template <class Op, bool BroadcastX>
+/// m = formula(x, e) * s with a vector on the edge; x a vector too, or one value for all features
+template <class Formula, bool BroadcastX>
 struct WithEdgeVector : Cold {
   template <class D, class B>
   static HWY_INLINE auto edge(D d, const B& block, int k) {
@@ -199,7 +175,7 @@ struct WithEdgeVector : Cold {
         return load_as(d, e.x + f);
       }
     }();
-    return hn::Mul(Op::apply(x, load_as(d, e.e + f)), e.s);
+    return hn::Mul(Lanes<Formula>::of(x, load_as(d, e.e + f)), e.s);
   }
 };
 

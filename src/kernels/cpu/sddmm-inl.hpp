@@ -16,13 +16,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
 
-struct CopyOp {
-  template <class V>
-  static HWY_INLINE V apply(V a, V) {
-    return a;
-  }
-};
-
 /// One edge's operand: where it stands for head h.
 template <class Storage>
 struct SddmmOperand {
@@ -41,17 +34,17 @@ struct SddmmOperand {
   }
 };
 
-template <class Op, class Storage, class Acc, class Out>
+/// An operand that the formula does not read may be null.
+template <class Formula, class Storage, class Acc, class Out>
 HWY_INLINE void combine_features(const Storage* a, bool a_vector, const Storage* b, bool b_vector, std::int64_t width,
                                  Out* out) {
   for_each_element_block<Acc>(width, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto va = a_vector ? load_as(d, a + i) : hn::Set(d, convert<Acc>(*a));
-    if constexpr (std::is_same_v<Op, CopyOp>) {
-      store_as(d, va, out + i);
-    } else {
-      const auto vb = b_vector ? load_as(d, b + i) : hn::Set(d, convert<Acc>(*b));
-      store_as(d, Op::apply(va, vb), out + i);
-    }
+    const auto load = [&](const Storage* from, bool vector)
+                          HWY_ATTR { return vector ? load_as(d, from + i) : hn::Set(d, convert<Acc>(*from)); };
+    auto va = hn::Zero(d), vb = va;
+    if constexpr (Formula::reads_left) va = load(a, a_vector);
+    if constexpr (Formula::reads_right) vb = load(b, b_vector);
+    store_as(d, Lanes<Formula>::of(va, vb), out + i);
   });
 }
 
@@ -136,9 +129,9 @@ template <class Storage, class Visit>
 void for_each_edge(const SddmmArgs& args, const Plan& plan, Visit&& visit) {
   const GraphView& g = args.graph;
   const SourcesAhead<Storage> further(args,
-                                      args.op != SddmmOp::copy_rhs && args.lhs_target == Target::u   ? &args.lhs
-                                      : args.op != SddmmOp::copy_lhs && args.rhs_target == Target::u ? &args.rhs
-                                                                                                     : nullptr,
+                                      semantics::reads_left(args.op) && args.lhs_target == Target::u    ? &args.lhs
+                                      : semantics::reads_right(args.op) && args.rhs_target == Target::u ? &args.rhs
+                                                                                                        : nullptr,
                                       plan);
   for_each_task(plan, g, [&](const Runs& runs, int) HWY_ATTR {
     for (const Run& run : runs)
@@ -152,9 +145,7 @@ void for_each_edge(const SddmmArgs& args, const Plan& plan, Visit&& visit) {
 template <class Storage, class Out>
 void sddmm_to(const SddmmArgs& args, const Plan& plan) {
   using Acc = AccumulatorOf<Storage>;
-  const bool swapped = args.op == SddmmOp::copy_rhs;  // a copy of the right is a copy of the left, exchanged
-  const SddmmOperand<Storage> lhs(swapped ? args.rhs : args.lhs, swapped ? args.rhs_target : args.lhs_target);
-  const SddmmOperand<Storage> rhs(swapped ? args.lhs : args.rhs, swapped ? args.lhs_target : args.rhs_target);
+  const SddmmOperand<Storage> lhs(args.lhs, args.lhs_target), rhs(args.rhs, args.rhs_target);
   const bool lhs_vector = lhs.feature_stride != 0, rhs_vector = rhs.feature_stride != 0;
   Out* out = static_cast<Out*>(args.out.data);
   if (args.op == SddmmOp::dot && lhs_vector && rhs_vector) {
@@ -176,22 +167,16 @@ void sddmm_to(const SddmmArgs& args, const Plan& plan) {
     });
     return;
   }
-  const auto map = [&](auto op) {
+  semantics::with_meaning(args.op, [&](auto meaning) {
+    using Formula = typename decltype(meaning)::Value;
     for_each_edge<Storage>(args, plan, [&](std::int64_t u, std::int64_t v, EdgeId e) HWY_ATTR {
-      const Storage *a = lhs.at(u, v, e), *b = rhs.data != nullptr ? rhs.at(u, v, e) : nullptr;
+      const Storage* a = Formula::reads_left ? lhs.at(u, v, e) : nullptr;
+      const Storage* b = Formula::reads_right ? rhs.at(u, v, e) : nullptr;
       for (std::int64_t h = 0; h < args.heads; ++h)
-        combine_features<decltype(op), Storage, Acc>(a + h * lhs.head_stride, lhs_vector,
-                                                     b != nullptr ? b + h * rhs.head_stride : a, rhs_vector, args.width,
-                                                     out + e * args.out.row_stride + h * args.width);
+        combine_features<Formula, Storage, Acc>(a + h * lhs.head_stride, lhs_vector, b + h * rhs.head_stride,
+                                                rhs_vector, args.width, out + e * args.out.row_stride + h * args.width);
     });
-  };
-  switch (args.op) {
-    case SddmmOp::add: return map(AddOp{});
-    case SddmmOp::sub: return map(SubOp{});
-    case SddmmOp::mul: return map(MulOp{});
-    case SddmmOp::div: return map(DivOp{});
-    default: return map(CopyOp{});
-  }
+  });
 }
 
 template <class Storage>

@@ -22,7 +22,7 @@ HWY_NOINLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finis
   for (std::int64_t i = 0; i < finish.row; ++i) {
     if (empty)
       best[i] = 0;
-    else if (args.reduce == Reduce::min)
+    else if (semantics::negates_messages(args.reduce))
       best[i] = -best[i];
     const EdgeId edge = empty ? -1 : edge_at(i);
     if (args.arg_u != nullptr) args.arg_u[row * finish.row + i] = empty || g.cols == nullptr ? -1 : g.cols[edge];
@@ -34,14 +34,14 @@ HWY_NOINLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finis
 template <class Storage, class Acc>
 void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, const Finish<Acc>& finish,
                    const Plan& plan, const RowScratch<Acc>& scratch) {
-  const bool smallest = args.reduce == Reduce::min;
+  const bool negated = semantics::negates_messages(args.reduce);
   for_each_task(plan, stager.graph, [&](const Runs& runs, int thread) HWY_ATTR {
     std::int32_t* arg = scratch.arg(thread);
     auto block = stager.start(scratch.stage(thread));
     with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
       for (const Run& run : runs) {
         Acc* best = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
-        extremum_run(d, stager, block, run, smallest, scratch.stage(thread), best, arg);
+        extremum_run(d, stager, block, run, negated, scratch.stage(thread), best, arg);
         if (run.slot >= 0) {
           for (std::int64_t i = 0; i < scratch.row; ++i) scratch.slot_arg(run.slot)[i] = run.begin + arg[i];
         } else {
@@ -59,7 +59,7 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
                    for (std::int64_t p = 1; p < long_rows.pieces(static_cast<std::size_t>(i)); ++p)
                      for (std::int64_t f = 0; f < scratch.row; ++f) {
                        const Acc m = scratch.slot(first + p)[f];
-                       if (m > best[f] || (m != m && best[f] == best[f])) {
+                       if (semantics::replaces(m, best[f])) {
                          best[f] = m;
                          arg[f] = scratch.slot_arg(first + p)[f];
                        }
@@ -68,42 +68,39 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
                  });
 }
 
-/// Calls f(Message{}, needs) for what the operator sends, given the shapes of its operands.
+/// Calls f(Message{}, needs) for what the operator sends, given the shapes of its operands. A source's row, as it is or
+/// times one number, has messages of its own, which are reduced as they are loaded.
 template <class F>
 void with_message(const SpmmArgs& args, F&& f) {
   const bool scaled = args.col_scale.given();
   const bool edge_vector = args.edge.given() && (args.edge.feature_stride != 0 && args.width > 1);
   const bool x_broadcast = args.x.given() && args.x.feature_stride == 0 && args.width > 1;
-  StageNeeds needs;
-  if (args.op == SpmmOp::copy_u) {
-    if (!scaled) return f(Plain{}, needs);
-    needs.weight = true;
-    return f(Weighted{}, needs);
-  }
-  if (args.op == SpmmOp::u_mul_e && !edge_vector) {
-    needs.weight = true;
-    needs.scale_weight = scaled;
-    return f(Weighted{}, needs);
-  }
-  needs.scale = true;
-  if (args.op == SpmmOp::copy_e) return f(CopyEdge{}, needs);
-  if (!edge_vector) {
-    needs.weight = true;
-    needs.negate = args.op == SpmmOp::u_sub_e;
-    if (args.op == SpmmOp::u_div_e) return f(WithEdgeScalar<DivOp>{}, needs);
-    return f(WithEdgeScalar<AddOp>{}, needs);
-  }
-  const auto with_op = [&](auto op) {
-    using Op = decltype(op);
-    if (x_broadcast) return f(WithEdgeVector<Op, true>{}, needs);
-    return f(WithEdgeVector<Op, false>{}, needs);
-  };
-  switch (args.op) {
-    case SpmmOp::u_add_e: return with_op(AddOp{});
-    case SpmmOp::u_sub_e: return with_op(SubOp{});
-    case SpmmOp::u_mul_e: return with_op(MulOp{});
-    default: return with_op(DivOp{});
-  }
+  semantics::with_meaning(args.op, [&](auto meaning) {
+    using Formula = typename decltype(meaning)::Value;
+    constexpr bool is_copy = std::is_same_v<Formula, semantics::Left>;
+    constexpr bool is_edge_copy = std::is_same_v<Formula, semantics::Right>;
+    constexpr bool is_product = std::is_same_v<Formula, semantics::Times<semantics::Left, semantics::Right>>;
+    static_assert(is_copy || is_edge_copy || (Formula::reads_left && Formula::reads_right),
+                  "of one operand only a copy is sent");
+    StageNeeds needs;
+    if constexpr (is_copy) {
+      needs.weight = scaled;
+      scaled ? f(Weighted{}, needs) : f(Plain{}, needs);
+    } else if constexpr (is_edge_copy) {
+      needs.scale = true;
+      f(CopyEdge{}, needs);
+    } else if (edge_vector) {
+      needs.scale = true;
+      x_broadcast ? f(WithEdgeVector<Formula, true>{}, needs) : f(WithEdgeVector<Formula, false>{}, needs);
+    } else if constexpr (is_product) {
+      needs.weight = true;
+      needs.scale_weight = scaled;
+      f(Weighted{}, needs);
+    } else {
+      needs.weight = needs.scale = true;
+      f(WithEdgeScalar<Formula>{}, needs);
+    }
+  });
 }
 
 template <class Storage>
@@ -111,7 +108,8 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   using Acc = AccumulatorOf<Storage>;
   const SpmmArgs args = with_heads_joined(given);
   const auto scratch = RowScratch<Acc>::take(arena, plan);
-  Finish<Acc> finish{args.out, scratch.row, args.reduce == Reduce::mean, args.relu, args.row_scale, nullptr};
+  Finish<Acc> finish{args.out,  scratch.row,    semantics::divides_by_edges(args.reduce),
+                     args.relu, args.row_scale, nullptr};
   if (args.saturate) finish.most = static_cast<Acc>(largest_value(args.out.dtype));
   if (scratch.row == 0) return;
   if (args.bias.given()) {
@@ -134,7 +132,7 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
     using Message = decltype(message);
     stager.needs = needs;
     stager.write = write_messages<Message, Storage, Acc>;
-    if (args.reduce == Reduce::max || args.reduce == Reduce::min) {
+    if (is_extremum(args.reduce)) {
       extremum_rows(args, stager, finish, plan, scratch);
     } else if constexpr (Message::hot) {
       sum_rows<Message>(stager, finish, plan, scratch);

@@ -18,7 +18,6 @@ namespace weft::cpu::HWY_NAMESPACE {
 struct StageNeeds {
   bool weight = false;        // the edge's own scalar
   bool scale_weight = false;  // ... times the column scale
-  bool negate = false;        // ... negated
   bool scale = false;         // the column scale by itself, 1 where there is none
 };
 
@@ -79,7 +78,7 @@ struct Stager {
   /// Whether the weights can be read where they are (or none are): then a block may be of any length.
   HWY_INLINE bool weights_stand_ready() const {
     if (!needs.weight) return true;
-    const bool plain = graph.edge_ids == nullptr && !needs.scale_weight && !needs.negate;
+    const bool plain = graph.edge_ids == nullptr && !needs.scale_weight;
     return plain && edge.given() && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 &&
            (edge.head_stride == 0 || heads == 1);
   }
@@ -119,8 +118,7 @@ struct Stager {
       const std::int64_t edge_heads = edge.head_stride == 0 ? 1 : heads;
       for (int k = 0; k < count; ++k) {
         const Edge* e = static_cast<const Edge*>(edge.data) + graph.edge_id(begin + k) * edge.row_stride;
-        const Acc factor =
-            (needs.negate ? Acc{-1} : Acc{1}) * (needs.scale_weight ? column_scale(graph.cols[begin + k]) : Acc{1});
+        const Acc factor = needs.scale_weight ? column_scale(graph.cols[begin + k]) : Acc{1};
         for (std::int64_t h = 0; h < edge_heads; ++h)
           staged[h * block_edges + k] = convert<Acc>(e[h * edge.head_stride]) * factor;
       }

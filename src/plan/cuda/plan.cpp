@@ -259,8 +259,8 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   // What launches decide by is not all known here: calls that then run with other groups take the same tasks.
   const bool narrow =
       desc.kind == OpKind::softmax ||
-      (cuda.stage_edges == 0 && is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) &&
-                                                        (desc.reduce == Reduce::sum || desc.reduce == Reduce::mean)));
+      (cuda.stage_edges == 0 &&
+       is_narrow(features, (desc.kind == OpKind::spmm || desc.kind == OpKind::spmv) && !is_extremum(desc.reduce)));
   const tuning::CudaRates rates = tuning::cuda_rates(cuda_device(context.device().index));
   const int most = widest_load(desc, policy, graph, rates, narrow || cuda.stage_edges > 0);
   const GatherShape usual =

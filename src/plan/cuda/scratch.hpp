@@ -23,7 +23,7 @@ struct StagedRows {
 
   static StagedRows take(Arena& arena, const Plan& plan) {
     const auto count = static_cast<std::size_t>(plan.cuda().staged_rows * staged_pitch(plan.desc));
-    const bool extremum = plan.desc.reduce == Reduce::max || plan.desc.reduce == Reduce::min;
+    const bool extremum = is_extremum(plan.desc.reduce);
     StagedRows rows;
     rows.values = arena.take<Acc>(count, "parts of cut rows");
     rows.places = arena.take<std::int32_t>(extremum ? count : 0, "winners of cut rows");

@@ -207,7 +207,7 @@ std::optional<Kernel> usual_kernel(const Plan& plan) {
       traits.one_value_an_edge = d.heads == 1 || !d.weighted;
       traits.weighted = d.weighted;
       traits.mean = d.reduce == Reduce::mean;
-      traits.extremum = d.reduce == Reduce::max || d.reduce == Reduce::min;
+      traits.extremum = is_extremum(d.reduce);
       int pack = cuda->vector;
       while ((traits.one_value_an_edge ? traits.features : d.width) % pack != 0) pack /= 2;
       return select_spmm(plan, traits, pack).kernel;

@@ -19,7 +19,7 @@ std::string text_of(const Policy& policy) {
 int widest_load(const OpDesc& desc, const Policy& policy, const GraphView& graph, const tuning::CudaRates& rates,
                 bool anything) {
   constexpr int all = 16;
-  const bool of_halves = size_of(desc.dtype) == 2, adds_up = desc.reduce == Reduce::sum || desc.reduce == Reduce::mean;
+  const bool of_halves = size_of(desc.dtype) == 2, adds_up = !is_extremum(desc.reduce);
   const bool attends = desc.kind == OpKind::attention;
   const int most =
       of_halves && desc.kind != OpKind::sddmm && !attends && !adds_up ? tuning::most_halves_a_load_otherwise : all;

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/cpu/reference/elements.hpp"
+#include "kernels/semantics.hpp"
 
 namespace weft::reference {
 namespace {
@@ -16,18 +17,11 @@ std::int64_t place(Target target, NodeId u, std::int64_t v, EdgeId edge) {
 
 /// One term; an operand that the op does not use is never read.
 double term(const SddmmArgs& args, std::int64_t left, std::int64_t right, std::int64_t head, std::int64_t feature) {
-  const auto lhs = [&] { return load(args.lhs, left, head, feature); };
-  const auto rhs = [&] { return load(args.rhs, right, head, feature); };
-  switch (args.op) {
-    case SddmmOp::dot:
-    case SddmmOp::mul: return lhs() * rhs();
-    case SddmmOp::add: return lhs() + rhs();
-    case SddmmOp::sub: return lhs() - rhs();
-    case SddmmOp::div: return lhs() / rhs();
-    case SddmmOp::copy_lhs: return lhs();
-    case SddmmOp::copy_rhs: return rhs();
-  }
-  fail(ErrorCode::internal, "sddmm op {} has no meaning", static_cast<int>(args.op));
+  return semantics::with_meaning(args.op, [&](auto meaning) {
+    using Formula = typename decltype(meaning)::Value;
+    return Formula::of(Formula::reads_left ? load(args.lhs, left, head, feature) : 0.0,
+                       Formula::reads_right ? load(args.rhs, right, head, feature) : 0.0);
+  });
 }
 
 }  // namespace

@@ -1,29 +1,18 @@
 #include <cmath>
 
 #include "kernels/cpu/reference/elements.hpp"
+#include "kernels/semantics.hpp"
 
 namespace weft::reference {
 namespace {
 
+/// One message; an operand that the op does not use is never read.
 double message(const SpmmArgs& args, NodeId u, EdgeId edge, std::int64_t head, std::int64_t feature) {
-  const auto x = [&] { return load(args.x, u, head, feature); };
-  const auto e = [&] { return load(args.edge, edge, head, feature); };
-  switch (args.op) {
-    case SpmmOp::copy_u: return x();
-    case SpmmOp::copy_e: return e();
-    case SpmmOp::u_add_e: return x() + e();
-    case SpmmOp::u_sub_e: return x() - e();
-    case SpmmOp::u_mul_e: return x() * e();
-    case SpmmOp::u_div_e: return x() / e();
-  }
-  fail(ErrorCode::internal, "spmm op {} has no meaning", static_cast<int>(args.op));
-}
-
-/// Whether a message takes the place of the best so far: strictly better, or the first NaN.
-bool replaces(Reduce reduce, double candidate, double best) {
-  if (std::isnan(best)) return false;
-  if (std::isnan(candidate)) return true;
-  return reduce == Reduce::max ? candidate > best : candidate < best;
+  return semantics::with_meaning(args.op, [&](auto meaning) {
+    using Formula = typename decltype(meaning)::Value;
+    return Formula::of(Formula::reads_left ? load(args.x, u, head, feature) : 0.0,
+                       Formula::reads_right ? load(args.edge, edge, head, feature) : 0.0);
+  });
 }
 
 struct Reduced {
@@ -35,7 +24,8 @@ struct Reduced {
 
 Reduced reduce_row(const SpmmArgs& args, std::int64_t row, std::int64_t head, std::int64_t feature) {
   const EdgeId begin = args.graph.offsets[row], end = args.graph.offsets[row + 1];
-  const bool extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
+  const bool extremum = is_extremum(args.reduce);
+  const double orientation = semantics::negates_messages(args.reduce) ? -1 : 1;
   Reduced result;
   Sum sum;
   for (EdgeId k = begin; k < end; ++k) {
@@ -46,12 +36,12 @@ Reduced reduce_row(const SpmmArgs& args, std::int64_t row, std::int64_t head, st
     if (!extremum) {
       sum.add(term);
       result.absolute += std::fabs(term);
-    } else if (k == begin || replaces(args.reduce, term, result.value)) {
+    } else if (k == begin || semantics::replaces(orientation * term, orientation * result.value)) {
       result = {term, std::fabs(term), u, edge};
     }
   }
   if (!extremum) result.value = sum.value();
-  if (args.reduce == Reduce::mean && end > begin) {
+  if (semantics::divides_by_edges(args.reduce) && end > begin) {
     result.value /= static_cast<double>(end - begin);
     result.absolute /= static_cast<double>(end - begin);
   }

@@ -2,6 +2,7 @@
 
 #include "core/cuda/each.cuh"
 #include "core/cuda/storage.cuh"
+#include "kernels/semantics.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -37,9 +38,8 @@ struct CombineElement {
     const Place at(i, args.heads, args.width);
     const Acc a = load<Acc>(args.a, at);
     const Acc b = binary ? load<Acc>(args.b, at) : static_cast<Acc>(args.factor);
-    Acc value = a * b;
-    if (args.op == Combine::divide) value = a / b;
-    if (args.op == Combine::add) value = a + b;
+    const Acc value =
+        semantics::with_meaning(args.op, [&](auto meaning) { return decltype(meaning)::Value::of(a, b); });
     store_as(args.out.dtype, args.out.data, at.row * args.out.row_stride + at.in_row, value);
   }
 };

@@ -8,13 +8,12 @@
 
 namespace weft::cuda {
 
-enum class Combine : std::uint8_t { multiply, divide, add };
-
-/// out = a op b, or a * factor where b is not given, in the accumulator type of `out`. `out` may be `a` itself.
+/// out = a op b, element by element, in the accumulator type of `out`; b is `factor` where it is not given. `out` may
+/// be `a` itself.
 struct CombineArgs {
   std::int64_t rows = 0, heads = 1, width = 1;  // of out
   Operand a, b;
-  Combine op = Combine::multiply;
+  SddmmOp op = SddmmOp::mul;
   double factor = 1;
   Result out;
 };

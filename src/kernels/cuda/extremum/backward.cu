@@ -5,6 +5,7 @@
 #include "core/cuda/storage.cuh"
 #include "kernels/cuda/schedule/edge_split.cuh"
 #include "kernels/extremum_backward.hpp"
+#include "kernels/semantics.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -24,16 +25,16 @@ struct EdgeGradient {
 
   std::int64_t size() const { return args.out_heads * args.out_width; }
 
+  template <semantics::Slope S>
   __device__ double slope(std::int64_t u, EdgeId id, std::int64_t h, std::int64_t f) const {
-    const bool multiplies = args.op == SpmmOp::u_mul_e, divides = args.op == SpmmOp::u_div_e;
-    if (!to_edge) {
-      if (!multiplies && !divides) return 1;
-      return multiplies ? load(args.edge, id, h, f) : 1 / load(args.edge, id, h, f);
-    }
-    if (multiplies) return load(args.x, u, h, f);
-    if (!divides) return args.op == SpmmOp::u_sub_e ? -1 : 1;
-    const double divisor = load(args.edge, id, h, f);
-    return -load(args.x, u, h, f) / (divisor * divisor);
+    return semantics::evaluate<S>(S.left != 0 ? load(args.x, u, h, f) : 1.0,
+                                  S.right != 0 ? load(args.edge, id, h, f) : 1.0);
+  }
+  __device__ double slope(std::int64_t u, EdgeId id, std::int64_t h, std::int64_t f) const {
+    return semantics::with_meaning(args.op, [&](auto meaning) {
+      using Meaning = decltype(meaning);
+      return to_edge ? slope<Meaning::by_right>(u, id, h, f) : slope<Meaning::by_left>(u, id, h, f);
+    });
   }
 
   __device__ double operator()(std::int64_t u, std::int64_t v, EdgeId id, std::int64_t element) const {

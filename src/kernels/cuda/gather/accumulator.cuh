@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/gather/args.hpp"
 #include "kernels/cuda/primitives/reduce.cuh"
+#include "kernels/semantics.hpp"
 
 namespace weft::cuda {
 
@@ -85,7 +86,7 @@ struct RowAccumulator<Reduction::extremum, Acc, Count> {
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int i = 0; i < Count; ++i) best[i] = -Acc(INFINITY);
+    for (int i = 0; i < Count; ++i) best[i] = semantics::below_all<Acc>();
   }
   __device__ __forceinline__ void settle() {}
   __device__ __forceinline__ RowAccumulator settled() const { return *this; }
@@ -93,12 +94,12 @@ struct RowAccumulator<Reduction::extremum, Acc, Count> {
   __device__ __forceinline__ void collect(bool) {}
   __device__ __forceinline__ void collect() {}
   __device__ __forceinline__ void fold_if(bool there, int i, Acc message) {
-    best[i] = larger(best[i], there ? message : -Acc(INFINITY));
+    best[i] = larger(best[i], there ? message : semantics::below_all<Acc>());
   }
   __device__ __forceinline__ Acc collected(int i) const { return best[i]; }
   __device__ __forceinline__ void clear_collected(bool over) {
 #pragma unroll
-    for (int i = 0; i < Count; ++i) best[i] = over ? -Acc(INFINITY) : best[i];
+    for (int i = 0; i < Count; ++i) best[i] = over ? semantics::below_all<Acc>() : best[i];
   }
   template <int Loads, class Send>
   __device__ __forceinline__ void fold_batch(int, const Send& send) {
@@ -110,7 +111,7 @@ struct RowAccumulator<Reduction::extremum, Acc, Count> {
   __device__ __forceinline__ void absorb(int i, Acc value, int) { fold(i, value, 0); }
 };
 
-/// The largest message and the place of the edge that sent it. The first one wins ties, the first NaN over everything.
+/// The largest message and the place of the edge that sent it.
 template <class Acc, int Count>
 struct RowAccumulator<Reduction::winner, Acc, Count> {
   static constexpr int nowhere = INT_MIN;  // no message was larger than minus infinity
@@ -120,13 +121,13 @@ struct RowAccumulator<Reduction::winner, Acc, Count> {
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      best[i] = -Acc(INFINITY);
+      best[i] = semantics::below_all<Acc>();
       at[i] = nowhere;
     }
   }
   __device__ __forceinline__ void settle() {}
   __device__ __forceinline__ void fold(int i, Acc message, int place) {
-    const bool wins = !(message <= best[i]) && best[i] == best[i];
+    const bool wins = semantics::replaces(message, best[i]);
     best[i] = wins ? message : best[i];
     at[i] = wins ? place : at[i];
   }

@@ -22,10 +22,11 @@ __device__ __forceinline__ void unite_parts(const GatherCommon<Storage>& args, c
     const auto steps = part == 0 ? 0u : 2 * static_cast<std::uint32_t>(part) - 1;
     return row_at(from, steps, pitch * static_cast<std::uint32_t>(sizeof(*from)));
   };
+  const Acc nothing = Kind == Reduction::sum ? Acc(0) : semantics::below_all<Acc>();
   Acc far[Count] = {};
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
-    value[i] = Kind == Reduction::sum ? Acc(0) : -Acc(INFINITY);
+    value[i] = nothing;
     place[i] = no_edge;
   }
   // Most rows have fewer parts than are loaded together: those that are missing count as nothing.
@@ -35,7 +36,7 @@ __device__ __forceinline__ void unite_parts(const GatherCommon<Storage>& args, c
     Pack<std::int32_t, Count> places[Kind == Reduction::winner ? flight : 1];
 #pragma unroll
     for (int u = 0; u < flight; ++u) {
-      p[u] = Part::all(Kind == Reduction::sum ? Acc(0) : -Acc(INFINITY));
+      p[u] = Part::all(nothing);
       if (u >= here) continue;
       p[u] = Part::load_written(slot(args.staging.values, part + u));
       if constexpr (Kind == Reduction::winner)
@@ -53,7 +54,7 @@ __device__ __forceinline__ void unite_parts(const GatherCommon<Storage>& args, c
       for (int u = 0; u < flight; ++u)
 #pragma unroll
         for (int i = 0; i < Count; ++i) {
-          if (u >= here || p[u].values[i] <= value[i] || value[i] != value[i]) continue;
+          if (u >= here || !semantics::replaces(p[u].values[i], value[i])) continue;
           value[i] = p[u].values[i];
           if constexpr (Kind == Reduction::winner)
             place[i] = (cut.first + part + u) * args.split.size + places[u].values[i];

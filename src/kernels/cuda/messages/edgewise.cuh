@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/messages/scalar.cuh"
+#include "kernels/semantics.hpp"
 
 namespace weft::cuda {
 
@@ -118,14 +119,20 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
           batch.combined[u][n] = f(x, e);
         }
     };
-    if (args.message.op == SpmmOp::u_mul_e) {
-      each([](Acc x, Acc e) { return x * e; });
-    } else if (args.message.op == SpmmOp::u_div_e) {
-      each([](Acc x, Acc e) { return x / e; });
-    } else {  // a copy is a sum with 0
-      const Acc sign = args.message.op == SpmmOp::u_sub_e ? -1 : 1;
-      each([&](Acc x, Acc e) { return fma(sign, e, x); });
-    }
+    const SpmmOp op = args.message.op;
+    bool combined = false;
+    semantics::with_meaning(op, [&](auto meaning) {
+      using Meaning = decltype(meaning);
+      if constexpr (!semantics::adds_edge<Meaning>) {
+        each([](Acc x, Acc e) { return Meaning::Value::of(x, e); });
+        combined = true;
+      }
+    });
+    if (combined) return;
+    // Copies, sums and differences are one path: a copy is a sum with 0.
+    const Acc sign =
+        semantics::with_meaning(op, [](auto meaning) { return decltype(meaning)::by_right.sign < 0; }) ? -1 : 1;
+    each([&](Acc x, Acc e) { return fma(sign, e, x); });
   }
 };
 

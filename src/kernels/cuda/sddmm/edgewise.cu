@@ -3,6 +3,7 @@
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/primitives/store_pack.cuh"
 #include "kernels/cuda/sddmm/sddmm_args.hpp"
+#include "kernels/semantics.hpp"
 #include "plan/gather_shape.hpp"
 
 namespace weft::cuda {
@@ -16,18 +17,6 @@ __device__ __forceinline__ Pack<Storage, Count> operand_at(const EdgeOperand<Sto
   const std::int64_t row = o.target == Target::u ? u : o.target == Target::v ? v : e;
   const Storage* at = o.data + row * o.pitch + head * o.head;
   return o.vector ? Pack<Storage, Count>::load(at + feature) : Pack<Storage, Count>::all(__ldg(at));
-}
-
-template <class Acc>
-__device__ __forceinline__ Acc apply(SddmmOp op, Acc a, Acc b) {
-  switch (op) {
-    case SddmmOp::add: return a + b;
-    case SddmmOp::sub: return a - b;
-    case SddmmOp::mul: return a * b;
-    case SddmmOp::div: return a / b;
-    case SddmmOp::copy_rhs: return b;
-    default: return a;
-  }
 }
 
 /// Every operator but dot: lanes along the features of an edge, 2^shift of them, so that results are written side by
@@ -48,7 +37,11 @@ __global__ void __launch_bounds__(block_threads) map_edges(const EdgewiseArgs<St
       const auto b = operand_at<Count>(args.rhs, u, v, e, head, feature);
       Acc result[Count];
 #pragma unroll
-      for (int i = 0; i < Count; ++i) result[i] = apply(args.op, widened(a.values[i]), widened(b.values[i]));
+      for (int i = 0; i < Count; ++i) {
+        const Acc left = widened(a.values[i]), right = widened(b.values[i]);
+        result[i] =
+            semantics::with_meaning(args.op, [&](auto meaning) { return decltype(meaning)::Value::of(left, right); });
+      }
       store_pack<Count>(args.out, args.wide, result, [&](auto* out) { return out + e * args.out_pitch + p * Count; });
     }
   }

@@ -2,6 +2,7 @@
 
 #include "core/check.hpp"
 #include "kernels/cuda/gather/common.hpp"
+#include "kernels/semantics.hpp"
 #include "plan/gather_shape.hpp"
 
 namespace weft::cuda {
@@ -18,10 +19,10 @@ template <class Storage>
 RowEpilogue<Storage> epilogue_of(const SpmmArgs& args) {
   using Acc = AccumulatorOf<Storage>;
   RowEpilogue<Storage> epilogue = plain_epilogue<Storage>(args.out, "out");
-  epilogue.mean = args.reduce == Reduce::mean;
+  epilogue.mean = semantics::divides_by_edges(args.reduce);
   epilogue.relu = args.relu;
   if (args.saturate) epilogue.largest = static_cast<Acc>(largest_value(args.out.dtype));
-  epilogue.negated = args.reduce == Reduce::min;
+  epilogue.negated = semantics::negates_messages(args.reduce);
   epilogue.row_scale = static_cast<const Acc*>(args.row_scale.data);
   epilogue.bias = maybe_wide<Storage>(args.bias.data, args.bias.dtype);
   epilogue.arg_u = args.arg_u;
@@ -36,7 +37,7 @@ template <class Storage>
 SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena, bool by_edges) {
   using Acc = AccumulatorOf<Storage>;
   SpmmCall<Storage> call;
-  const bool extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
+  const bool extremum = is_extremum(args.reduce);
   GatherCommon<Storage>& common = call.common;
   common = gather_common<Storage>(plan, args.graph, arena, args.heads * args.width, args.x, by_edges ? "edge" : "x");
   common.epilogue = epilogue_of<Storage>(args);

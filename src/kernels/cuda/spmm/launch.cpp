@@ -23,9 +23,8 @@ template <class Storage>
 bool sums_few_edge_values(const SpmmArgs& args) {
   const bool side_by_side =
       (args.width == 1 || args.edge.feature_stride == 1) && (args.heads == 1 || args.edge.head_stride == args.width);
-  const bool extremum = args.reduce == Reduce::max || args.reduce == Reduce::min;
-  return args.op == SpmmOp::copy_e && !extremum && is_narrow(args.heads * args.width, true) && side_by_side &&
-         !is_wide<Storage>(args.edge.dtype) && !args.col_scale.given() &&
+  return args.op == SpmmOp::copy_e && !is_extremum(args.reduce) && is_narrow(args.heads * args.width, true) &&
+         side_by_side && !is_wide<Storage>(args.edge.dtype) && !args.col_scale.given() &&
          args.graph.num_edges < (std::int64_t{1} << 31);
 }
 SpmmArgs with_edges_as_sources(SpmmArgs args) {
