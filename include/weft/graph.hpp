@@ -21,7 +21,7 @@ struct GraphView {
   std::int64_t num_edges = 0;
   const EdgeId* offsets = nullptr;   // [num_rows + 1]
   const NodeId* rows = nullptr;      // [num_edges], null unless asked for
-  const NodeId* cols = nullptr;      // [num_edges], ascending within a row for graphs built from COO
+  const NodeId* cols = nullptr;      // [num_edges], ascending within a row for graphs built from edges
   const EdgeId* edge_ids = nullptr;  // [num_edges], null where edge k's id is k
   EdgeId longest_row = -1;           // edges of the longest row, -1 where nobody has looked
   std::int64_t empty_rows = -1;      // rows without edges, -1 where nobody has looked
@@ -39,6 +39,19 @@ struct DegreeStats {
   std::vector<std::int64_t> histogram;  // [i]: degree 0, then degrees in [2^(i-1), 2^i)
 };
 
+/// Edges by their ends: edge k runs from sources[k] to destinations[k].
+struct EdgeList {
+  std::span<const NodeId> sources, destinations;
+};
+/// The same in i32 tensors [E], both on one device.
+struct EdgeTensors {
+  ConstTensorView sources, destinations;
+};
+/// Nodes on either side of a bipartite graph.
+struct NodeCounts {
+  std::int64_t num_sources = 0, num_destinations = 0;
+};
+
 class EdgeOrder;   // src/graph: edges in an order of weft's own, on a device
 class EdgePlaces;  // src/graph: where values stand that edges hand on from one order to another
 
@@ -46,14 +59,14 @@ class Graph {
  public:
   Graph();  // no nodes, no edges
 
-  /// From an edge list in any order; edge k runs from sources[k] to destinations[k] and keeps the id
-  /// k. Duplicates and self-loops stay. Edges are stored by destination, then source, then id.
-  static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources, std::span<const NodeId> destinations,
-                        std::span<const NodeId> sources);
-  /// The same from i32 tensors [E], on a GPU or not; the graph is built where they are, and done on return. `stream`
-  /// (null: the default one) orders the work with what wrote the tensors.
-  static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources, ConstTensorView destinations,
-                        ConstTensorView sources, CUstream_st* stream);
+  /// From an edge list in any order; edge k keeps the id k. Duplicates and self-loops stay. Edges are stored by
+  /// destination, then source, then id.
+  static Graph from_edges(std::int64_t num_nodes, EdgeList edges);
+  static Graph from_edges(NodeCounts nodes, EdgeList edges);
+  /// The same from tensors, on a GPU or not; the graph is built where they are, and done on return. `stream` (null: the
+  /// default one) orders the work with what wrote the tensors.
+  static Graph from_edges(std::int64_t num_nodes, EdgeTensors edges, CUstream_st* stream);
+  static Graph from_edges(NodeCounts nodes, EdgeTensors edges, CUstream_st* stream);
   /// From compressed rows, copied as they are: edge k is the k-th stored one.
   static Graph from_csr(std::int64_t num_destinations, std::int64_t num_sources, std::span<const EdgeId> offsets,
                         std::span<const NodeId> cols);

@@ -108,7 +108,7 @@ TEST_F(cuda_edge_places, are_refused_where_bins_would_not_fit_sixteen_bits) {
 }
 
 TEST_F(cuda_edge_places, are_refused_for_a_graph_without_edges) {
-  const Graph there = Graph::from_coo(3, 3, {}, {}).to(gpu);
+  const Graph there = Graph::from_edges(3, {}).to(gpu);
   expect_refused([&] { there.places_from_transpose(false, false, nullptr); }, "edges", ErrorCode::unsupported);
 }
 
@@ -120,7 +120,7 @@ TEST_F(cuda_edge_places, in_several_bins_leave_the_gradients_of_attention_as_the
       destinations.push_back(static_cast<NodeId>(v));
       sources.push_back(static_cast<NodeId>((v * 7919 + i * i * 104'729 + i) % nodes));
     }
-  const Graph graph = Graph::from_coo(nodes, nodes, destinations, sources);
+  const Graph graph = Graph::from_edges(nodes, {.sources = sources, .destinations = destinations});
   const Graph there = graph.to(gpu);
   ASSERT_NE(there.places_from_transpose(false, false, nullptr)->written(), nullptr);
   Context context = Context::cuda(), cpu = Context::cpu();

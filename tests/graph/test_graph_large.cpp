@@ -133,7 +133,8 @@ TEST(graph_large, takes_a_sorted_list_of_more_than_2_to_31_edges) {
       sources[static_cast<std::size_t>(e)] = static_cast<NodeId>(e % degree);
     }
   });
-  const Graph graph = Graph::from_coo(nodes, degree, destinations, sources);
+  const Graph graph = Graph::from_edges({.num_sources = degree, .num_destinations = nodes},
+                                        {.sources = sources, .destinations = destinations});
   ASSERT_EQ(graph.num_edges(), more_than_32_bits);
   EXPECT_FALSE(graph.has_edge_ids());
   EXPECT_EQ(graph.offsets()[nodes - 1], degree * (nodes - 1));
@@ -161,7 +162,7 @@ TEST(graph_large, sorts_and_transposes_more_than_2_to_31_edges) {
       sources[static_cast<std::size_t>(e)] = source_of(e);
     }
   });
-  const Graph graph = Graph::from_coo(nodes, nodes, destinations, sources);
+  const Graph graph = Graph::from_edges(nodes, {.sources = sources, .destinations = destinations});
   ASSERT_EQ(graph.num_edges(), edges);
   EXPECT_NO_THROW(validate(graph.view()));
   const Graph transpose = graph.transpose();

@@ -17,7 +17,9 @@ NaiveEdges reversed(NaiveEdges edges) {
 
 TEST(graph_transpose, reverses_every_edge_and_keeps_its_id) {
   const std::vector<NodeId> destinations{2, 0, 2, 0}, sources{1, 3, 0, 3};
-  const Graph transpose = Graph::from_coo(3, 4, destinations, sources).transpose();
+  const Graph transpose =
+      Graph::from_edges({.num_sources = 4, .num_destinations = 3}, {.sources = sources, .destinations = destinations})
+          .transpose();
   EXPECT_EQ(transpose.num_rows(), 4);
   EXPECT_EQ(transpose.num_cols(), 3);
   EXPECT_EQ(stored_edges(transpose), (NaiveEdges{{0, 2, 2}, {1, 2, 0}, {3, 0, 1}, {3, 0, 3}}));
@@ -41,7 +43,7 @@ TEST(graph_transpose, agrees_with_naive_reversal_on_random_graphs) {
 TEST(graph_transpose, is_the_same_for_any_number_of_threads_on_a_large_skewed_graph) {
   const test::ThreadsRestored restored;
   battery::SmallRandom random(9);
-  battery::EdgeList list;
+  battery::GrowingEdges list;
   for (std::int64_t k = 0; k < 300'000; ++k) {
     const std::int64_t source = random.below(2) == 0 ? 77 : random.below(4000);
     list.add(source, random.below(7000));
@@ -115,7 +117,8 @@ TEST(graph_identity, is_equal_for_copies_and_for_nothing_else) {
 
 TEST(graph_bytes, count_the_arrays_the_rows_and_the_transpose) {
   const std::vector<NodeId> destinations{1, 0, 1}, sources{0, 0, 1};
-  const Graph graph = Graph::from_coo(2, 3, destinations, sources);
+  const Graph graph =
+      Graph::from_edges({.num_sources = 3, .num_destinations = 2}, {.sources = sources, .destinations = destinations});
   const std::size_t plain = 3 * 8 + 3 * 4 + 3 * 8;
   EXPECT_EQ(graph.bytes(), plain);
   graph.rows();

@@ -184,7 +184,7 @@ TEST(graph_gcn_weights, read_weights_of_any_dtype) {
 
 TEST(graph_gcn_weights, of_weights_that_cancel_or_leave_the_range_of_products_are_finite) {
   const std::vector<NodeId> destinations{0, 0, 1}, sources{0, 1, 1};
-  const Graph graph = Graph::from_coo(2, 2, destinations, sources);
+  const Graph graph = Graph::from_edges(2, {.sources = sources, .destinations = destinations});
   const auto weights = [&](std::vector<double> values) {
     return doubles(gcn_weights(graph, Tensor::from(std::span<const double>(values), Shape(3), Dtype::f64), Dtype::f64));
   };
