@@ -52,9 +52,6 @@ struct NodeCounts {
   std::int64_t num_sources = 0, num_destinations = 0;
 };
 
-class EdgeOrder;   // src/graph: edges in an order of weft's own, on a device
-class EdgePlaces;  // src/graph: where values stand that edges hand on from one order to another
-
 class Graph {
  public:
   Graph();  // no nodes, no edges
@@ -103,30 +100,18 @@ class Graph {
   DegreeStats degree_stats() const;
 
   GraphView view() const;
-  /// The same for code that knows no edge by its id, `edge_ids` null: a transpose of many edges on a device makes its
-  /// ids when somebody reads them.
-  GraphView view_without_ids() const;
   /// view() for code that reads the arrays: an Error where the host cannot.
   GraphView host_view() const;
   /// The same with `rows` filled in.
   GraphView view_with_rows() const;
-  /// Of a graph on a device: its edges with rows of one community side by side, for planners; built on first use in
-  /// `stream` and kept (8 bytes an edge, and 4 more once anybody wants their ids). Square graphs of fewer than 2^31
-  /// edges only.
-  std::shared_ptr<const EdgeOrder> clustered_edges(CUstream_st* stream, bool with_ids = true) const;
-  bool has_clustered_edges() const;
-  /// Of a graph on a device: where values of edges stand that a walk over the transpose writes and one over this graph
-  /// reads, either in stored or in clustered order; built on first use and kept (up to 8 bytes an edge). Graphs of 1 to
-  /// 2^31 - 1 edges only.
-  std::shared_ptr<const EdgePlaces> places_from_transpose(bool writes_clustered, bool reads_clustered,
-                                                          CUstream_st* stream) const;
-  /// Bytes held by the arrays, with all that was made of them on demand and kept: rows, transpose, orders and places.
+  /// Bytes held by the arrays, with all that was made of them on demand and kept: rows, the transpose and what plans
+  /// share.
   std::size_t bytes() const;
   /// Equal for copies of one graph, different for any two others: what a plan remembers.
   std::uint64_t identity() const;
 
  private:
-  friend Graph adopt_rows(std::int64_t num_cols, Tensor offsets, Tensor cols, CUstream_st* stream);  // src/graph
+  friend struct GraphInternals;  // src/graph: what weft's own layers ask of a graph
   struct Impl;
   explicit Graph(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;

@@ -6,6 +6,7 @@
 #include "graph/cuda/edge_order.hpp"
 #include "graph/cuda/edge_places.hpp"
 #include "graph/graph_impl.hpp"
+#include "graph/graph_internals.hpp"
 #include "graph/scan.hpp"
 
 namespace weft {
@@ -73,8 +74,8 @@ Device Graph::device() const { return Impl::of(*this).device; }
 std::span<const EdgeId> Graph::offsets() const { return Impl::of(*this).on_host().offsets; }
 std::span<const NodeId> Graph::cols() const { return Impl::of(*this).on_host().cols; }
 std::span<const EdgeId> Graph::edge_ids() const { return Impl::of(*this).on_host().edge_ids; }
-GraphView Graph::view_without_ids() const {
-  GraphView result = Impl::of(*this).view();
+GraphView GraphInternals::view_without_ids(const Graph& graph) {
+  GraphView result = Graph::Impl::of(graph).view();
   result.edge_ids = nullptr;
   return result;
 }
@@ -112,8 +113,8 @@ std::span<const NodeId> Graph::rows() const {
   return {half.rows.data(), half.rows.size()};
 }
 
-bool Graph::has_clustered_edges() const {
-  const Impl& half = Impl::of(*this);
+bool GraphInternals::has_clustered_edges(const Graph& graph) {
+  const Graph::Impl& half = Graph::Impl::of(graph);
   const std::lock_guard guard(half.pair->lock);
   return half.clustered != nullptr;
 }

@@ -10,6 +10,7 @@
 #include "core/memory.hpp"
 #include "graph/counting_sort.hpp"
 #include "graph/cuda/edges.hpp"
+#include "graph/graph_internals.hpp"
 #include "weft/graph.hpp"
 
 namespace weft {

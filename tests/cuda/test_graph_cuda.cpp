@@ -7,6 +7,7 @@
 #include "cuda/gpu.hpp"
 #include "graph/cuda/edge_places.hpp"
 #include "graph/cuda/edges.hpp"
+#include "graph/graph_internals.hpp"
 #include "support/compare.hpp"
 #include "support/errors.hpp"
 #include "support/graphs.hpp"
@@ -137,7 +138,7 @@ TEST_F(cuda_graph, a_transpose_of_many_edges_has_ids_once_somebody_reads_them) {
   const Graph host = list.graph(nodes, nodes), late = host.to(gpu);
   const Graph reversed = late.transpose();
   const std::size_t without = late.bytes();
-  EXPECT_EQ(reversed.view_without_ids().edge_ids, nullptr);
+  EXPECT_EQ(GraphInternals::view_without_ids(reversed).edge_ids, nullptr);
 
   Context context = Context::cuda();
   make_plan(context, reversed, {OpKind::spmm, Dtype::f32, 1, 16, Reduce::sum, false}, parse_policy("order=none"));
@@ -151,8 +152,8 @@ TEST_F(cuda_graph, a_transpose_of_many_edges_has_ids_once_somebody_reads_them) {
   const Graph early = host.to(gpu);  // its transpose came with its ids
   for (const bool clustered : {false, true}) {
     SCOPED_TRACE(clustered ? "clustered" : "as stored");
-    const auto made = late.places_from_transpose(clustered, clustered, nullptr);
-    const auto wanted = early.places_from_transpose(clustered, clustered, nullptr);
+    const auto made = GraphInternals::places_from_transpose(late, clustered, clustered, nullptr);
+    const auto wanted = GraphInternals::places_from_transpose(early, clustered, clustered, nullptr);
     EXPECT_TRUE(std::ranges::equal(from_gpu(made->read(), edges), from_gpu(wanted->read(), edges)));
     ASSERT_EQ(made->written() != nullptr, wanted->written() != nullptr);
     if (wanted->written() == nullptr) continue;
