@@ -5,7 +5,7 @@
 int main() {
   weft::Context context = weft::Context::best();  // the first GPU, or all CPU cores
 
-  // A synthetic graph of 10,000 nodes; any edge list will do (weft::Graph::from_coo, weft::read_graph).
+  // A synthetic graph of 10,000 nodes; any edge list will do (weft::Graph::from_edges, weft::read_graph).
   const weft::Graph on_host = weft::generate("powerlaw:nodes=10000,edges=200000,seed=1").graph;
   const std::int64_t nodes = on_host.num_rows(), width = 64;
 

@@ -11,27 +11,28 @@ namespace {
 
 using namespace weft;
 
-struct EdgeList {
+struct RandomEdges {
   std::vector<NodeId> sources, destinations;
 };
 
-EdgeList random_edges(std::int64_t nodes, std::int64_t edges) {
+RandomEdges random_edges(std::int64_t nodes, std::int64_t edges) {
   std::mt19937 random(7);
   std::uniform_int_distribution<NodeId> node(0, static_cast<NodeId>(nodes - 1));
-  EdgeList list{std::vector<NodeId>(static_cast<std::size_t>(edges)),
-                std::vector<NodeId>(static_cast<std::size_t>(edges))};
+  RandomEdges list{std::vector<NodeId>(static_cast<std::size_t>(edges)),
+                   std::vector<NodeId>(static_cast<std::size_t>(edges))};
   for (auto& u : list.sources) u = node(random);
   for (auto& v : list.destinations) v = node(random);
   return list;
 }
 
-void from_coo(benchmark::State& state) {
+void from_edges(benchmark::State& state) {
   const std::int64_t edges = state.range(0), nodes = edges / 20;
-  const EdgeList list = random_edges(nodes, edges);
-  for (auto _ : state) benchmark::DoNotOptimize(Graph::from_coo(nodes, nodes, list.destinations, list.sources));
+  const RandomEdges list = random_edges(nodes, edges);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(Graph::from_edges(nodes, {.sources = list.sources, .destinations = list.destinations}));
   state.SetItemsProcessed(state.iterations() * edges);
 }
-BENCHMARK(from_coo)->Arg(1 << 20)->Arg(1 << 24)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(from_edges)->Arg(1 << 20)->Arg(1 << 24)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 void transpose(benchmark::State& state) {
   const Graph source = generate(PowerlawSpec{.nodes = state.range(0) / 20, .edges = state.range(0)});

@@ -21,7 +21,7 @@ struct GraphView {
   std::int64_t num_edges = 0;
   const EdgeId* offsets = nullptr;   // [num_rows + 1]
   const NodeId* rows = nullptr;      // [num_edges], null unless asked for
-  const NodeId* cols = nullptr;      // [num_edges], ascending within a row for graphs built from COO
+  const NodeId* cols = nullptr;      // [num_edges], ascending within a row for graphs built from edges
   const EdgeId* edge_ids = nullptr;  // [num_edges], null where edge k's id is k
   EdgeId longest_row = -1;           // edges of the longest row, -1 where nobody has looked
   std::int64_t empty_rows = -1;      // rows without edges, -1 where nobody has looked
@@ -39,21 +39,31 @@ struct DegreeStats {
   std::vector<std::int64_t> histogram;  // [i]: degree 0, then degrees in [2^(i-1), 2^i)
 };
 
-class EdgeOrder;   // src/graph: edges in an order of weft's own, on a device
-class EdgePlaces;  // src/graph: where values stand that edges hand on from one order to another
+/// Edges by their ends: edge k runs from sources[k] to destinations[k].
+struct EdgeList {
+  std::span<const NodeId> sources, destinations;
+};
+/// The same in i32 tensors [E], both on one device.
+struct EdgeTensors {
+  ConstTensorView sources, destinations;
+};
+/// Nodes on either side of a bipartite graph.
+struct NodeCounts {
+  std::int64_t num_sources = 0, num_destinations = 0;
+};
 
 class Graph {
  public:
   Graph();  // no nodes, no edges
 
-  /// From an edge list in any order; edge k runs from sources[k] to destinations[k] and keeps the id
-  /// k. Duplicates and self-loops stay. Edges are stored by destination, then source, then id.
-  static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources, std::span<const NodeId> destinations,
-                        std::span<const NodeId> sources);
-  /// The same from i32 tensors [E], on a GPU or not; the graph is built where they are, and done on return. `stream`
-  /// (null: the default one) orders the work with what wrote the tensors.
-  static Graph from_coo(std::int64_t num_destinations, std::int64_t num_sources, ConstTensorView destinations,
-                        ConstTensorView sources, CUstream_st* stream);
+  /// From an edge list in any order; edge k keeps the id k. Duplicates and self-loops stay. Edges are stored by
+  /// destination, then source, then id.
+  static Graph from_edges(std::int64_t num_nodes, EdgeList edges);
+  static Graph from_edges(NodeCounts nodes, EdgeList edges);
+  /// The same from tensors, on a GPU or not; the graph is built where they are, and done on return. `stream` (null: the
+  /// default one) orders the work with what wrote the tensors.
+  static Graph from_edges(std::int64_t num_nodes, EdgeTensors edges, CUstream_st* stream);
+  static Graph from_edges(NodeCounts nodes, EdgeTensors edges, CUstream_st* stream);
   /// From compressed rows, copied as they are: edge k is the k-th stored one.
   static Graph from_csr(std::int64_t num_destinations, std::int64_t num_sources, std::span<const EdgeId> offsets,
                         std::span<const NodeId> cols);
@@ -74,12 +84,17 @@ class Graph {
   std::int64_t num_cols() const;
   std::int64_t num_edges() const;
   bool is_square() const { return num_rows() == num_cols(); }
-  std::span<const EdgeId> offsets() const;
-  std::span<const NodeId> cols() const;
+  // Spans and views of a temporary do not compile: it may be the last owner of the arrays.
+  std::span<const EdgeId> offsets() const&;
+  std::span<const EdgeId> offsets() const&& = delete;
+  std::span<const NodeId> cols() const&;
+  std::span<const NodeId> cols() const&& = delete;
   /// The destination of every stored edge; built on first use and kept.
-  std::span<const NodeId> rows() const;
+  std::span<const NodeId> rows() const&;
+  std::span<const NodeId> rows() const&& = delete;
   /// Empty where stored edge k has the id k.
-  std::span<const EdgeId> edge_ids() const;
+  std::span<const EdgeId> edge_ids() const&;
+  std::span<const EdgeId> edge_ids() const&& = delete;
   bool has_edge_ids() const { return !edge_ids().empty(); }
 
   /// The same edges, reversed, with the same ids; built on first use, where the graph is, and kept, and its own
@@ -89,31 +104,22 @@ class Graph {
   Tensor degrees(Dtype dtype = Dtype::i64, CUstream_st* stream = nullptr) const;
   DegreeStats degree_stats() const;
 
-  GraphView view() const;
-  /// The same for code that knows no edge by its id, `edge_ids` null: a transpose of many edges on a device makes its
-  /// ids when somebody reads them.
-  GraphView view_without_ids() const;
+  GraphView view() const&;
+  GraphView view() const&& = delete;
   /// view() for code that reads the arrays: an Error where the host cannot.
-  GraphView host_view() const;
+  GraphView host_view() const&;
+  GraphView host_view() const&& = delete;
   /// The same with `rows` filled in.
-  GraphView view_with_rows() const;
-  /// Of a graph on a device: its edges with rows of one community side by side, for planners; built on first use in
-  /// `stream` and kept (8 bytes an edge, and 4 more once anybody wants their ids). Square graphs of fewer than 2^31
-  /// edges only.
-  std::shared_ptr<const EdgeOrder> clustered_edges(CUstream_st* stream, bool with_ids = true) const;
-  bool has_clustered_edges() const;
-  /// Of a graph on a device: where values of edges stand that a walk over the transpose writes and one over this graph
-  /// reads, either in stored or in clustered order; built on first use and kept (up to 8 bytes an edge). Graphs of 1 to
-  /// 2^31 - 1 edges only.
-  std::shared_ptr<const EdgePlaces> places_from_transpose(bool writes_clustered, bool reads_clustered,
-                                                          CUstream_st* stream) const;
-  /// Bytes held by the arrays, with all that was made of them on demand and kept: rows, transpose, orders and places.
+  GraphView view_with_rows() const&;
+  GraphView view_with_rows() const&& = delete;
+  /// Bytes held by the arrays, with all that was made of them on demand and kept: rows, the transpose and what plans
+  /// share.
   std::size_t bytes() const;
   /// Equal for copies of one graph, different for any two others: what a plan remembers.
   std::uint64_t identity() const;
 
  private:
-  friend Graph adopt_rows(std::int64_t num_cols, Tensor offsets, Tensor cols, CUstream_st* stream);  // src/graph
+  friend struct GraphInternals;  // src/graph: what weft's own layers ask of a graph
   struct Impl;
   explicit Graph(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;
@@ -132,8 +138,11 @@ class EdgeOrigin {
   EdgeOrigin(Tensor offsets, Tensor ids) : offsets_(std::move(offsets)), ids_(std::move(ids)) {}
 
   bool one_to_one() const { return !offsets_; }
-  std::span<const EdgeId> offsets() const { return offsets_ ? offsets_.span<EdgeId>() : std::span<const EdgeId>{}; }
-  std::span<const EdgeId> ids() const { return ids_ ? ids_.span<EdgeId>() : std::span<const EdgeId>{}; }
+  // As with a Graph, not of a temporary.
+  std::span<const EdgeId> offsets() const& { return offsets_ ? offsets_.span<EdgeId>() : std::span<const EdgeId>{}; }
+  std::span<const EdgeId> offsets() const&& = delete;
+  std::span<const EdgeId> ids() const& { return ids_ ? ids_.span<EdgeId>() : std::span<const EdgeId>{}; }
+  std::span<const EdgeId> ids() const&& = delete;
 
  private:
   Tensor offsets_, ids_;

@@ -126,14 +126,14 @@ Model load_model(const std::string& path, Checksum checksum = Checksum::required
 enum class Optimiser : std::uint8_t { adam, adamw, sgd };
 /// How the learning rate runs over the epochs: as it is, down a half cosine to 0, or times `gamma` every `every`
 /// epochs.
-enum class Schedule : std::uint8_t { constant, cosine, steps };
+enum class LearningRateSchedule : std::uint8_t { constant, cosine, steps };
 /// What the best epoch is chosen by: the highest accuracy in the validation split (then the lowest loss), or that loss.
 enum class BestBy : std::uint8_t { accuracy, loss };
 std::string_view name(Optimiser optimiser);
-std::string_view name(Schedule schedule);
+std::string_view name(LearningRateSchedule schedule);
 std::string_view name(BestBy best);
 Optimiser parse_optimiser(std::string_view text);
-Schedule parse_schedule_of_rate(std::string_view text);
+LearningRateSchedule parse_learning_rate_schedule(std::string_view text);
 BestBy parse_best_by(std::string_view text);
 
 /// What a step of training sees: the whole graph, or a batch of it. GraphSAINT draws nodes and takes the edges between
@@ -169,9 +169,9 @@ struct TrainOptions {
   bool decay_first_layer_only = false;
   double momentum = 0.9;  // sgd
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  Schedule schedule = Schedule::constant;
+  LearningRateSchedule schedule = LearningRateSchedule::constant;
   std::int64_t warmup = 0;  // epochs over which the rate rises to lr
-  std::int64_t every = 50;  // Schedule::steps
+  std::int64_t every = 50;  // LearningRateSchedule::steps
   double gamma = 0.5;
   std::int64_t patience = 0;    // epochs without a better one after which training ends; 0: never
   std::int64_t eval_every = 1;  // epochs between looks at the validation split; 0: only after the last

@@ -138,6 +138,7 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
                                       const AttentionResult& result, ConstTensorView out_grad);
 
 struct ComposedAttention;  // src/ops: plans of the operators that gradients are composed of
+class EdgePlaces;          // src/graph: where values stand that edges hand on from one order to another
 
 /// How the backward will run on one graph. `at_once`: by one visit of the edges, which GPUs have for gat without a bias
 /// whose heads lie evenly in the lanes of `gather`. All other arguments, and every CPU, take a composition of

@@ -1,10 +1,9 @@
-#include "graph/adopt.hpp"
-
 #include "graph/graph_impl.hpp"
+#include "graph/graph_internals.hpp"
 
 namespace weft {
 
-Graph adopt_rows(std::int64_t num_cols, Tensor offsets, Tensor cols, CUstream_st* stream) {
+Graph GraphInternals::adopt_rows(std::int64_t num_cols, Tensor offsets, Tensor cols, CUstream_st* stream) {
   struct Arrays {
     Tensor offsets, cols, rows;
   };

@@ -73,8 +73,8 @@ void check_node_count(std::int64_t count, std::string_view argument) {
              argument, count, limit);
 }
 
-void check_coo_sizes(std::int64_t num_destinations, std::int64_t num_sources, std::size_t destinations,
-                     std::size_t sources) {
+void check_edge_list_sizes(std::int64_t num_destinations, std::int64_t num_sources, std::size_t destinations,
+                           std::size_t sources) {
   check_node_count(num_destinations, "num_destinations");
   check_node_count(num_sources, "num_sources");
   WEFT_CHECK(destinations == sources, invalid_argument,
@@ -92,9 +92,15 @@ bool in_sequence(std::span<const EdgeId> edge_ids) {
   return find_first(count, [ids = edge_ids.data()](std::int64_t k) { return ids[k] != k; }) == count;
 }
 
-Graph Graph::from_coo(std::int64_t num_destinations, std::int64_t num_sources, std::span<const NodeId> destinations,
-                      std::span<const NodeId> sources) {
-  check_coo_sizes(num_destinations, num_sources, destinations.size(), sources.size());
+Graph Graph::from_edges(std::int64_t num_nodes, EdgeList edges) {
+  check_node_count(num_nodes, "num_nodes");
+  return from_edges({.num_sources = num_nodes, .num_destinations = num_nodes}, edges);
+}
+
+Graph Graph::from_edges(NodeCounts nodes, EdgeList edges) {
+  const auto [num_sources, num_destinations] = nodes;
+  const auto [sources, destinations] = edges;
+  check_edge_list_sizes(num_destinations, num_sources, destinations.size(), sources.size());
   const auto count = static_cast<std::int64_t>(sources.size());
   const std::int64_t wrong = find_first(
       count, [row = destinations.data(), col = sources.data(), rows = static_cast<std::uint32_t>(num_destinations),

@@ -9,6 +9,7 @@
 #include "core/dispatch.hpp"
 #include "core/memory.hpp"
 #include "graph/cuda/edges.hpp"
+#include "graph/graph_internals.hpp"
 #include "graph/scan.hpp"
 #include "weft/graph.hpp"
 
@@ -67,7 +68,8 @@ struct Totals {
 }  // namespace
 
 Tensor Graph::degrees(Dtype dtype, CUstream_st* stream) const {
-  if (device().kind != DeviceKind::cpu) return degrees_on_device(view_without_ids(), device(), dtype, stream);
+  if (device().kind != DeviceKind::cpu)
+    return degrees_on_device(GraphInternals::view_without_ids(*this), device(), dtype, stream);
   const std::int64_t rows = num_rows();
   const EdgeId* offset = offsets().data();
   const std::int64_t limit = largest_count(dtype);

@@ -33,7 +33,7 @@ bool rows_are_ordered(const GraphView& view) {
   return ordered.load();
 }
 
-// The same graph with the same ids, every row by column, then id. Graphs from COO are that already.
+// The same graph with the same ids, every row by column, then id. Graphs built from edges are that already.
 Graph ordered(const Graph& graph) {
   const GraphView view = graph.host_view();
   if (rows_are_ordered(view)) return graph;
@@ -46,7 +46,8 @@ Graph ordered(const Graph& graph) {
       sources[id] = view.cols[k];
     }
   });
-  return Graph::from_coo(view.num_rows, view.num_cols, {destinations.data(), count}, {sources.data(), count});
+  return Graph::from_edges({.num_sources = view.num_cols, .num_destinations = view.num_rows},
+                           {.sources = {sources.data(), count}, .destinations = {destinations.data(), count}});
 }
 
 Tensor ids_in_stored_order(const GraphView& view) {

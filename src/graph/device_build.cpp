@@ -102,8 +102,14 @@ void Graph::Impl::Pair::reverse_on_device() {
   synchronise(where, given.stream);
 }
 
-Graph Graph::from_coo(std::int64_t num_destinations, std::int64_t num_sources, ConstTensorView destinations,
-                      ConstTensorView sources, CUstream_st* stream) {
+Graph Graph::from_edges(std::int64_t num_nodes, EdgeTensors edges, CUstream_st* stream) {
+  check_node_count(num_nodes, "num_nodes");
+  return from_edges({.num_sources = num_nodes, .num_destinations = num_nodes}, edges, stream);
+}
+
+Graph Graph::from_edges(NodeCounts nodes, EdgeTensors edges, CUstream_st* stream) {
+  const auto [num_sources, num_destinations] = nodes;
+  const auto [sources, destinations] = edges;
   check_ends(destinations, "destinations");
   check_ends(sources, "sources");
   WEFT_CHECK(destinations.device == sources.device, invalid_argument,
@@ -112,10 +118,9 @@ Graph Graph::from_coo(std::int64_t num_destinations, std::int64_t num_sources, C
   const Device device = destinations.device;
   const auto count = [](ConstTensorView ends) { return static_cast<std::size_t>(ends.shape.rows); };
   if (device.kind == DeviceKind::cpu)
-    return from_coo(num_destinations, num_sources,
-                    std::span<const NodeId>(destinations.as<NodeId>(), count(destinations)),
-                    std::span<const NodeId>(sources.as<NodeId>(), count(sources)));
-  check_coo_sizes(num_destinations, num_sources, count(destinations), count(sources));
+    return from_edges(nodes, {.sources = {sources.as<NodeId>(), count(sources)},
+                              .destinations = {destinations.as<NodeId>(), count(destinations)}});
+  check_edge_list_sizes(num_destinations, num_sources, count(destinations), count(sources));
   GraphView list{num_destinations, num_sources, sources.shape.rows};
   list.rows = destinations.as<NodeId>();
   list.cols = sources.as<NodeId>();

@@ -10,6 +10,7 @@
 #include "core/memory.hpp"
 #include "graph/counting_sort.hpp"
 #include "graph/cuda/edges.hpp"
+#include "graph/graph_internals.hpp"
 #include "weft/graph.hpp"
 
 namespace weft {
@@ -96,8 +97,8 @@ void validate(const GraphView& graph, EdgeIdCheck ids);
 bool in_sequence(std::span<const EdgeId> edge_ids);
 
 /// An Error unless node counts fit a node id and there are as many destinations as sources.
-void check_coo_sizes(std::int64_t num_destinations, std::int64_t num_sources, std::size_t destinations,
-                     std::size_t sources);
+void check_edge_list_sizes(std::int64_t num_destinations, std::int64_t num_sources, std::size_t destinations,
+                           std::size_t sources);
 /// An Error that names the end of edge k of a list that is out of range.
 void check_edge_ends(const GraphView& list, std::int64_t k, NodeId destination, NodeId source);
 

@@ -30,7 +30,7 @@ std::string what_counts(const TrainOptions& o, Device device) {
              name(o.optimiser), o.lr, o.weight_decay, o.decay_first_layer_only ? " (first layer)" : "", o.momentum,
              o.beta1, o.beta2, o.epsilon, name(o.schedule), o.warmup, o.every, o.gamma, o.patience, o.eval_every,
              name(o.best_by), name(o.dtype), o.tf32 ? " tf32" : "", o.seed,
-             o.schedule == Schedule::cosine ? fmt::format(" epochs={}", o.epochs) : "") +
+             o.schedule == LearningRateSchedule::cosine ? fmt::format(" epochs={}", o.epochs) : "") +
          sampling(o.sample) + (device.kind == DeviceKind::cpu ? " on cpu" : " on cuda");
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/check.hpp"
-#include "graph/adopt.hpp"
+#include "graph/graph_internals.hpp"
 #include "nn/dense/passes.hpp"
 #include "nn/layout.hpp"
 #include "nn/sample/cut.hpp"
@@ -84,7 +84,8 @@ Features::Features(const Context& context, const Features& all, ConstTensorView 
   if (entries > 0)
     run(context, GatherArgs<EdgeId>{all.dtype(), entries, 1, all.values_.view().data, rows.places.view().as<EdgeId>(),
                                     values_.view().mutable_data()});
-  graph_ = adopt_rows(all.graph_.num_cols(), std::move(rows.offsets), std::move(rows.cols), context.stream());
+  graph_ = GraphInternals::adopt_rows(all.graph_.num_cols(), std::move(rows.offsets), std::move(rows.cols),
+                                      context.stream());
 }
 
 Graph Features::first_rows(const Context& context, std::int64_t rows) const {
@@ -92,7 +93,7 @@ Graph Features::first_rows(const Context& context, std::int64_t rows) const {
   for (std::int64_t i = 0; i < rows; ++i) first.span<NodeId>()[static_cast<std::size_t>(i)] = static_cast<NodeId>(i);
   if (context.device().kind == DeviceKind::cuda) first = first.to(context.device(), context.stream());
   CutRows cut = take_rows(context, graph_, first, nullptr);
-  return adopt_rows(graph_.num_cols(), std::move(cut.offsets), std::move(cut.cols), context.stream());
+  return GraphInternals::adopt_rows(graph_.num_cols(), std::move(cut.offsets), std::move(cut.cols), context.stream());
 }
 
 Input::Input(const Build& build, std::shared_ptr<const Features> features, std::int64_t written)

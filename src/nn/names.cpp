@@ -20,8 +20,9 @@ constexpr NameTable<DegreeNorm, 4> degree_norm_names{
     {{DegreeNorm::none, "none"}, {DegreeNorm::left, "left"}, {DegreeNorm::right, "right"}, {DegreeNorm::both, "both"}}};
 constexpr NameTable<Optimiser, 3> optimiser_names{
     {{Optimiser::adam, "adam"}, {Optimiser::adamw, "adamw"}, {Optimiser::sgd, "sgd"}}};
-constexpr NameTable<Schedule, 3> schedule_names{
-    {{Schedule::constant, "constant"}, {Schedule::cosine, "cosine"}, {Schedule::steps, "steps"}}};
+constexpr NameTable<LearningRateSchedule, 3> learning_rate_schedule_names{{{LearningRateSchedule::constant, "constant"},
+                                                                           {LearningRateSchedule::cosine, "cosine"},
+                                                                           {LearningRateSchedule::steps, "steps"}}};
 constexpr NameTable<Sampling, 5> sampling_names{{{Sampling::none, "none"},
                                                  {Sampling::node, "node"},
                                                  {Sampling::edge, "edge"},
@@ -37,7 +38,7 @@ std::string_view name(Activation activation) { return name_in(activation_names, 
 std::string_view name(LayerNorm norm) { return name_in(layer_norm_names, norm); }
 std::string_view name(DegreeNorm norm) { return name_in(degree_norm_names, norm); }
 std::string_view name(Optimiser optimiser) { return name_in(optimiser_names, optimiser); }
-std::string_view name(Schedule schedule) { return name_in(schedule_names, schedule); }
+std::string_view name(LearningRateSchedule schedule) { return name_in(learning_rate_schedule_names, schedule); }
 std::string_view name(Sampling sampling) { return name_in(sampling_names, sampling); }
 std::string_view name(BestBy best) { return name_in(best_by_names, best); }
 
@@ -48,7 +49,9 @@ Activation parse_activation(std::string_view text) { return parse_in(activation_
 LayerNorm parse_layer_norm(std::string_view text) { return parse_in(layer_norm_names, "norm", text); }
 DegreeNorm parse_degree_norm(std::string_view text) { return parse_in(degree_norm_names, "degree norm", text); }
 Optimiser parse_optimiser(std::string_view text) { return parse_in(optimiser_names, "optimiser", text); }
-Schedule parse_schedule_of_rate(std::string_view text) { return parse_in(schedule_names, "schedule", text); }
+LearningRateSchedule parse_learning_rate_schedule(std::string_view text) {
+  return parse_in(learning_rate_schedule_names, "schedule", text);
+}
 Sampling parse_sampling(std::string_view text) { return parse_in(sampling_names, "sampler", text, sampling_aliases); }
 BestBy parse_best_by(std::string_view text) { return parse_in(best_by_names, "best epoch by", text); }
 

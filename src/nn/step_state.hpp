@@ -52,7 +52,7 @@ struct Published {
 
 /// The learning rate of an epoch, counted from 0.
 struct Rate {
-  Schedule schedule = Schedule::constant;
+  LearningRateSchedule schedule = LearningRateSchedule::constant;
   double lr = 0;
   std::int64_t warmup = 0, every = 1, epochs = 1;
   double gamma = 1;
@@ -60,9 +60,9 @@ struct Rate {
   WEFT_ANYWHERE double at(std::int64_t epoch) const {
     constexpr double pi = 3.14159265358979323846;
     double rate = lr;
-    if (schedule == Schedule::cosine)
+    if (schedule == LearningRateSchedule::cosine)
       rate *= 0.5 * (1 + cos(pi * static_cast<double>(epoch) / static_cast<double>(epochs)));
-    if (schedule == Schedule::steps) rate *= pow(gamma, static_cast<double>(epoch / every));
+    if (schedule == LearningRateSchedule::steps) rate *= pow(gamma, static_cast<double>(epoch / every));
     return epoch < warmup ? rate * static_cast<double>(epoch + 1) / static_cast<double>(warmup) : rate;
   }
 };

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "graph/adopt.hpp"
+#include "graph/graph_internals.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/segments.hpp"
 #include "ops/softmax_backward.hpp"
@@ -131,7 +131,7 @@ Graph row_of_all(const Context& context, std::int64_t edges) {
   Tensor offsets = ends.to(context.device(), context.stream());
   Tensor cols =
       Tensor::zeros(Shape(edges), Dtype::i32, "the sources of a sum over all rows", context.device(), context.stream());
-  return adopt_rows(1, std::move(offsets), std::move(cols), context.stream());
+  return GraphInternals::adopt_rows(1, std::move(offsets), std::move(cols), context.stream());
 }
 
 }  // namespace

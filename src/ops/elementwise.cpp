@@ -1,6 +1,7 @@
 #include "ops/elementwise.hpp"
 
 #include "core/parallel.hpp"
+#include "graph/graph_internals.hpp"
 #include "kernels/cuda/elementwise/elementwise.hpp"
 #include "kernels/semantics.hpp"
 
@@ -156,7 +157,7 @@ void times_power(const Context& context, Tensor& a, int sign, ConstTensorView b,
 
 Tensor row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, Dtype dtype) {
   Tensor out = Tensor::empty(Shape(graph.num_rows()), dtype, "degree norms", context.device(), context.stream());
-  const GraphView view = graph.view_without_ids();
+  const GraphView view = GraphInternals::view_without_ids(graph);
   if (on_cuda(context)) {
     cuda::row_norms({view.offsets, view.num_rows, mean, operand(scale), result(out)}, context.device(),
                     context.stream());

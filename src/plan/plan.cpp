@@ -5,6 +5,7 @@
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "graph/graph_internals.hpp"
 #include "plan/cuda/plan.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "plan/partition.hpp"
@@ -187,7 +188,8 @@ void check_on_device(const Context& context, const Graph& graph) {
 
 PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
   check_on_device(context, graph);
-  PlanReport report = explain_view(context, graph.view_without_ids(), graph.identity(), desc, policy, &graph);
+  PlanReport report =
+      explain_view(context, GraphInternals::view_without_ids(graph), graph.identity(), desc, policy, &graph);
   for (const PlanCandidate& candidate : report.candidates)
     if (candidate.chosen) view_by(candidate.plan, graph);  // runs ask for no memory
   return report;
@@ -196,7 +198,7 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
 GraphView view_by(const Plan& plan, const Graph& graph) {
   const OpKind kind = plan.desc.kind;
   const bool from_plan = walks_clusters(plan) && (kind == OpKind::spmm || kind == OpKind::spmv || plan.desc.backward);
-  return reads_ids(plan.desc) && !from_plan ? graph.view() : graph.view_without_ids();
+  return reads_ids(plan.desc) && !from_plan ? graph.view() : GraphInternals::view_without_ids(graph);
 }
 
 Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {

@@ -7,6 +7,7 @@
 #include "cuda/gpu.hpp"
 #include "graph/cuda/edge_order.hpp"
 #include "graph/cuda/edge_places.hpp"
+#include "graph/graph_internals.hpp"
 #include "support/attention_case.hpp"
 #include "support/errors.hpp"
 #include "weft/generate.hpp"
@@ -72,7 +73,7 @@ TEST_F(cuda_edge_places, of_both_walks_agree_for_every_graph_order_and_size_of_b
       for (const bool reads_clustered : {false, true}) {
         if ((writes_clustered || reads_clustered) && !there.is_square()) continue;
         const auto order_of = [](const Graph& graph, bool clustered) {
-          return clustered ? graph.clustered_edges(nullptr) : nullptr;
+          return clustered ? GraphInternals::clustered_edges(graph, nullptr) : nullptr;
         };
         const auto writing = order_of(reversed, writes_clustered), reading = order_of(there, reads_clustered);
         const auto walk = [](const Graph& graph, const EdgeOrder* order) {
@@ -86,9 +87,10 @@ TEST_F(cuda_edge_places, of_both_walks_agree_for_every_graph_order_and_size_of_b
                                   nullptr, bin_bits);
           expect_places(places, written, read, bin_bits, where + " bins of 2^" + std::to_string(bin_bits));
         }
-        const auto kept = there.places_from_transpose(writes_clustered, reads_clustered, nullptr);
+        const auto kept = GraphInternals::places_from_transpose(there, writes_clustered, reads_clustered, nullptr);
         expect_places(*kept, written, read, EdgePlaces::usual_bin_bits, where + " kept");
-        EXPECT_EQ(there.places_from_transpose(writes_clustered, reads_clustered, nullptr), kept) << where;
+        EXPECT_EQ(GraphInternals::places_from_transpose(there, writes_clustered, reads_clustered, nullptr), kept)
+            << where;
         if (HasFailure()) return;
       }
   }
@@ -98,7 +100,7 @@ TEST_F(cuda_edge_places, count_among_the_bytes_of_their_graph) {
   const Graph there = battery::power_law_graph().to(gpu);
   there.transpose();
   const std::size_t before = there.bytes();
-  const auto kept = there.places_from_transpose(false, false, nullptr);
+  const auto kept = GraphInternals::places_from_transpose(there, false, false, nullptr);
   EXPECT_EQ(there.bytes(), before + static_cast<std::size_t>(there.num_edges()) * sizeof(std::int32_t));
 }
 
@@ -108,8 +110,9 @@ TEST_F(cuda_edge_places, are_refused_where_bins_would_not_fit_sixteen_bits) {
 }
 
 TEST_F(cuda_edge_places, are_refused_for_a_graph_without_edges) {
-  const Graph there = Graph::from_coo(3, 3, {}, {}).to(gpu);
-  expect_refused([&] { there.places_from_transpose(false, false, nullptr); }, "edges", ErrorCode::unsupported);
+  const Graph there = Graph::from_edges(3, {}).to(gpu);
+  expect_refused([&] { GraphInternals::places_from_transpose(there, false, false, nullptr); }, "edges",
+                 ErrorCode::unsupported);
 }
 
 TEST_F(cuda_edge_places, in_several_bins_leave_the_gradients_of_attention_as_they_are) {
@@ -120,9 +123,9 @@ TEST_F(cuda_edge_places, in_several_bins_leave_the_gradients_of_attention_as_the
       destinations.push_back(static_cast<NodeId>(v));
       sources.push_back(static_cast<NodeId>((v * 7919 + i * i * 104'729 + i) % nodes));
     }
-  const Graph graph = Graph::from_coo(nodes, nodes, destinations, sources);
+  const Graph graph = Graph::from_edges(nodes, {.sources = sources, .destinations = destinations});
   const Graph there = graph.to(gpu);
-  ASSERT_NE(there.places_from_transpose(false, false, nullptr)->written(), nullptr);
+  ASSERT_NE(GraphInternals::places_from_transpose(there, false, false, nullptr)->written(), nullptr);
   Context context = Context::cuda(), cpu = Context::cpu();
   const AttentionCase inputs(graph, Score::gat, Dtype::f32, 1, 8, 1, std::nullopt, 4711);
   const AttentionCase exact = inputs.to(Dtype::f64), moved = inputs.to(gpu);

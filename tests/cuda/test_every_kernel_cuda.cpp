@@ -58,7 +58,7 @@ Graph small_graph() {
     destinations.push_back(k < 400 ? 3 : static_cast<NodeId>(random.next() % 50));
     sources.push_back(static_cast<NodeId>(random.next() % 60));
   }
-  return Graph::from_coo(60, 60, destinations, sources);
+  return Graph::from_edges(60, {.sources = sources, .destinations = destinations});
 }
 
 struct Call {

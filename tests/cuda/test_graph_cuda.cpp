@@ -7,6 +7,7 @@
 #include "cuda/gpu.hpp"
 #include "graph/cuda/edge_places.hpp"
 #include "graph/cuda/edges.hpp"
+#include "graph/graph_internals.hpp"
 #include "support/compare.hpp"
 #include "support/errors.hpp"
 #include "support/graphs.hpp"
@@ -31,14 +32,15 @@ Tensor ids_on_gpu(const std::vector<NodeId>& ids) {
   return host.to(gpu);
 }
 
-Graph build_on_gpu(std::int64_t rows, std::int64_t cols, const battery::EdgeList& list) {
+Graph build_on_gpu(std::int64_t rows, std::int64_t cols, const battery::GrowingEdges& list) {
   const Tensor destinations = ids_on_gpu(list.destinations), sources = ids_on_gpu(list.sources);
-  return Graph::from_coo(rows, cols, destinations, sources, nullptr);
+  return Graph::from_edges({.num_sources = cols, .num_destinations = rows},
+                           {.sources = sources, .destinations = destinations}, nullptr);
 }
 
 /// The edges of a graph in the order of their ids.
-battery::EdgeList edges_by_id(const Graph& graph) {
-  battery::EdgeList list;
+battery::GrowingEdges edges_by_id(const Graph& graph) {
+  battery::GrowingEdges list;
   list.destinations.resize(static_cast<std::size_t>(graph.num_edges()));
   list.sources.resize(list.destinations.size());
   const std::span<const NodeId> rows = graph.rows();
@@ -65,10 +67,10 @@ void expect_same(const Graph& there, const Graph& host) {
   EXPECT_TRUE(std::ranges::equal(from_gpu(view.edge_ids, view.num_edges), host.edge_ids()));
 }
 
-TEST_F(cuda_graph, from_coo_stores_every_battery_graph_as_the_host_does) {
+TEST_F(cuda_graph, from_edges_stores_every_battery_graph_as_the_host_does) {
   for (const BatteryGraph& battery : battery_graphs()) {
     SCOPED_TRACE(battery.name);
-    const battery::EdgeList list = edges_by_id(battery.graph);
+    const battery::GrowingEdges list = edges_by_id(battery.graph);
     const std::int64_t rows = battery.graph.num_rows(), cols = battery.graph.num_cols();
     expect_same(build_on_gpu(rows, cols, list), list.graph(rows, cols));
   }
@@ -77,8 +79,9 @@ TEST_F(cuda_graph, from_coo_stores_every_battery_graph_as_the_host_does) {
 TEST_F(cuda_graph, transposes_every_battery_graph_as_the_host_does) {
   for (const BatteryGraph& battery : battery_graphs()) {
     SCOPED_TRACE(battery.name);
-    const Graph fresh = Graph::from_coo(battery.graph.num_rows(), battery.graph.num_cols(),
-                                        edges_by_id(battery.graph).destinations, edges_by_id(battery.graph).sources);
+    const Graph fresh = Graph::from_edges(
+        {.num_sources = battery.graph.num_cols(), .num_destinations = battery.graph.num_rows()},
+        {.sources = edges_by_id(battery.graph).sources, .destinations = edges_by_id(battery.graph).destinations});
     const Graph there = fresh.to(gpu);  // before the host has a transpose that would be copied along
     expect_same(there.transpose(), fresh.transpose());
     expect_same(there.transpose().transpose(), fresh);
@@ -89,15 +92,16 @@ TEST_F(cuda_graph, transposes_every_battery_graph_as_the_host_does) {
 TEST_F(cuda_graph, keeps_its_transpose) {
   const Graph there = battery::power_law_graph().to(gpu);
   const std::size_t before = there.bytes();
-  const GraphView first = there.transpose().view();
+  const Graph first = there.transpose();
   EXPECT_GT(there.bytes(), before);
-  EXPECT_EQ(there.transpose().view().cols, first.cols);
-  EXPECT_EQ(there.transpose().transpose().view().cols, there.view().cols);
+  const Graph second = there.transpose(), back = second.transpose();
+  EXPECT_EQ(second.view().cols, first.view().cols);
+  EXPECT_EQ(back.view().cols, there.view().cols);
 }
 
 TEST_F(cuda_graph, a_list_of_a_million_edges_with_hubs_and_duplicates_is_stored_as_on_the_host) {
   battery::SmallRandom random(71);
-  battery::EdgeList list;
+  battery::GrowingEdges list;
   constexpr std::int64_t rows = 300'000, cols = 70'000;
   for (int k = 0; k < 1'000'000; ++k)
     list.add(k % 5 == 0 ? 17 : random.below(cols), k % 3 == 0 ? rows - 2 : random.below(rows));
@@ -108,7 +112,7 @@ TEST_F(cuda_graph, a_list_of_a_million_edges_with_hubs_and_duplicates_is_stored_
 
 TEST_F(cuda_graph, the_64_bit_sort_gives_what_the_32_bit_one_gives) {
   const Graph host = battery::hub_graph();
-  const battery::EdgeList list = edges_by_id(host);
+  const battery::GrowingEdges list = edges_by_id(host);
   const Tensor destinations = ids_on_gpu(list.destinations), sources = ids_on_gpu(list.sources);
   GraphView view{host.num_rows(), host.num_cols(), host.num_edges()};
   view.rows = destinations.view().as<NodeId>();
@@ -124,18 +128,19 @@ TEST_F(cuda_graph, the_64_bit_sort_gives_what_the_32_bit_one_gives) {
     check(arrays.edge_ids, wanted.edge_ids());
   };
   expect_edges(cuda::sort_edges(gpu, nullptr, view, 0), host);
-  expect_edges(cuda::reverse_edges(gpu, nullptr, host.to(gpu).view(), true, 0), host.transpose());
+  const Graph there = host.to(gpu);
+  expect_edges(cuda::reverse_edges(gpu, nullptr, there.view(), true, 0), host.transpose());
 }
 
 TEST_F(cuda_graph, a_transpose_of_many_edges_has_ids_once_somebody_reads_them) {
   constexpr std::int64_t nodes = 100'000, edges = (1 << 24) + 5;
   battery::SmallRandom random(73);
-  battery::EdgeList list;
+  battery::GrowingEdges list;
   for (std::int64_t k = 0; k < edges; ++k) list.add(random.below(nodes), random.below(nodes));
   const Graph host = list.graph(nodes, nodes), late = host.to(gpu);
   const Graph reversed = late.transpose();
   const std::size_t without = late.bytes();
-  EXPECT_EQ(reversed.view_without_ids().edge_ids, nullptr);
+  EXPECT_EQ(GraphInternals::view_without_ids(reversed).edge_ids, nullptr);
 
   Context context = Context::cuda();
   make_plan(context, reversed, {OpKind::spmm, Dtype::f32, 1, 16, Reduce::sum, false}, parse_policy("order=none"));
@@ -149,8 +154,8 @@ TEST_F(cuda_graph, a_transpose_of_many_edges_has_ids_once_somebody_reads_them) {
   const Graph early = host.to(gpu);  // its transpose came with its ids
   for (const bool clustered : {false, true}) {
     SCOPED_TRACE(clustered ? "clustered" : "as stored");
-    const auto made = late.places_from_transpose(clustered, clustered, nullptr);
-    const auto wanted = early.places_from_transpose(clustered, clustered, nullptr);
+    const auto made = GraphInternals::places_from_transpose(late, clustered, clustered, nullptr);
+    const auto wanted = GraphInternals::places_from_transpose(early, clustered, clustered, nullptr);
     EXPECT_TRUE(std::ranges::equal(from_gpu(made->read(), edges), from_gpu(wanted->read(), edges)));
     ASSERT_EQ(made->written() != nullptr, wanted->written() != nullptr);
     if (wanted->written() == nullptr) continue;
@@ -159,7 +164,8 @@ TEST_F(cuda_graph, a_transpose_of_many_edges_has_ids_once_somebody_reads_them) {
   const std::size_t before = late.bytes();
   expect_same(reversed, host.transpose());
   EXPECT_EQ(late.bytes(), before + static_cast<std::size_t>(edges) * sizeof(EdgeId));
-  EXPECT_TRUE(std::ranges::equal(late.to(Device{}).transpose().edge_ids(), host.transpose().edge_ids()));
+  const Graph found = late.to(Device{}).transpose(), wanted = host.transpose();
+  EXPECT_TRUE(std::ranges::equal(found.edge_ids(), wanted.edge_ids()));
 }
 
 TEST_F(cuda_graph, names_the_first_end_out_of_range_in_the_hosts_words) {
@@ -167,7 +173,7 @@ TEST_F(cuda_graph, names_the_first_end_out_of_range_in_the_hosts_words) {
     for (const NodeId value : {-1, 40, 1 << 30}) {
       for (const bool source : {false, true}) {
         SCOPED_TRACE(fmt::format("edge {} {} {}", wrong, source ? "from" : "to", value));
-        battery::EdgeList list = edges_by_id(battery::random_graph(40, 40, 5000, 72));
+        battery::GrowingEdges list = edges_by_id(battery::random_graph(40, 40, 5000, 72));
         (source ? list.sources : list.destinations)[static_cast<std::size_t>(wrong)] = value;
         (source ? list.sources : list.destinations).back() = value;
         const std::string host = refusal_of([&] { list.graph(40, 40); });
@@ -182,15 +188,25 @@ TEST_F(cuda_graph, refuses_lists_that_are_none) {
   const Tensor five = ids_on_gpu({0, 1, 2, 3, 4}), four = ids_on_gpu({0, 1, 2, 3});
   const Tensor wide = Tensor::zeros(Shape(5), Dtype::i64, "ids", gpu), host = Tensor::zeros(Shape(5), Dtype::i32);
   const auto refused = [&](ConstTensorView destinations, ConstTensorView sources, std::string_view argument) {
-    expect_refused([&] { Graph::from_coo(5, 5, destinations, sources, nullptr); }, argument);
+    expect_refused([&] { Graph::from_edges(5, {.sources = sources, .destinations = destinations}, nullptr); },
+                   argument);
   };
   refused(five, four, "sources");
   refused(wide, five, "destinations");
   refused(five, wide, "sources");
   refused({}, five, "destinations");
   refused(five, host, "sources");
-  expect_refused([&] { Graph::from_coo(-1, 5, five, five, nullptr); }, "num_destinations");
-  expect_refused([&] { Graph::from_coo(5, std::int64_t{1} << 31, five, five, nullptr); }, "num_sources");
+  expect_refused(
+      [&] {
+        Graph::from_edges({.num_sources = 5, .num_destinations = -1}, {.sources = five, .destinations = five}, nullptr);
+      },
+      "num_destinations");
+  expect_refused(
+      [&] {
+        Graph::from_edges({.num_sources = std::int64_t{1} << 31, .num_destinations = 5},
+                          {.sources = five, .destinations = five}, nullptr);
+      },
+      "num_sources");
 }
 
 TEST_F(cuda_graph, degrees_and_weights_have_the_hosts_bits_in_every_dtype) {
@@ -225,7 +241,7 @@ TEST_F(cuda_graph, building_gives_back_all_but_the_graph) {
   const Tensor ids = ids_on_gpu(std::vector<NodeId>(100'000, 3));
   const std::size_t before = memory_stats(gpu).live_bytes;
   {
-    const Graph graph = Graph::from_coo(5, 5, ids, ids, nullptr);
+    const Graph graph = Graph::from_edges(5, {.sources = ids, .destinations = ids}, nullptr);
     EXPECT_EQ(memory_stats(gpu).live_bytes - before, graph.bytes());
     graph.transpose();
     EXPECT_EQ(memory_stats(gpu).live_bytes - before, graph.bytes());

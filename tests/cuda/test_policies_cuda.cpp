@@ -163,7 +163,8 @@ TEST_F(cuda_policies, equal_terms_of_whole_rows_beside_short_ones_keep_to_the_bo
   destinations.insert(destinations.end(), 1024, row++);
   for (; row < 600; ++row) destinations.insert(destinations.end(), 5, row);
   sources.assign(destinations.size(), 0);
-  const Graph graph = Graph::from_coo(row, 1, destinations, sources);
+  const Graph graph = Graph::from_edges({.num_sources = 1, .num_destinations = row},
+                                        {.sources = sources, .destinations = destinations});
   for (const double term : {1.004137, 1.005743, 0.1, 3.3}) {
     const Tensor x = constant(Shape(1, 64), Dtype::f32, term);
     const Tensor edge = constant(Shape(graph.num_edges()), Dtype::f32, 1);

@@ -14,7 +14,8 @@ using namespace weft;
 std::vector<Dataset> small_graphs() {
   std::vector<Dataset> graphs(3);
   for (Dataset& each : graphs)
-    each.graph = Graph::from_coo(4, 4, std::vector<NodeId>{1, 2, 3, 0}, std::vector<NodeId>{0, 1, 2, 0});
+    each.graph = Graph::from_edges(
+        4, {.sources = std::vector<NodeId>{0, 1, 2, 0}, .destinations = std::vector<NodeId>{1, 2, 3, 0}});
   graphs[1].node_ids = io::tensor_of(std::vector<std::int64_t>{2, 7, 10, 4'000'000'000}, "ids of nodes");
   graphs[2].node_names = io::names_of(std::vector<std::string>{"ann", "bob", "St. Ives", "7"});
   return graphs;

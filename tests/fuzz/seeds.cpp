@@ -58,7 +58,8 @@ std::string npz(const std::map<std::string, std::string>& members, int method) {
 }
 
 void write_graph_files() {
-  const Graph graph = Graph::from_coo(4, 4, std::vector<NodeId>{1, 2, 3, 0, 0}, std::vector<NodeId>{0, 1, 2, 3, 3});
+  const Graph graph = Graph::from_edges(
+      4, {.sources = std::vector<NodeId>{0, 1, 2, 3, 3}, .destinations = std::vector<NodeId>{1, 2, 3, 0, 0}});
   const std::vector<float> values = {0.5f, 1, 2, 3, 4};
   const Tensor edge_values = Tensor::from(std::span<const float>(values), Shape(5));
   for (const std::string format : {"weft", "npz", "mtx"}) {
@@ -99,7 +100,8 @@ Tensor tensor(const std::vector<double>& values, Shape shape, Dtype dtype) {
 void write_weft_datasets() {
   const std::string path = root + "/seed.weft";
   Dataset data;
-  data.graph = Graph::from_coo(3, 3, std::vector<NodeId>{1, 2, 0}, std::vector<NodeId>{0, 1, 2});
+  data.graph =
+      Graph::from_edges(3, {.sources = std::vector<NodeId>{0, 1, 2}, .destinations = std::vector<NodeId>{1, 2, 0}});
   data.name = "tiny";
   data.train = tensor({0}, Shape(1), Dtype::i32);
   data.val = tensor({1}, Shape(1), Dtype::i32);

@@ -43,7 +43,7 @@ inline NaiveEdges sorted(NaiveEdges edges) {
 }
 
 /// The edges of a list, by destination, source and id.
-inline NaiveEdges naive_from_coo(const battery::EdgeList& list) {
+inline NaiveEdges naive_from_edges(const battery::GrowingEdges& list) {
   NaiveEdges edges;
   for (std::size_t k = 0; k < list.sources.size(); ++k)
     edges.push_back({list.destinations[k], list.sources[k], static_cast<EdgeId>(k)});
@@ -52,7 +52,7 @@ inline NaiveEdges naive_from_coo(const battery::EdgeList& list) {
 
 struct RandomCase {
   std::int64_t rows = 0, cols = 0;
-  battery::EdgeList list;
+  battery::GrowingEdges list;
 };
 
 /// A small list with many chances for duplicates, self-loops and empty rows; sometimes sorted, sometimes
@@ -76,7 +76,7 @@ inline RandomCase random_case(std::uint64_t seed, bool square) {
 /// A graph of the case's edges with rows in any order and ids that are a random permutation.
 inline Graph shuffled_rows(const RandomCase& from, std::uint64_t seed) {
   battery::SmallRandom random(seed);
-  NaiveEdges edges = naive_from_coo(from.list);
+  NaiveEdges edges = naive_from_edges(from.list);
   for (std::size_t k = edges.size(); k > 1; --k)
     std::swap(edges[k - 1], edges[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(k)))]);
   std::stable_sort(edges.begin(), edges.end(), [](const NaiveEdge& a, const NaiveEdge& b) { return a.row < b.row; });

@@ -46,7 +46,7 @@ TEST(graph_degree_stats, of_a_graph_without_rows_are_zero) {
 }
 
 TEST(graph_degree_stats, of_a_graph_without_edges_count_empty_rows) {
-  const DegreeStats stats = battery::EdgeList{}.graph(5, 5).degree_stats();
+  const DegreeStats stats = battery::GrowingEdges{}.graph(5, 5).degree_stats();
   EXPECT_EQ(stats.min, 0);
   EXPECT_EQ(stats.max, 0);
   EXPECT_EQ(stats.stddev, 0);

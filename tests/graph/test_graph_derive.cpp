@@ -159,7 +159,7 @@ TEST(graph_derive, is_the_same_for_any_number_of_threads_on_a_large_graph) {
 
 TEST(graph_simplify, drop_keeps_the_lowest_id) {
   const std::vector<NodeId> destinations{1, 0, 1, 1}, sources{0, 0, 0, 1};
-  const Graph graph = Graph::from_coo(2, 2, destinations, sources);
+  const Graph graph = Graph::from_edges(2, {.sources = sources, .destinations = destinations});
   EXPECT_EQ(trace_of(simplify(graph, Duplicates::drop)), (Trace{{0, 0, {1}}, {1, 0, {0}}, {1, 1, {3}}}));
 }
 
@@ -169,20 +169,20 @@ TEST(graph_simplify, takes_rectangular_graphs) {
 
 TEST(graph_self_loops, add_gives_every_node_without_one_exactly_one) {
   const std::vector<NodeId> destinations{0, 1, 1, 2}, sources{2, 1, 1, 0};
-  const Graph graph = Graph::from_coo(3, 3, destinations, sources);
+  const Graph graph = Graph::from_edges(3, {.sources = sources, .destinations = destinations});
   EXPECT_EQ(trace_of(with_self_loops(graph, SelfLoops::add)),
             (Trace{{0, 0, {-1}}, {0, 2, {0}}, {1, 1, {1}}, {1, 1, {2}}, {2, 0, {3}}, {2, 2, {-1}}}));
 }
 
 TEST(graph_self_loops, add_serves_nodes_without_any_edge) {
-  EXPECT_EQ(trace_of(with_self_loops(battery::EdgeList{}.graph(2, 2), SelfLoops::add)),
+  EXPECT_EQ(trace_of(with_self_loops(battery::GrowingEdges{}.graph(2, 2), SelfLoops::add)),
             (Trace{{0, 0, {-1}}, {1, 1, {-1}}}));
   EXPECT_EQ(with_self_loops(Graph(), SelfLoops::add).graph.num_edges(), 0);
 }
 
 TEST(graph_symmetrise, does_not_double_self_loops) {
   const std::vector<NodeId> destinations{0, 1}, sources{0, 0};
-  const Graph graph = Graph::from_coo(2, 2, destinations, sources);
+  const Graph graph = Graph::from_edges(2, {.sources = sources, .destinations = destinations});
   EXPECT_EQ(trace_of(symmetrise(graph, Duplicates::keep)), (Trace{{0, 0, {0}}, {0, 1, {1}}, {1, 0, {1}}}));
 }
 
@@ -202,7 +202,7 @@ TEST(graph_symmetrise, gives_every_edge_its_reverse) {
 
 TEST(graph_induced_subgraph, numbers_nodes_in_the_order_given) {
   const std::vector<NodeId> destinations{0, 1, 2, 2}, sources{1, 2, 0, 2};
-  const Graph graph = Graph::from_coo(3, 3, destinations, sources);
+  const Graph graph = Graph::from_edges(3, {.sources = sources, .destinations = destinations});
   const std::vector<NodeId> nodes{2, 0};
   EXPECT_EQ(trace_of(induced_subgraph(graph, nodes)), (Trace{{0, 0, {3}}, {0, 1, {2}}}));
   EXPECT_EQ(induced_subgraph(graph, {}).graph.num_rows(), 0);

@@ -93,7 +93,8 @@ TEST(graph_carry_values, merges_integers_exactly_or_says_that_it_cannot) {
   Tensor small = Tensor::zeros(Shape(2), Dtype::i32), large = Tensor::zeros(Shape(2), Dtype::i64);
   small.span<std::int32_t>()[0] = std::numeric_limits<std::int32_t>::max();
   large.span<std::int64_t>()[0] = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(carry_values(origin, large).span<std::int64_t>()[0], std::numeric_limits<std::int64_t>::max());
+  const Tensor carried = carry_values(origin, large);
+  EXPECT_EQ(carried.span<std::int64_t>()[0], std::numeric_limits<std::int64_t>::max());
   small.span<std::int32_t>()[1] = 1;
   large.span<std::int64_t>()[1] = 1;
   expect_refused([&] { carry_values(origin, small); }, "values");
@@ -184,7 +185,7 @@ TEST(graph_gcn_weights, read_weights_of_any_dtype) {
 
 TEST(graph_gcn_weights, of_weights_that_cancel_or_leave_the_range_of_products_are_finite) {
   const std::vector<NodeId> destinations{0, 0, 1}, sources{0, 1, 1};
-  const Graph graph = Graph::from_coo(2, 2, destinations, sources);
+  const Graph graph = Graph::from_edges(2, {.sources = sources, .destinations = destinations});
   const auto weights = [&](std::vector<double> values) {
     return doubles(gcn_weights(graph, Tensor::from(std::span<const double>(values), Shape(3), Dtype::f64), Dtype::f64));
   };

@@ -155,7 +155,7 @@ TEST(dense_optimiser, refuses_another_number_of_gradients_and_another_shape) {
   Context context = Context::cpu(1);
   Tensor weight = wave(Shape(3, 2), 1);
   TrainOptions endless;
-  endless.schedule = Schedule::steps;
+  endless.schedule = LearningRateSchedule::steps;
   endless.every = 0;
   expect_refusal("every is 0", [&] { OptimiserSteps(context, {weight}, endless); });
   OptimiserSteps step(context, {weight}, TrainOptions{});

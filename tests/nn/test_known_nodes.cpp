@@ -39,7 +39,8 @@ class known_nodes : public ::testing::Test {
         rows.push_back(static_cast<NodeId>(v));
         cols.push_back(view.cols[k]);
       }
-    data_.graph = Graph::from_coo(view.num_rows, view.num_cols, rows, cols);
+    data_.graph = Graph::from_edges({.num_sources = view.num_cols, .num_destinations = view.num_rows},
+                                    {.sources = cols, .destinations = rows});
   }
 
   TempFolder folder_;

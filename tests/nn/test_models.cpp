@@ -187,7 +187,7 @@ TEST_F(nn_models, of_several_labels_learn_them) {
 
 TEST_F(nn_models, of_one_layer_and_of_graphs_without_edges_train_too) {
   Dataset dataset = small_dataset(50, 6, 3, false, false, 72);
-  dataset.graph = Graph::from_coo(50, 50, {}, {});
+  dataset.graph = Graph::from_edges(50, {});
   Context context = Context::cpu();
   for (const Architecture a : all_architectures)
     for (const std::int64_t layers : {1, 2}) {

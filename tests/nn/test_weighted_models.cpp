@@ -33,7 +33,7 @@ Dataset listed_dataset(std::int64_t features, std::int64_t classes) {
     weights.push_back(e.weight);
   }
   d.name = "listed";
-  d.graph = Graph::from_coo(listed_nodes, listed_nodes, to, from);
+  d.graph = Graph::from_edges(listed_nodes, {.sources = from, .destinations = to});
   d.values = Tensor::from(weights, Shape(static_cast<std::int64_t>(weights.size())), Dtype::f32);
   d.features = random_tensor(Shape(listed_nodes, features), Dtype::f32, 11);
   d.classes = classes;

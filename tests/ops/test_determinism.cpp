@@ -33,7 +33,8 @@ const Graph& graph() {
       destinations.push_back(k % 3 == 0 ? 0 : static_cast<NodeId>(random.integer(0, 199)));
       sources.push_back(k % 4 == 0 ? 0 : static_cast<NodeId>(random.integer(0, 149)));
     }
-    return Graph::from_coo(200, 150, destinations, sources);
+    return Graph::from_edges({.num_sources = 150, .num_destinations = 200},
+                             {.sources = sources, .destinations = destinations});
   }();
   return built;
 }

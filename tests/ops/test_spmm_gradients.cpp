@@ -92,7 +92,7 @@ TEST(spmm_backward, agrees_with_differences_where_rows_are_cut_both_ways) {
     destinations.push_back(k % 2 == 0 ? 1 : static_cast<NodeId>(random.integer(0, 3)));
     sources.push_back(k % 3 == 0 ? 2 : static_cast<NodeId>(random.integer(0, 3)));
   }
-  const Graph graph = Graph::from_coo(4, 4, destinations, sources);
+  const Graph graph = Graph::from_edges(4, {.sources = sources, .destinations = destinations});
   Context context = Context::cpu(2);
   for (const SpmmOp op : ops) {
     for (const Reduce reduce : reducers) {

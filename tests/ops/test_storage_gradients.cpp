@@ -39,7 +39,8 @@ Graph graph_with_hubs() {
     destinations.push_back(k % 3 == 0 ? 4 : static_cast<NodeId>(random.integer(0, 59)));
     sources.push_back(k % 4 == 0 ? 2 : static_cast<NodeId>(random.integer(0, 49)));
   }
-  return Graph::from_coo(60, 50, destinations, sources);
+  return Graph::from_edges({.num_sources = 50, .num_destinations = 60},
+                           {.sources = sources, .destinations = destinations});
 }
 
 TEST(storage_gradients, of_spmm) {

@@ -43,7 +43,7 @@ class SmallRandom {
 };
 
 /// An edge list that grows edge by edge.
-struct EdgeList {
+struct GrowingEdges {
   std::vector<NodeId> destinations, sources;
 
   void add(std::int64_t source, std::int64_t destination) {
@@ -55,7 +55,8 @@ struct EdgeList {
     add(b, a);
   }
   Graph graph(std::int64_t num_destinations, std::int64_t num_sources) const {
-    return Graph::from_coo(num_destinations, num_sources, destinations, sources);
+    return Graph::from_edges({.num_sources = num_sources, .num_destinations = num_destinations},
+                             {.sources = sources, .destinations = destinations});
   }
 };
 
@@ -75,7 +76,7 @@ inline Graph graph_of_degrees(const std::vector<std::int64_t>& degrees, std::int
 /// Both ends even, in no order: edge ids differ from the stored order.
 inline Graph random_graph(std::int64_t rows, std::int64_t cols, std::int64_t edges, std::uint64_t seed) {
   SmallRandom random(seed);
-  EdgeList list;
+  GrowingEdges list;
   for (std::int64_t i = 0; i < edges; ++i) {
     const std::int64_t source = random.below(cols);
     list.add(source, random.below(rows));
@@ -85,7 +86,7 @@ inline Graph random_graph(std::int64_t rows, std::int64_t cols, std::int64_t edg
 
 inline Graph hub_graph() {
   SmallRandom random(11);
-  EdgeList list;
+  GrowingEdges list;
   constexpr std::int64_t nodes = 3000, hub = 1234;
   for (std::int64_t i = 0; i < 2000; ++i) {
     const std::int64_t source = random.below(nodes);
@@ -98,7 +99,7 @@ inline Graph hub_graph() {
 
 inline Graph power_law_graph() {
   SmallRandom random(12);
-  EdgeList list;
+  GrowingEdges list;
   constexpr std::int64_t nodes = 1500;
   // Squaring twice pulls draws towards 0: a few nodes then have most of the edges.
   const auto skewed = [&] {
@@ -113,7 +114,7 @@ inline Graph power_law_graph() {
 }
 
 inline Graph grid_graph(std::int64_t side) {
-  EdgeList list;
+  GrowingEdges list;
   for (std::int64_t y = 0; y < side; ++y)
     for (std::int64_t x = 0; x < side; ++x) {
       if (x + 1 < side) list.add_both(y * side + x, y * side + x + 1);
@@ -125,7 +126,7 @@ inline Graph grid_graph(std::int64_t side) {
 /// Chains of 3 to 12 nodes, every other one closed to a ring, block-diagonal.
 inline Graph molecule_graph(std::int64_t molecules) {
   SmallRandom random(13);
-  EdgeList list;
+  GrowingEdges list;
   std::int64_t first = 0;
   for (std::int64_t m = 0; m < molecules; ++m) {
     const std::int64_t size = 3 + random.below(10);
@@ -138,7 +139,7 @@ inline Graph molecule_graph(std::int64_t molecules) {
 
 inline Graph graph_with_duplicates() {
   SmallRandom random(14);
-  EdgeList list;
+  GrowingEdges list;
   constexpr std::int64_t nodes = 60;
   for (std::int64_t i = 0; i < 3000; ++i) {
     const std::int64_t source = random.below(nodes);
@@ -149,7 +150,7 @@ inline Graph graph_with_duplicates() {
 
 inline Graph graph_with_self_loops() {
   SmallRandom random(15);
-  EdgeList list;
+  GrowingEdges list;
   constexpr std::int64_t nodes = 200;
   for (std::int64_t i = nodes - 1; i >= 0; --i) {
     list.add(i, i);
@@ -160,13 +161,13 @@ inline Graph graph_with_self_loops() {
 }
 
 inline Graph bipartite_one_row(std::int64_t sources) {
-  EdgeList list;
+  GrowingEdges list;
   for (std::int64_t i = 0; i < sources; ++i) list.add(i, 0);
   return list.graph(1, sources);
 }
 
 inline Graph bipartite_one_column(std::int64_t destinations) {
-  EdgeList list;
+  GrowingEdges list;
   for (std::int64_t i = 0; i < destinations; ++i) list.add(0, i);
   return list.graph(destinations, 1);
 }
@@ -180,12 +181,12 @@ inline std::vector<BatteryGraph> battery_graphs() {
   const auto from_degrees = [](std::vector<std::int64_t> degrees, std::int64_t sources, std::uint64_t seed) {
     return graph_of_degrees(degrees, sources, seed);
   };
-  EdgeList one_loop;
+  GrowingEdges one_loop;
   one_loop.add(0, 0);
 
   add("empty_graph", Graph());
-  add("no_edges", EdgeList{}.graph(5, 5));
-  add("one_node", EdgeList{}.graph(1, 1));
+  add("no_edges", GrowingEdges{}.graph(5, 5));
+  add("one_node", GrowingEdges{}.graph(1, 1));
   add("one_node_with_self_loop", one_loop.graph(1, 1));
   add("one_hub_row", hub_graph());
   add("first_rows_empty", from_degrees({0, 0, 0, 3, 1, 5}, 6, 21));

@@ -13,7 +13,8 @@ namespace weft::test {
 inline Graph tangled_graph() {
   const std::vector<NodeId> destinations{5, 1, 3, 2, 1, 5, 3, 1, 2, 5, 1, 3, 2, 5};
   const std::vector<NodeId> sources{0, 2, 1, 3, 0, 3, 1, 2, 0, 2, 1, 0, 3, 1};
-  return Graph::from_coo(6, 5, destinations, sources);
+  return Graph::from_edges({.num_sources = 5, .num_destinations = 6},
+                           {.sources = sources, .destinations = destinations});
 }
 
 /// `edges` edges with both ends drawn evenly; ids in the order drawn.
@@ -24,7 +25,8 @@ inline Graph random_graph(std::int64_t rows, std::int64_t cols, std::int64_t edg
     destinations.push_back(static_cast<NodeId>(random.integer(0, rows - 1)));
     sources.push_back(static_cast<NodeId>(random.integer(0, cols - 1)));
   }
-  return Graph::from_coo(rows, cols, destinations, sources);
+  return Graph::from_edges({.num_sources = cols, .num_destinations = rows},
+                           {.sources = sources, .destinations = destinations});
 }
 
 /// One row of `leaves` edges from as many sources, between two empty rows.
@@ -43,7 +45,7 @@ inline Graph skewed_graph(std::int64_t nodes, std::int64_t edges, std::uint64_t 
     destinations.push_back(k % 4 == 0 ? 0 : static_cast<NodeId>(random.integer(0, nodes - 1)));
     sources.push_back(static_cast<NodeId>(random.integer(0, nodes - 1)));
   }
-  return Graph::from_coo(nodes, nodes, destinations, sources);
+  return Graph::from_edges(nodes, {.sources = sources, .destinations = destinations});
 }
 
 }  // namespace weft::test

@@ -53,13 +53,13 @@ TEST(structure, agrees_with_counting_by_hand_on_random_graphs) {
 
 TEST(structure, one_missing_reverse_edge_is_seen) {
   const std::vector<NodeId> to{0, 1, 1, 2, 2}, from{1, 0, 2, 1, 0};
-  expect_same(Graph::from_coo(3, 3, to, from));
-  EXPECT_FALSE(structure_of(Graph::from_coo(3, 3, to, from)).symmetric);
+  expect_same(Graph::from_edges(3, {.sources = from, .destinations = to}));
+  EXPECT_FALSE(structure_of(Graph::from_edges(3, {.sources = from, .destinations = to})).symmetric);
 }
 
 TEST(structure, parallel_edges_do_not_break_symmetry) {
   const std::vector<NodeId> to{0, 1, 1}, from{1, 0, 0};
-  const Structure facts = structure_of(Graph::from_coo(2, 2, to, from));
+  const Structure facts = structure_of(Graph::from_edges(2, {.sources = from, .destinations = to}));
   EXPECT_TRUE(facts.symmetric);
   EXPECT_EQ(facts.duplicates, 1);
 }
@@ -76,7 +76,7 @@ TEST(structure, unsorted_rows_are_reported_and_counted_right) {
 TEST(structure, empty_and_bipartite_graphs_are_fine) {
   expect_same(Graph());
   const std::vector<NodeId> to{0, 1}, from{4, 1};
-  expect_same(Graph::from_coo(2, 5, to, from));
+  expect_same(Graph::from_edges({.num_sources = 5, .num_destinations = 2}, {.sources = from, .destinations = to}));
 }
 
 TEST(value_range, counts_what_is_not_finite_apart) {

@@ -46,7 +46,7 @@ TEST(subgraphs, never_take_more_nodes_than_there_are) {
 }
 
 TEST(subgraphs, nodes_are_distinct_ascending_and_as_many_as_asked_for) {
-  const Graph graph = skewed(20'000, 100'000), bare = Graph::from_coo(5000, 5000, {}, {});
+  const Graph graph = skewed(20'000, 100'000), bare = Graph::from_edges(5000, {});
   for (const Sampler sampler : {Sampler::walk, Sampler::node})
     for (const std::int64_t count : {1, 1000, 4999}) {
       for (const Graph& each : {graph, bare}) {

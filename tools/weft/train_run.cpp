@@ -169,7 +169,7 @@ Lines Trained::lines() const {
 std::string training_line(const TrainRequest& request) {
   const TrainOptions& options = request.options;
   std::string text = fmt::format("{}, lr {}", name(options.optimiser), options.lr);
-  if (options.schedule != Schedule::constant) text += fmt::format(" ({})", name(options.schedule));
+  if (options.schedule != LearningRateSchedule::constant) text += fmt::format(" ({})", name(options.schedule));
   if (options.weight_decay > 0)
     text += fmt::format(", weight decay {}{}", options.weight_decay,
                         options.decay_first_layer_only ? " of the first layer" : "");

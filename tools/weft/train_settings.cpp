@@ -178,7 +178,7 @@ const std::vector<Setting>& settings() {
       {"--weight-decay,--wd", of_training, "Weight decay of matrices; biases have none",
        number(&TrainOptions::weight_decay, large)},
       {"--schedule,--scheduler", of_training, "How the learning rate runs",
-       choice(&TrainOptions::schedule, parse_schedule_of_rate)},
+       choice(&TrainOptions::schedule, parse_learning_rate_schedule)},
       {"--warmup", of_training, "Epochs over which the rate rises to --lr",
        count(&TrainOptions::warmup, 0, most_epochs)},
       {"--every", of_training, "schedule steps: epochs between them", count(&TrainOptions::every, 1, most_epochs)},

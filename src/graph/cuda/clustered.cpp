@@ -2,11 +2,13 @@
 #include "core/check.hpp"
 #include "graph/cuda/edge_order.hpp"
 #include "graph/graph_impl.hpp"
+#include "graph/graph_internals.hpp"
 
 namespace weft {
 
-std::shared_ptr<const EdgeOrder> Graph::clustered_edges(CUstream_st* stream, bool with_ids) const {
-  const Impl& half = Impl::of(*this);
+std::shared_ptr<const EdgeOrder> GraphInternals::clustered_edges(const Graph& graph, CUstream_st* stream,
+                                                                 bool with_ids) {
+  const Graph::Impl& half = Graph::Impl::of(graph);
   GraphView view = half.view();
   WEFT_CHECK(EdgeOrder::possible(view), unsupported,
              "edges of {} rows, {} columns and {} edges cannot be clustered: expected a square graph of 1 to 2^31 - 1 "

@@ -5,6 +5,7 @@
 #include "graph/cuda/edge_order.hpp"
 #include "graph/cuda/edge_places.hpp"
 #include "graph/graph_impl.hpp"
+#include "graph/graph_internals.hpp"
 
 namespace weft {
 
@@ -13,16 +14,18 @@ void EdgePlaces::check_bins(std::int64_t num_edges, int bin_bits) {
              "{} edges in bins of 2^{}: expected at most 2^16 bins", num_edges, bin_bits);
 }
 
-std::shared_ptr<const EdgePlaces> Graph::places_from_transpose(bool writes_clustered, bool reads_clustered,
-                                                               CUstream_st* stream) const {
-  const Impl& half = Impl::of(*this);
-  const Graph reversed = transpose();
-  WEFT_CHECK(EdgePlaces::possible(view_without_ids()), unsupported,
-             "values of {} edges have no places: expected 1 to 2^31 - 1 edges; find them by edge id", num_edges());
-  const auto order_of = [&](const Graph& graph, bool clustered) {
-    return clustered ? graph.clustered_edges(half.stream) : nullptr;
+std::shared_ptr<const EdgePlaces> GraphInternals::places_from_transpose(const Graph& graph, bool writes_clustered,
+                                                                        bool reads_clustered, CUstream_st* stream) {
+  using Impl = Graph::Impl;
+  const Impl& half = Impl::of(graph);
+  const Graph reversed = graph.transpose();
+  WEFT_CHECK(EdgePlaces::possible(view_without_ids(graph)), unsupported,
+             "values of {} edges have no places: expected 1 to 2^31 - 1 edges; find them by edge id",
+             graph.num_edges());
+  const auto order_of = [&](const Graph& walked, bool clustered) {
+    return clustered ? clustered_edges(walked, half.stream) : nullptr;
   };
-  const auto writing = order_of(reversed, writes_clustered), reading = order_of(*this, reads_clustered);
+  const auto writing = order_of(reversed, writes_clustered), reading = order_of(graph, reads_clustered);
   DeviceBuffer temporary;  // at most one half makes ids on demand
   const auto walk = [&](const Impl& over, const EdgeOrder* order) {
     if (order != nullptr) return EdgePlaces::Walk{nullptr, order->ids()};

@@ -92,7 +92,7 @@ Dataset from_ends(std::span<const Id> ends, std::span<const float> weights, std:
     add_note(data.note, fmt::format("the first line, '{} {}', is read as an edge, but may count nodes and edges",
                                     ends[0], ends[1]));
   release();
-  data.graph = Graph::from_coo(nodes, nodes, {targets.data(), edges}, {sources.data(), edges});
+  data.graph = Graph::from_edges(nodes, {.sources = {sources.data(), edges}, .destinations = {targets.data(), edges}});
   if (renumbered) {
     data.node_ids = Tensor::empty(Shape(nodes), Dtype::i64, "the file's node ids");
     std::ranges::copy(ids, data.node_ids.span<std::int64_t>().begin());

@@ -35,7 +35,7 @@ Graph club() {
     rows.insert(rows.end(), {a, b});
     cols.insert(cols.end(), {b, a});
   }
-  const Graph listed = Graph::from_coo(members, members, rows, cols);
+  const Graph listed = Graph::from_edges(members, {.sources = cols, .destinations = rows});
   return Graph::from_csr(members, members, listed.offsets(), listed.cols());  // ids in stored order
 }
 

@@ -77,7 +77,8 @@ class Reader {
     read_lines(body);
     Dataset data;
     const auto entries = static_cast<std::size_t>(entries_);
-    data.graph = Graph::from_coo(header_.nodes, header_.nodes, {nodes_.data(), entries}, {neighbours_.data(), entries});
+    data.graph = Graph::from_edges(
+        header_.nodes, {.sources = {neighbours_.data(), entries}, .destinations = {nodes_.data(), entries}});
     check_both_ends(data.graph);
     if (entries_ != 2 * header_.edges)
       fail_at(header_at_, fmt::format("it promises {} edges, each listed at both ends, but the lines below list {} "

@@ -38,7 +38,7 @@ Graph renumbered(const Graph& graph, std::int64_t nodes, std::span<const NodeId>
     sources[id] = new_of_old[static_cast<std::size_t>(view.cols[k])];
     targets[id] = new_of_old[static_cast<std::size_t>(view.rows[k])];
   }
-  return Graph::from_coo(nodes, nodes, targets, sources);
+  return Graph::from_edges(nodes, {.sources = sources, .destinations = targets});
 }
 
 /// Nodes are in the order of their ids then, as in a list of edges that has them all.

@@ -43,7 +43,8 @@ void read_edge_index(const NpzArrays& arrays, std::size_t file_bytes, Dataset& d
   check_counts(nodes, nodes, static_cast<std::int64_t>(ends.size()));
   check_nodes_against_size(nodes, nodes, file_bytes);
   naming_array("edge_index", [&] { check_ends_below(ends, nodes); });
-  data.graph = Graph::from_coo(nodes, nodes, {ends.targets.data(), ends.size()}, {ends.sources.data(), ends.size()});
+  data.graph = Graph::from_edges(
+      nodes, {.sources = {ends.sources.data(), ends.size()}, .destinations = {ends.targets.data(), ends.size()}});
   add_note(data.note, ends.note);
   read_values(arrays, data);
 }

@@ -69,7 +69,8 @@ Edges with_reverse(const Edges& once) {
 }
 
 Graph graph_of(const Edges& edges, std::int64_t nodes) {
-  return Graph::from_coo(nodes, nodes, {edges.targets.data(), edges.size()}, {edges.sources.data(), edges.size()});
+  return Graph::from_edges(
+      nodes, {.sources = {edges.sources.data(), edges.size()}, .destinations = {edges.targets.data(), edges.size()}});
 }
 
 /// OGB counts nodes and edges of each graph of a collection. Here there must be one.

@@ -159,7 +159,7 @@ Graph Neighbours::graph(std::int64_t nodes) const {
     kept = static_cast<std::size_t>(std::unique(targets.data() + begin, targets.data() + kept) - targets.data());
     std::fill(sources.data() + begin, sources.data() + kept, static_cast<NodeId>(v));
   }
-  return Graph::from_coo(nodes, nodes, {targets.data(), kept}, {sources.data(), kept});
+  return Graph::from_edges(nodes, {.sources = {sources.data(), kept}, .destinations = {targets.data(), kept}});
 }
 
 /// The nodes from `first` on: which row of tx and ty they have.

@@ -124,7 +124,8 @@ Graph read_edges(const Parts& parts, const Tensor& graph_ids) {
                                 sources[k] + 1, from + 1, targets[k] + 1, to + 1));
     }
     table.values = {};
-    const Graph listed = Graph::from_coo(nodes, nodes, {targets.data(), edges}, {sources.data(), edges});
+    const Graph listed =
+        Graph::from_edges(nodes, {.sources = {sources.data(), edges}, .destinations = {targets.data(), edges}});
     return simplify(listed, Duplicates::drop).graph;
   });
 }

@@ -60,7 +60,9 @@ class Reader {
       case Field::complex: file.values = with_values<Field::complex, double>(most); break;
     }
     const auto count = static_cast<std::size_t>(edges_);
-    file.graph = Graph::from_coo(rows_, cols_, {destinations_.data(), count}, {sources_.data(), count});
+    file.graph =
+        Graph::from_edges({.num_sources = cols_, .num_destinations = rows_},
+                          {.sources = {sources_.data(), count}, .destinations = {destinations_.data(), count}});
     return file;
   }
 

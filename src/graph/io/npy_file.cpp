@@ -52,7 +52,8 @@ Dataset read_npy(const Source& source, const ReadOptions& options) {
   const std::int64_t nodes = naming_array("edges", [&] { return nodes_of(ends); });
   check_nodes_against_size(nodes, nodes, source.size());
   Dataset data;
-  data.graph = Graph::from_coo(nodes, nodes, {ends.targets.data(), ends.size()}, {ends.sources.data(), ends.size()});
+  data.graph = Graph::from_edges(
+      nodes, {.sources = {ends.sources.data(), ends.size()}, .destinations = {ends.targets.data(), ends.size()}});
   data.note = std::move(ends.note);
   return data;
 }

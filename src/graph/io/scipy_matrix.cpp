@@ -50,7 +50,8 @@ Graph from_csc(const NpzArrays& arrays, const std::string& prefix, std::int64_t 
       std::fill(sources.data() + offsets[static_cast<std::size_t>(i)],
                 sources.data() + offsets[static_cast<std::size_t>(i) + 1], static_cast<NodeId>(i));
   });
-  return Graph::from_coo(rows, cols, destinations, {sources.data(), sources.size()});
+  return Graph::from_edges({.num_sources = cols, .num_destinations = rows},
+                           {.sources = {sources.data(), sources.size()}, .destinations = destinations});
 }
 
 Graph from_coo(const NpzArrays& arrays, const std::string& prefix, std::int64_t rows, std::int64_t cols,
@@ -60,7 +61,9 @@ Graph from_coo(const NpzArrays& arrays, const std::string& prefix, std::int64_t 
   WEFT_CHECK(destinations.size() == sources.size(), invalid_file,
              "array '{}row' has {} elements and '{}col' {}: expected as many", prefix, destinations.size(), prefix,
              sources.size());
-  return Graph::from_coo(rows, cols, {destinations.data(), destinations.size()}, {sources.data(), sources.size()});
+  return Graph::from_edges(
+      {.num_sources = cols, .num_destinations = rows},
+      {.sources = {sources.data(), sources.size()}, .destinations = {destinations.data(), destinations.size()}});
 }
 
 // What a matrix cannot be without; other files that numpy wrote are refused here.

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/device.hpp"
-#include "graph/adopt.hpp"
+#include "graph/graph_internals.hpp"
 #include "nn/sample/cut.hpp"
 #include "nn/sample/weigher.hpp"
 
@@ -83,7 +83,8 @@ class NeighbourSampler : public Sampler {
     const Tensor more = local_.number_marked(context_, count, edges);
     if (edges > 0) run(context_, RelabelArgs{edges, args.cols, local_.data()});
     nodes = joined(nodes, more);
-    result.graph = adopt_rows(nodes.shape().rows, std::move(offsets), std::move(cols), context_.stream());
+    result.graph =
+        GraphInternals::adopt_rows(nodes.shape().rows, std::move(offsets), std::move(cols), context_.stream());
     return result;
   }
   Tensor joined(const Tensor& a, const Tensor& b) const {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.hpp"
-#include "graph/adopt.hpp"
+#include "graph/graph_internals.hpp"
 #include "nn/sample/cut.hpp"
 #include "nn/sample/weigher.hpp"
 
@@ -42,7 +42,8 @@ class SubgraphSampler : public Sampler {
     const Weigher::Edges edges{drawn.nodes.view().as<NodeId>(), count, drawn.rows.offsets.view().as<EdgeId>(),
                                drawn.rows.places.view().as<EdgeId>(), drawn.rows.cols.shape().rows};
     if (edge_counts_) block.weights = weigher_.by_counts(edges, counts(node_counts_), counts(edge_counts_));
-    block.graph = adopt_rows(count, std::move(drawn.rows.offsets), std::move(drawn.rows.cols), context_.stream());
+    block.graph =
+        GraphInternals::adopt_rows(count, std::move(drawn.rows.offsets), std::move(drawn.rows.cols), context_.stream());
     // The arrays have moved, not their memory.
     if (!edge_counts_ && weighted_) block.weights = weigher_.within(block.graph, edges);
     b.blocks.push_back(std::move(block));

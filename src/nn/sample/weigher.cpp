@@ -1,6 +1,7 @@
 #include "nn/sample/weigher.hpp"
 
 #include "core/check.hpp"
+#include "graph/graph_internals.hpp"
 #include "nn/layout.hpp"
 
 namespace weft::nn {
@@ -86,7 +87,7 @@ Tensor Weigher::weigh(const Edges& edges, WeighArgs args, DegreeNorm norm, Dtype
   args.dtype = dtype;
   args.graph = graph_.view();
   args.norm = norm;
-  if (transpose_.num_rows() > 0) args.out_offsets = transpose_.view_without_ids().offsets;
+  if (transpose_.num_rows() > 0) args.out_offsets = GraphInternals::view_without_ids(transpose_).offsets;
   args.values = weights_.data;
   if (in_sums_) args.in_sums = in_sums_.view().as<double>();
   if (out_sums_) args.out_sums = out_sums_.view().as<double>();

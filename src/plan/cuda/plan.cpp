@@ -7,6 +7,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "graph/graph_internals.hpp"
 #include "plan/cuda/scratch.hpp"
 #include "plan/cuda/shape_choice.hpp"
 #include "plan/cuda/stage_choice.hpp"
@@ -106,7 +107,7 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
 double order_us(const Call& call, WorkOrder order, const Graph* owner) {
   const tuning::CudaRates& r = call.rates;
   double us = by_columns(order) ? r.sort_us + call.edges() * r.sort_edge_ns * 1e-3 : 0;
-  if (by_clusters(order) && !(owner != nullptr && owner->has_clustered_edges()))
+  if (by_clusters(order) && !(owner != nullptr && GraphInternals::has_clustered_edges(*owner)))
     us += r.cluster_us + call.rows() * r.cluster_row_ns * 1e-3 + call.edges() * r.cluster_edge_ns * 1e-3;
   return us;
 }

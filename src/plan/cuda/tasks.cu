@@ -2,6 +2,7 @@
 
 #include "core/cuda/each.cuh"
 #include "core/cuda/sorting.hpp"
+#include "graph/graph_internals.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "plan/plan_view.hpp"
 #include "plan/tuning/cuda.hpp"
@@ -36,7 +37,7 @@ DeviceTasks::DeviceTasks(const Context& context, const GraphView& graph, std::in
                          bool with_ids, const Graph* owner) {
   GraphView view = graph;
   if (by_clusters(order) && owner != nullptr) {
-    edges_ = owner->clustered_edges(context.stream(), with_ids);
+    edges_ = GraphInternals::clustered_edges(*owner, context.stream(), with_ids);
     with_ids_ = with_ids;
     view.rows = edges_->rows();
     view.cols = edges_->cols();

@@ -20,7 +20,8 @@ Tensor tensor(const std::vector<T>& values) {
 /// Four nodes in a ring, two graphs of two by their ids.
 Dataset everything() {
   Dataset data;
-  data.graph = Graph::from_coo(4, 4, std::vector<NodeId>{1, 2, 3, 0}, std::vector<NodeId>{0, 1, 2, 3});
+  data.graph = Graph::from_edges(
+      4, {.sources = std::vector<NodeId>{0, 1, 2, 3}, .destinations = std::vector<NodeId>{1, 2, 3, 0}});
   data.values = tensor<float>({0.5f, 1, 2, 3});
   data.name = "ring";
   data.note = "made by a test";
@@ -162,7 +163,8 @@ TEST(datasets, whose_parts_do_not_fit_are_not_written) {
   refused([](Dataset& d) { d.graph_labels = tensor<std::int32_t>({1, 2}); }, {"label of graph 1 is 2"});
   refused(
       [](Dataset& d) {
-        d.graph = Graph::from_coo(4, 5, std::vector<NodeId>{1}, std::vector<NodeId>{0});
+        d.graph = Graph::from_edges({.num_sources = 5, .num_destinations = 4},
+                                    {.sources = std::vector<NodeId>{0}, .destinations = std::vector<NodeId>{1}});
         d.values = {};
       },
       {"4 destinations", "5 sources"});

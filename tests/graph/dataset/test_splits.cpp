@@ -16,7 +16,7 @@ using Nodes = std::vector<NodeId>;
 Dataset labelled(const std::vector<std::int32_t>& labels) {
   const auto nodes = static_cast<std::int64_t>(labels.size());
   Dataset data;
-  data.graph = Graph::from_coo(nodes, nodes, std::span<const NodeId>{}, std::span<const NodeId>{});
+  data.graph = Graph::from_edges(nodes, {});
   data.name = "sample";
   data.labels = io::tensor_of(labels, "labels");
   data.classes = io::classes_in(data.labels);

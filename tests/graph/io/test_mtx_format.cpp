@@ -218,7 +218,9 @@ TEST_F(mtx_files, gzip_is_recognised_by_its_content) {
 }
 
 TEST_F(mtx_files, written_files_are_plain_matrix_market) {
-  write_graph(file_, Graph::from_coo(2, 3, std::vector<NodeId>{1, 0}, std::vector<NodeId>{0, 2}),
+  write_graph(file_,
+              Graph::from_edges({.num_sources = 3, .num_destinations = 2},
+                                {.sources = std::vector<NodeId>{0, 2}, .destinations = std::vector<NodeId>{1, 0}}),
               Tensor::from(std::span<const float>(std::vector<float>{0.5f, -3.0f}), Shape(2)));
   const std::string text = get(file_);
   EXPECT_TRUE(text.starts_with("%%MatrixMarket matrix coordinate real general\n%")) << text;
@@ -240,7 +242,9 @@ TEST_F(mtx_files, extreme_integers_come_back) {
                                           std::numeric_limits<std::int64_t>::max(), 0};
   Tensor values = Tensor::zeros(Shape(3), Dtype::i64);
   std::copy(numbers.begin(), numbers.end(), values.span<std::int64_t>().begin());
-  write_graph(file_, Graph::from_coo(1, 1, std::vector<NodeId>(3, 0), std::vector<NodeId>(3, 0)), values);
+  write_graph(file_,
+              Graph::from_edges(1, {.sources = std::vector<NodeId>(3, 0), .destinations = std::vector<NodeId>(3, 0)}),
+              values);
   const GraphFile back = read_graph(file_);
   EXPECT_EQ(list<std::int64_t>(std::as_const(back.values).span<std::int64_t>()), numbers);
 }

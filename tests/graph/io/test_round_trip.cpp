@@ -148,7 +148,7 @@ TEST(graph_files, edge_ids_survive_weft_and_matrix_market) {
     const GraphFile weft = read_graph(folder / "g.weft");
     expect_same_arrays(weft.graph, graph);
     EXPECT_FALSE(weft.values);
-    // Graph::from_coo leaves ids out where they are in order, so compare what they say.
+    // Graph::from_edges leaves ids out where they are in order, so compare what they say.
     write_graph(folder / "g.mtx", graph);
     const GraphFile mtx = read_graph(folder / "g.mtx");
     EXPECT_FALSE(mtx.values);

@@ -1,0 +1,39 @@
+// What weft's own layers ask of a graph and its users do not: arrays that planners and attention's backward derive from
+// it, and graphs over arrays weft has made itself.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/graph.hpp"
+
+namespace weft {
+
+class EdgeOrder;   // graph/cuda: edges in an order of weft's own, on a device
+class EdgePlaces;  // graph/cuda: where values stand that edges hand on from one order to another
+
+struct GraphInternals {
+  /// view() for code that knows no edge by its id, `edge_ids` null: a transpose of many edges on a device makes its ids
+  /// when somebody reads them.
+  static GraphView view_without_ids(const Graph& graph);
+  static GraphView view_without_ids(const Graph&& graph) = delete;
+
+  /// Of a graph on a device: its edges with rows of one community side by side, for planners; built on first use in
+  /// `stream` and kept (8 bytes an edge, and 4 more once anybody wants their ids). Square graphs of fewer than 2^31
+  /// edges only.
+  static std::shared_ptr<const EdgeOrder> clustered_edges(const Graph& graph, CUstream_st* stream,
+                                                          bool with_ids = true);
+  static bool has_clustered_edges(const Graph& graph);
+
+  /// Of a graph on a device: where values of edges stand that a walk over the transpose writes and one over this graph
+  /// reads, either in stored or in clustered order; built on first use and kept (up to 8 bytes an edge). Graphs of 1 to
+  /// 2^31 - 1 edges only.
+  static std::shared_ptr<const EdgePlaces> places_from_transpose(const Graph& graph, bool writes_clustered,
+                                                                 bool reads_clustered, CUstream_st* stream);
+
+  /// offsets i64 [rows + 1], cols i32 [edges], of one device and taken to be right; edge k has the id k. On a GPU the
+  /// work that wrote them stands in `stream`, and the call waits for it.
+  static Graph adopt_rows(std::int64_t num_cols, Tensor offsets, Tensor cols, CUstream_st* stream);
+};
+
+}  // namespace weft
