@@ -5,17 +5,14 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "core/device_room.hpp"
 #include "nn/dense/gemm.hpp"
 #include "nn/dense/passes.hpp"
-#include "nn/device_room.hpp"
 #include "nn/trainer.hpp"
 #include "weft/dense.hpp"
 
 namespace weft {
 namespace {
-
-using nn::as;
-using nn::room_for;
 
 Dtype accumulator_of(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
 

@@ -8,9 +8,11 @@
 #include <type_traits>
 
 #include "core/device.hpp"
-#include "nn/dense/value.hpp"
+#include "core/loops/value.hpp"
 
 namespace weft::nn::cuda {
+
+using namespace loops;  // elements and packs of them
 
 inline constexpr int lanes = 32;
 inline constexpr int max_width = 256;          // of k and n

@@ -1,30 +1,10 @@
-// What the passes do on their way down columns that they add up. A strip is `Width` columns side by side; it begins at
-// a multiple of its width, and so does every row's part of it. What it loads of a row it takes later, so that the next
-// row's can be under way. The same on both backends.
+// What the passes do on their way down columns that they add up, in strips of them. The same on both backends.
 #pragma once
 
+#include "core/loops/fold.hpp"
 #include "nn/dense/passes.hpp"
-#include "nn/dense/value.hpp"
 
 namespace weft::nn {
-
-/// What every strip has.
-template <class Args, int Sums, int Width>
-struct StripOf {
-  static constexpr int sums = Sums, width = Width;
-  const Args& args;
-  std::int64_t column;  // the first
-  double sum[Sums][Width] = {};
-
-  WEFT_ANYWHERE StripOf(const Args& of, std::int64_t first) : args(of), column(first) {}
-};
-/// A row of two arrays.
-template <class T, int Width>
-struct TwoPacks {
-  Pack<T, Width> xs, grads;
-  WEFT_ANYWHERE TwoPacks(const void* x, const void* grad, std::int64_t i)
-      : xs(pack_at<T, Width>(x, i)), grads(pack_at<T, Width>(grad, i)) {}
-};
 
 template <class T, int Width>
 struct ActivateBackwardStrip : StripOf<ActivateBackwardArgs, 1, Width> {

@@ -1,17 +1,19 @@
 // Losses of a row of logits, shared by a team of lanes, and the sums they add up to.
 #pragma once
 
+#include "core/loops/value.hpp"
 #include "nn/dense/passes.hpp"
-#include "nn/dense/value.hpp"
 
 namespace weft::nn {
 
 template <class T>
 struct LossRow {
   using Acc = AccumulatorOf<T>;
+  using Sums = SplitSums;
+  static constexpr int groups = num_splits;
   LossArgs args;
 
-  WEFT_ANYWHERE int split_of(std::int64_t row) const { return args.split[args.node(row)]; }
+  WEFT_ANYWHERE int group_of(std::int64_t row) const { return args.split[args.node(row)]; }
   /// What the team adds to the sums of the row's split; every lane writes its part of the gradient. A team holds up to
   /// Team::held logits a lane in registers; rows of more are read again.
   template <class Team>

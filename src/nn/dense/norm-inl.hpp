@@ -177,10 +177,9 @@ struct LayerNormBackwardRow {
   }
 };
 
-template <class Backend>
-void run_on(const Backend& on, const BatchNormArgs& args) {
-  with_storage(on, args.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+template <class Loops>
+void run_on(const Loops& on, const BatchNormArgs& args) {
+  with_storage(on, args.dtype, [&]<class T>() {
     using Acc = AccumulatorOf<T>;
     constexpr Acc* none = nullptr;
     if (args.training) {
@@ -192,10 +191,9 @@ void run_on(const Backend& on, const BatchNormArgs& args) {
     on.each(args.rows * args.width, "batch norm", BatchNormElement<T>{args});
   });
 }
-template <class Backend>
-void run_on(const Backend& on, const BatchNormBackwardArgs& args) {
-  with_storage(on, args.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+template <class Loops>
+void run_on(const Loops& on, const BatchNormBackwardArgs& args) {
+  with_storage(on, args.dtype, [&]<class T>() {
     using Acc = AccumulatorOf<T>;
     on.template fold_columns<T, BatchNormSumsStrip>(args, args.width, "gradients of batch norm",
                                                     static_cast<Acc*>(args.scale_grad),
@@ -203,16 +201,14 @@ void run_on(const Backend& on, const BatchNormBackwardArgs& args) {
     on.each(args.rows * args.width, "gradients of batch norm", BatchNormBackwardElement<T>{args});
   });
 }
-template <class Backend>
-void run_on(const Backend& on, const LayerNormArgs& args) {
-  with_storage(on, args.dtype, [&](auto tag) {
-    on.teams(args.rows, args.width, "layer norm", LayerNormRow<typename decltype(tag)::type>{args});
-  });
+template <class Loops>
+void run_on(const Loops& on, const LayerNormArgs& args) {
+  with_storage(on, args.dtype,
+               [&]<class T>() { on.teams(args.rows, args.width, "layer norm", LayerNormRow<T>{args}); });
 }
-template <class Backend>
-void run_on(const Backend& on, const LayerNormBackwardArgs& args) {
-  with_storage(on, args.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+template <class Loops>
+void run_on(const Loops& on, const LayerNormBackwardArgs& args) {
+  with_storage(on, args.dtype, [&]<class T>() {
     using Acc = AccumulatorOf<T>;
     on.template fold_columns<T, LayerNormSumsStrip>(args, args.width, "gradients of layer norm",
                                                     static_cast<Acc*>(args.scale_grad),

@@ -44,9 +44,4 @@ struct LayerNormBackwardArgs {
   void* scratch = nullptr;  // fold_bytes(rows, width, 2)
 };
 
-void run(const Context& context, const BatchNormArgs& args);
-void run(const Context& context, const BatchNormBackwardArgs& args);
-void run(const Context& context, const LayerNormArgs& args);
-void run(const Context& context, const LayerNormBackwardArgs& args);
-
 }  // namespace weft::nn

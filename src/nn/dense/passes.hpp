@@ -6,23 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/loops/fold.hpp"
+#include "core/loops/run.hpp"
 #include "nn/dense/mask.hpp"
 #include "nn/step_state.hpp"
 #include "weft/context.hpp"
 
 namespace weft::nn {
 
-/// Sums over rows are made of sums over chunks of rows, added up in order: as many at most as an H200 has blocks under
-/// way at once.
-constexpr std::int64_t chunks_of(std::int64_t rows) {
-  constexpr std::int64_t most = 512;
-  const std::int64_t wanted = rows / 64;
-  return wanted < 1 ? 1 : wanted > most ? most : wanted;
-}
-/// Bytes of the scratch a pass with `sums` sums a column takes.
-constexpr std::size_t fold_bytes(std::int64_t rows, std::int64_t columns, int sums) {
-  return static_cast<std::size_t>(chunks_of(rows) * columns * sums) * sizeof(double);
-}
+using namespace loops;  // what passes are made of
 
 /// out = dropped(activation(row_scale * x + (1 + *added_eps) * added + bias)). Values past the range of f16 become the
 /// largest there is.
@@ -201,21 +193,6 @@ struct KeepBestArgs {
   std::int64_t words = 0;  // of four bytes
 };
 
-void run(const Context& context, const ActivateArgs& args);
-void run(const Context& context, const ActivateBackwardArgs& args);
-void run(const Context& context, const ScaleRowsArgs& args);
-void run(const Context& context, const AddSelfArgs& args);
-void run(const Context& context, const SelfGradArgs& args);
-void run(const Context& context, const HeadDotsArgs& args);
-void run(const Context& context, const HeadDotsBackwardArgs& args);
-void run(const Context& context, const MeanHeadsArgs& args);
-void run(const Context& context, const MeanHeadsBackwardArgs& args);
-void run(const Context& context, const LossArgs& args);
-void run(const Context& context, const FindOverflowArgs& args);
-void run(const Context& context, const OptimiseArgs& args);
-void run(const Context& context, const EndStepArgs& args);
-void run(const Context& context, const EndEvaluationArgs& args);
-void run(const Context& context, const KeepBestArgs& args);
 /// f16: what is past its range becomes the largest value there is.
 void saturate(const Context& context, TensorView values);
 

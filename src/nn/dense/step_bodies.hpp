@@ -1,8 +1,8 @@
 // What ends a step: the optimiser's share of it for one parameter, and the bookkeeping of one thread.
 #pragma once
 
+#include "core/loops/value.hpp"
 #include "nn/dense/passes.hpp"
-#include "nn/dense/value.hpp"
 
 namespace weft::nn {
 

@@ -6,7 +6,7 @@
 #include "weft/context.hpp"
 #include "weft/tensor.hpp"
 
-namespace weft::nn {
+namespace weft {
 
 /// Room for `count` of T, zeros, in words of 8 bytes.
 template <class T>
@@ -20,4 +20,4 @@ T* as(Tensor& room) {
   return static_cast<T*>(room.view().mutable_data());
 }
 
-}  // namespace weft::nn
+}  // namespace weft

@@ -21,7 +21,7 @@
 #define WEFT_UNROLLED
 #endif
 
-namespace weft::nn {
+namespace weft::loops {
 
 template <class T>
 WEFT_ANYWHERE inline AccumulatorOf<T> widen(T value) {
@@ -119,4 +119,4 @@ WEFT_ANYWHERE inline AccumulatorOf<T> exponential_for(AccumulatorOf<T> x) {
 WEFT_ANYWHERE inline float logarithm(float x) { return logf(x); }
 WEFT_ANYWHERE inline double logarithm(double x) { return log(x); }
 
-}  // namespace weft::nn
+}  // namespace weft::loops

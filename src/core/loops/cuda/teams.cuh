@@ -1,9 +1,11 @@
-// Bodies of passes on a GPU: a thread for every item, or a team of lanes.
+// Lanes of a warp that share an item.
 #pragma once
 
-#include "core/cuda/each.cuh"
+#include <cuda_runtime.h>
 
-namespace weft::nn::cuda {
+#include <cstdint>
+
+namespace weft::loops {
 
 inline constexpr int team_threads = 256;  // a block's
 
@@ -53,25 +55,4 @@ __global__ void __launch_bounds__(team_threads) over_teams(std::int64_t count, B
     body(team, i);
 }
 
-struct GpuLoops {
-  CUstream_st* stream;
-
-  template <class Body>
-  void each(std::int64_t count, const char* doing, const Body& body) const {
-    weft::cuda::each(count, stream, doing, body);
-  }
-  template <int Lanes, class Body>
-  void teams_of(std::int64_t count, const char* doing, const Body& body) const {
-    const std::int64_t blocks = (count + team_threads / Lanes - 1) / (team_threads / Lanes);
-    if (blocks == 0) return;
-    constexpr std::int64_t most = 1 << 20;
-    over_teams<Lanes><<<static_cast<unsigned>(blocks < most ? blocks : most), team_threads, 0, stream>>>(count, body);
-    weft::cuda::check_status(cudaGetLastError(), doing);
-  }
-  template <class Body>
-  void teams(std::int64_t count, std::int64_t width, const char* doing, const Body& body) const {
-    width <= 64 ? teams_of<8>(count, doing, body) : teams_of<32>(count, doing, body);
-  }
-};
-
-}  // namespace weft::nn::cuda
+}  // namespace weft::loops
