@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/device.hpp"
 #include "weft/context.hpp"
 #include "weft/tensor.hpp"
 
@@ -18,6 +19,10 @@ Tensor room_for(const Context& context, std::int64_t count, const char* what) {
 template <class T>
 T* as(Tensor& room) {
   return static_cast<T*>(room.view().mutable_data());
+}
+/// The host's bytes into it.
+inline void put(const Context& context, Tensor& room, const void* from, std::size_t bytes) {
+  copy_bytes(context.device(), room.view().mutable_data(), Device{}, from, bytes, context.stream());
 }
 
 }  // namespace weft

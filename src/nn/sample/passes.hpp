@@ -14,6 +14,7 @@
 namespace weft::nn {
 
 using namespace loops;  // what passes are made of
+using loops::run;       // so that calls find it by their arguments
 
 // What stands for a node of the whole graph that has no number in the batch.
 inline constexpr NodeId absent = -1, marked = -2;
