@@ -30,11 +30,6 @@ void require_cuda(int index, std::string_view what) {
              devices.size() - 1);
 }
 
-void refuse_cuda(int index, std::string_view what) {
-  require_cuda(index, what);
-  fail(ErrorCode::internal, "{} was asked for on cuda:{} of a build without CUDA", what, index);
-}
-
 const CudaDevice& cuda_device(int index) {
   require_cuda(index, "a GPU");
   return found().devices[static_cast<std::size_t>(index)];

@@ -12,26 +12,6 @@ namespace weft {
 /// An Error that says who wanted the GPU and why it is not there; nothing where it is.
 void require_cuda(int index, std::string_view what);
 
-/// Whether this build has CUDA. Launchers are defined in such builds alone; what calls them stands in `on_gpu`.
-#if defined(WEFT_HAS_CUDA) || defined(__CUDACC__)
-inline constexpr bool has_cuda = true;
-#else
-inline constexpr bool has_cuda = false;
-#endif
-
-[[noreturn]] void refuse_cuda(int index, std::string_view what);
-
-/// launch(device). `launch` is a generic lambda, which a build without CUDA does not instantiate: there the call fails
-/// with the reason, and no launcher needs a stand-in.
-template <class Result = void, class Launch>
-Result on_gpu(Device device, std::string_view what, const Launch& launch) {
-  if constexpr (has_cuda) {
-    return launch(device);
-  } else {
-    refuse_cuda(device.index, what);
-  }
-}
-
 /// What is known of a GPU; asked once a process. An Error where it is not there.
 const CudaDevice& cuda_device(int index);
 

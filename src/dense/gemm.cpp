@@ -1,7 +1,6 @@
 #include "dense/gemm.hpp"
 
 #include "core/check.hpp"
-#include "core/device.hpp"
 #include "dense/cpu/product.hpp"
 #include "dense/cuda/blas.hpp"
 #include "dense/cuda/product.hpp"
@@ -34,9 +33,9 @@ Sizes sizes_of(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed
 Gemm::Gemm(const Context& context, bool tf32)
     : device_(context.device()), stream_(context.stream()), threads_(context.threads()), tf32_(tf32) {
   if (context.device().kind == DeviceKind::cuda)
-    blas_ = on_gpu<std::shared_ptr<cuda::Blas>>(
-        context.device(), "cuBLAS", [&](auto device) { return std::make_shared<cuda::Blas>(device, stream_, tf32); });
+    blas_ = std::make_unique<cuda::Blas>(context.device(), context.stream(), tf32);
 }
+Gemm::~Gemm() = default;
 
 bool Gemm::own(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const {
   if (blas_ == nullptr || tf32_ || dtype == Dtype::f64 || rows < least_own_rows) return false;
@@ -45,9 +44,7 @@ bool Gemm::own(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out
   cuda::ProductArgs forward{dtype, rows, out, in, aligned, aligned, false, aligned, dtype};
   cuda::ProductArgs backward{dtype, rows, in, out, aligned, aligned, true, aligned, dtype};
   cuda::OuterArgs weights{dtype, rows, out, in, aligned, aligned, nullptr, nullptr, aligned};
-  return on_gpu<bool>(device_, "a dense product", [&](auto device) {
-    return cuda::supported(forward, device) && cuda::supported(backward, device) && cuda::supported(weights, device);
-  });
+  return cuda::supported(forward, device_) && cuda::supported(backward, device_) && cuda::supported(weights, device_);
 }
 
 void Gemm::reserve(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) {
@@ -56,9 +53,7 @@ void Gemm::reserve(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t
   weights.m = rows;
   weights.n = out;
   weights.k = in;
-  const auto words = on_gpu<std::int64_t>(device_, "a dense product", [&](auto) {
-    return static_cast<std::int64_t>((cuda::workspace_bytes(weights) + 7) / 8);
-  });
+  const auto words = static_cast<std::int64_t>((cuda::workspace_bytes(weights) + 7) / 8);
   if (!partial_ || partial_.shape().rows < words)
     partial_ = Tensor::empty(Shape(words), Dtype::i64, "sums over chunks of rows", device_, stream_);
 }
@@ -73,23 +68,21 @@ void Gemm::multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, Tenso
   if (finish.gate.given) args.epilogue.gate = finish.gate.data;
   args.epilogue.gate_scale = finish.gate_scale;
   args.epilogue.saturates = finish.saturates;
-  on_gpu(device_, "a dense product", [&](auto device) { cuda::run(args, device, stream_); });
+  cuda::run(args, device_, stream_);
 }
 
 void Gemm::outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad) {
   const auto [m, n, k] = sizes_of(a, Transposed::yes, g, Transposed::no, c);
   cuda::OuterArgs args{a.dtype, k, n, m, a.data, g.data, c.as<float>(), nullptr, partial_.view().mutable_data()};
   if (bias_grad.given) args.column_sums = bias_grad.as<float>();
-  on_gpu(device_, "a dense product", [&](auto device) { cuda::run(args, device, stream_); });
+  cuda::run(args, device_, stream_);
 }
 
 void Gemm::operator()(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds) {
   const auto [m, n, k] = sizes_of(a, a_as, b, b_as, c);
   if (m == 0 || n == 0) return;
   if (blas_ != nullptr)
-    return on_gpu(device_, "a dense product", [&](auto) {
-      blas_->multiply(m, n, k, a, a_as == Transposed::yes, b, b_as == Transposed::yes, c, adds);
-    });
+    return blas_->multiply(m, n, k, a, a_as == Transposed::yes, b, b_as == Transposed::yes, c, adds);
   on_cpu(a, a_as, b, b_as, c, adds);
 }
 

@@ -35,6 +35,7 @@ class Gemm {
  public:
   /// `tf32`: on a GPU, f32 is rounded to 10 bits and multiplied by tensor cores.
   explicit Gemm(const Context& context, bool tf32 = false);
+  ~Gemm();
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
 
@@ -60,7 +61,7 @@ class Gemm {
   CUstream_st* stream_ = nullptr;
   int threads_;
   bool tf32_;
-  std::shared_ptr<cuda::Blas> blas_;  // of a GPU alone
+  std::unique_ptr<cuda::Blas> blas_;  // of a GPU alone
   Tensor partial_;                    // sums over chunks of rows
   Tensor workspace_;                  // of the largest product so far, on a CPU
 };

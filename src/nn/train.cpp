@@ -197,13 +197,11 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
   WEFT_CHECK(!options.checkpoint.empty() || (options.checkpoint_every == 0 && !options.resume), invalid_argument,
              "checkpoint is empty: checkpoints and resuming take a file's name");
   if (context.device().kind == DeviceKind::cpu) return train_here(context, dataset, std::move(model), options, watch);
-  return on_gpu<TrainResult>(context.device(), "training", [&](auto device) {
-    // The default stream cannot be recorded.
-    const nn::cuda::OwnStream stream(device);
-    context.synchronise();
-    Context own = Context::cuda(device.index, stream.get());
-    return train_here(own, dataset, std::move(model), options, watch);
-  });
+  // The default stream cannot be recorded.
+  const nn::cuda::OwnStream stream(context.device());
+  context.synchronise();
+  Context own = Context::cuda(context.device().index, stream.get());
+  return train_here(own, dataset, std::move(model), options, watch);
 }
 
 }  // namespace weft

@@ -62,9 +62,7 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
   slots_.allocate(context);
   const auto epochs = static_cast<std::size_t>(options.epochs);
   if (context.device().kind == DeviceKind::cuda) {
-    shared_ = on_gpu<std::shared_ptr<cuda::HostShared>>(context.device(), "training", [&](auto device) {
-      return std::make_shared<cuda::HostShared>(device, sizeof(Published) * epochs + sizeof(std::int64_t));
-    });
+    shared_ = std::make_unique<cuda::HostShared>(context.device(), sizeof(Published) * epochs + sizeof(std::int64_t));
     done_ = static_cast<std::int64_t*>(shared_->data());
     published_ = reinterpret_cast<Published*>(done_ + 1);
   } else {
@@ -205,12 +203,10 @@ void Trainer::epoch(bool evaluates) {
     ++next_epoch_;
     return;
   }
-  on_gpu(context_.device(), "training", [&](auto device) {
-    std::shared_ptr<cuda::Recorded>& recorded = recorded_[evaluates ? 1 : 0];
-    if (recorded == nullptr)
-      recorded = std::make_shared<cuda::Recorded>(device, context_.stream(), [&] { run_epoch(evaluates); });
-    recorded->launch();
-  });
+  std::unique_ptr<cuda::Recorded>& recorded = recorded_[evaluates ? 1 : 0];
+  if (recorded == nullptr)
+    recorded = std::make_unique<cuda::Recorded>(context_.device(), context_.stream(), [&] { run_epoch(evaluates); });
+  recorded->launch();
   ++next_epoch_;
 }
 

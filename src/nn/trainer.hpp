@@ -79,14 +79,14 @@ class Trainer {
   std::unique_ptr<Network> network_;  // over the whole graph; where there is a sampler, for evaluations only
   double loss_weight_ = 1;
   std::int64_t next_epoch_ = 0;
-  std::shared_ptr<cuda::HostShared> shared_;
+  std::unique_ptr<cuda::HostShared> shared_;
   std::vector<Published> on_host_;
   std::int64_t done_on_host_ = 0;
   Published* published_ = nullptr;
   std::int64_t* done_ = nullptr;
   std::int64_t begun_[2] = {};  // epochs without and with an evaluation
   bool records_ = true;
-  std::shared_ptr<cuda::Recorded> recorded_[2];  // without and with an evaluation
+  std::unique_ptr<cuda::Recorded> recorded_[2];  // without and with an evaluation
 };
 
 }  // namespace weft::nn

@@ -5,6 +5,7 @@
 // A body is a plain struct with a call operator that both backends compile.
 #pragma once
 
+#include "core/cuda/launcher.hpp"
 #include "core/device.hpp"
 #include "weft/context.hpp"
 
@@ -23,12 +24,12 @@ template <class Args>
 void run(Cpu on, const Args& args);
 /// Puts the pass into the stream.
 template <class Args>
-void run(Gpu on, const Args& args);
+WEFT_LAUNCHER(void run(Gpu on, const Args& args));
 
 template <class Args>
 void run(const Context& context, const Args& args) {
   if (context.device().kind == DeviceKind::cpu) return run(Cpu{context.threads()}, args);
-  on_gpu(context.device(), "a dense pass", [&](auto device) { run(Gpu{device, context.stream()}, args); });
+  run(Gpu{context.device(), context.stream()}, args);
 }
 
 }  // namespace weft::loops

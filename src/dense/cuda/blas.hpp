@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/cuda/launcher.hpp"
 #include "core/device.hpp"
 #include "weft/tensor.hpp"
 
@@ -12,14 +13,14 @@ namespace weft::dense::cuda {
 
 class Blas {
  public:
-  Blas(Device device, CUstream_st* stream, bool tf32);
-  ~Blas();
+  WEFT_LAUNCHER(Blas(Device device, CUstream_st* stream, bool tf32));
+  WEFT_LAUNCHER(~Blas());
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
   /// c [m, n] = a [m, k] b [k, n], row-major.
-  void multiply(std::int64_t m, std::int64_t n, std::int64_t k, ConstTensorView a, bool a_transposed, ConstTensorView b,
-                bool b_transposed, TensorView c, bool adds);
+  WEFT_LAUNCHER(void multiply(std::int64_t m, std::int64_t n, std::int64_t k, ConstTensorView a, bool a_transposed,
+                              ConstTensorView b, bool b_transposed, TensorView c, bool adds));
 
  private:
   Device device_;

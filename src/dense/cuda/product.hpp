@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/cuda/launcher.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft::dense::cuda {
@@ -34,8 +35,8 @@ struct ProductArgs {
   Epilogue epilogue = {};
 };
 /// k and n up to 256 and rows of whole 16 bytes that begin at multiples of 16: others are cuBLAS's.
-bool supported(const ProductArgs& args, Device device);
-void run(const ProductArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(bool supported(const ProductArgs& args, Device device));
+WEFT_LAUNCHER(void run(const ProductArgs& args, Device device, CUstream_st* stream));
 
 /// out = a^T g, the gradient of weights, and if wanted the sum of every column of g, that of a bias. Sums over chunks
 /// of rows are added up in order: the bits are the same every time, and on every GPU.
@@ -48,8 +49,8 @@ struct OuterArgs {
   float* column_sums = nullptr;  // [n] or null
   void* workspace = nullptr;     // workspace_bytes(args), at a multiple of 16
 };
-bool supported(const OuterArgs& args, Device device);
-std::size_t workspace_bytes(const OuterArgs& args);
-void run(const OuterArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(bool supported(const OuterArgs& args, Device device));
+WEFT_LAUNCHER(std::size_t workspace_bytes(const OuterArgs& args));
+WEFT_LAUNCHER(void run(const OuterArgs& args, Device device, CUstream_st* stream));
 
 }  // namespace weft::dense::cuda

@@ -14,9 +14,7 @@ namespace weft::nn {
 
 std::int64_t list_marked(const Context& context, const NodeId* local, std::int64_t count, NodeId* nodes) {
   if (context.device().kind == DeviceKind::cuda)
-    return on_gpu<std::int64_t>(context.device(), "sampling", [&](auto device) {
-      return cuda::list_marked(local, count, nodes, device, context.stream());
-    });
+    return cuda::list_marked(local, count, nodes, context.device(), context.stream());
   std::int64_t listed = 0;
   for (std::int64_t node = 0; node < count; ++node)
     if (local[node] == marked) nodes[listed++] = static_cast<NodeId>(node);
@@ -25,9 +23,7 @@ std::int64_t list_marked(const Context& context, const NodeId* local, std::int64
 
 EdgeId lengths_to_offsets(const Context& context, EdgeId* offsets, std::int64_t count) {
   if (context.device().kind == DeviceKind::cuda)
-    return on_gpu<EdgeId>(context.device(), "sampling", [&](auto device) {
-      return cuda::lengths_to_offsets(offsets, count, device, context.stream());
-    });
+    return cuda::lengths_to_offsets(offsets, count, context.device(), context.stream());
   return counts_to_offsets({offsets, static_cast<std::size_t>(count) + 1});
 }
 
