@@ -19,3 +19,9 @@ if(WEFT_BUILD_BENCH)
   find_package(benchmark REQUIRED)
 endif()
 include(WeftCuda)
+
+# Highway compiles vector code for every instruction set and picks one at run time: on x86-64 AVX-512 (AVX3), AVX2 or
+# plain code, on Arm NEON. SSE is left out to keep the build short, and so are the later kinds of AVX-512 (bits 3, 4, 6
+# and 7: AVX10.2, SPR, ZEN4 and DL, which older Highways do not name); scalable vectors because the kernels keep arrays
+# of vectors.
+set(WEFT_HIGHWAY_DISABLED "(HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_SSSE3 | HWY_SSE4 | 0xD8)")

@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 # A static library leaves its own dependencies to whoever links it, so the exported target names them.
 target_link_libraries(weft PRIVATE ${CMAKE_DL_LIBS} fmt::fmt Threads::Threads ZLIB::ZLIB BZip2::BZip2 PkgConfig::lzma PkgConfig::zstd
   PkgConfig::libzip PkgConfig::hwy)
-target_link_libraries(weft_nn_library PRIVATE fmt::fmt)
+target_link_libraries(weft_nn_library PRIVATE fmt::fmt PkgConfig::hwy)
 if(WEFT_HAS_CUDA)
   target_link_libraries(weft PRIVATE ${WEFT_CUDA_RUNTIME})
   target_link_libraries(weft_nn_library PRIVATE ${WEFT_CUDA_RUNTIME})
@@ -87,7 +87,7 @@ function(weft_pkg_config name library description own packages libraries)
   install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 weft_pkg_config(weft weft "${PROJECT_DESCRIPTION}" "" "fmt;libzip;zlib;liblzma;libzstd;libhwy" "${libraries_needed}")
-weft_pkg_config(weft-nn weft_nn "Models and training on weft's operators" weft "fmt" "")
+weft_pkg_config(weft-nn weft_nn "Models and training on weft's operators" weft "fmt;libhwy" "")
 
 # A Debian package: `make package` (the shared libraries, by the package preset).
 set(CPACK_GENERATOR DEB)

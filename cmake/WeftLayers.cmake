@@ -3,6 +3,10 @@ add_library(weft_settings INTERFACE)
 target_include_directories(weft_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
   ${PROJECT_BINARY_DIR}/generated)
 target_compile_features(weft_settings INTERFACE cxx_std_20)
+# CUDA files know by themselves that there is CUDA. Without it launchers refuse without a look at their arguments
+# (core/cuda/launcher.hpp).
+target_compile_definitions(weft_settings INTERFACE $<$<AND:$<BOOL:${WEFT_HAS_CUDA}>,$<COMPILE_LANGUAGE:CXX>>:WEFT_HAS_CUDA>)
+target_compile_options(weft_settings INTERFACE $<$<NOT:$<BOOL:${WEFT_HAS_CUDA}>>:-Wno-unused-parameter>)
 target_compile_options(weft_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-psabi>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WEFT_WERROR}>>:-Werror>)

@@ -124,6 +124,7 @@ Graph Graph::from_edges(NodeCounts nodes, EdgeTensors edges, CUstream_st* stream
   GraphView list{num_destinations, num_sources, sources.shape.rows};
   list.rows = destinations.as<NodeId>();
   list.cols = sources.as<NodeId>();
+  require_cuda(device.index, "a graph");
   const std::int64_t wrong = cuda::first_outside(device, stream, list);
   if (wrong < list.num_edges)
     check_edge_ends(list, wrong, read_node(device, stream, list.rows + wrong),

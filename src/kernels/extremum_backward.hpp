@@ -2,6 +2,7 @@
 // every sum is fixed: a row's edges in stored order, a long row's pieces one after the other.
 #pragma once
 
+#include "core/cuda/launcher.hpp"
 #include "kernels/signatures.hpp"
 
 namespace weft {
@@ -36,9 +37,10 @@ namespace cuda {
 
 // The same on a GPU, put into the stream. Tasks follow from the graph, so there is no plan.
 /// Bytes extremum_x_gradient carves from its arena.
-std::size_t extremum_workspace(const ExtremumBackwardArgs& args);
-void extremum_x_gradient(const ExtremumBackwardArgs& args, Device device, Arena arena, CUstream_st* stream);
-void extremum_edge_gradient(const ExtremumBackwardArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(std::size_t extremum_workspace(const ExtremumBackwardArgs& args));
+WEFT_LAUNCHER(void extremum_x_gradient(const ExtremumBackwardArgs& args, Device device, Arena arena,
+                                       CUstream_st* stream));
+WEFT_LAUNCHER(void extremum_edge_gradient(const ExtremumBackwardArgs& args, Device device, CUstream_st* stream));
 
 }  // namespace cuda
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/cuda/launcher.hpp"
 #include "kernels/dropout.hpp"
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
@@ -136,23 +137,24 @@ namespace cuda {
 
 // The kernels of a GPU, put into the context's stream; nothing here allocates or waits. Arguments without a kernel are
 // an Error that names what is missing.
-void spmm(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
-void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream);
-void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
-void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
-void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+WEFT_LAUNCHER(void spmm(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
+WEFT_LAUNCHER(void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream));
+WEFT_LAUNCHER(void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
+WEFT_LAUNCHER(void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
+WEFT_LAUNCHER(void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
 /// Whether the gradients of these arguments have a kernel that visits each edge once. (gat without a bias, whose heads
 /// lie evenly in the lanes of the plan's groups.)
-bool attention_returns(const AttentionReturnArgs& args, const Plan& plan);
-void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+WEFT_LAUNCHER(bool attention_returns(const AttentionReturnArgs& args, const Plan& plan));
+WEFT_LAUNCHER(void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena,
+                                    CUstream_st* stream));
 /// The weights alone, from the statistics.
-void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream));
 /// Multiplies values, [edges, heads], by what dropout makes of them.
-void attention_drop(const AttentionArgs& args, const Result& values, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(void attention_drop(const AttentionArgs& args, const Result& values, Device device, CUstream_st* stream));
 /// score_grad, the gradient of the scores, goes to bias_grad, if that is there, and in gat becomes that of what
 /// leaky_relu is applied to.
-void attention_through_leaky(const AttentionEdgeArgs& args, Device device, CUstream_st* stream);
-void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+WEFT_LAUNCHER(void attention_through_leaky(const AttentionEdgeArgs& args, Device device, CUstream_st* stream));
+WEFT_LAUNCHER(void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
 
 }  // namespace cuda
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "dense/passes.hpp"
 #include "kernels/extremum_backward.hpp"
-#include "nn/dense/passes.hpp"
 #include "ops/operands.hpp"
 
 namespace weft::nn {
@@ -84,8 +84,8 @@ void Aggregate::backward(ConstTensorView x, TensorView out_grad, TensorView x_gr
   ConstTensorView grad = out_grad;
   if (means_) {  // before the sum: along the edges every scale costs more than a pass over the nodes
     const TensorView scaled = spends_ ? out_grad : slots_.view(Slot::third, out_grad.shape, out_grad.dtype);
-    run(context_, ScaleRowsArgs{out_grad.dtype, out_grad.shape.rows, out_grad.shape.row_size(), out_grad.data,
-                                means_.view().data, scaled.mutable_data()});
+    run(context_, dense::ScaleRowsArgs{out_grad.dtype, out_grad.shape.rows, out_grad.shape.row_size(), out_grad.data,
+                                       means_.view().data, scaled.mutable_data()});
     grad = scaled;
   }
   SpmmOptions options;

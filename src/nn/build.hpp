@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "nn/dense/gemm.hpp"
+#include "dense/gemm.hpp"
 #include "nn/parameters.hpp"
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
@@ -62,7 +62,7 @@ inline TensorView head(TensorView v, std::int64_t rows) {
 
 struct Build {
   Context& context;
-  Gemm& gemm;
+  dense::Gemm& gemm;
   Parameters& parameters;
   Slots& slots;
   const ModelSpec& spec;
@@ -75,9 +75,9 @@ struct Build {
   const std::int64_t* step = nullptr;  // what dropout counts by, where the context runs
   std::optional<bool> recompute = {};  // TrainOptions has it
 
-  /// Of a batch, or of a graph whose edges have weights: what messages along the edges are multiplied by before they are
-  /// added up or compared, weights, degree norms and means included, in the storage type, by edge id. None: as degrees
-  /// in the graph have it. Attention knows none, and maxima only the weights of the graph itself.
+  /// Of a batch, or of a graph whose edges have weights: what messages along the edges are multiplied by before they
+  /// are added up or compared, weights, degree norms and means included, in the storage type, by edge id. None: as
+  /// degrees in the graph have it. Attention knows none, and maxima only the weights of the graph itself.
   ConstTensorView weights = {};
 
   /// Where the gradient of what a layer gives stands. Attention has read it by the time its input's is written, so that

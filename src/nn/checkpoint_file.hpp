@@ -6,7 +6,7 @@
 
 #include "nn/data_fingerprint.hpp"
 #include "nn/safetensors.hpp"
-#include "nn/step_state.hpp"
+#include "nn/step/state.hpp"
 
 namespace weft::nn {
 

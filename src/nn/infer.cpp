@@ -110,7 +110,7 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
              "the model has 1 layer, and embeddings are what a hidden layer gives: expected a model of 2 layers or "
              "more");
   nn::Parameters parameters(context, model, dtype, false, false);
-  nn::Gemm gemm(context);
+  dense::Gemm gemm(context);
   nn::Slots slots;
   const ModelSpec padded = nn::padded(model.spec, dtype, context.device());
   nn::Build build{context, gemm, parameters, slots, padded, {}, dtype, false, 0, nullptr};

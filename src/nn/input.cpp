@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/check.hpp"
+#include "dense/passes.hpp"
 #include "graph/graph_internals.hpp"
-#include "nn/dense/passes.hpp"
 #include "nn/layout.hpp"
 #include "nn/sample/cut.hpp"
 
@@ -113,12 +113,12 @@ Input::Input(const Build& build, std::shared_ptr<const Features> features, std::
   sparse_.written = &written_;
 }
 
-Matrix Input::read(Context& context, const DropMask& mask, bool training) {
+Matrix Input::read(Context& context, const dense::DropMask& mask, bool training) {
   const bool drops = training && mask.given();
   const ConstTensorView all = features_->sparse() ? features_->values() : features_->dense();
   if (drops && all.shape.size() > 0)
-    run(context, ActivateArgs{all.dtype, all.shape.rows, all.shape.row_size(), all.data, nullptr, Activation::none,
-                              mask, dropped_.view().mutable_data()});
+    run(context, dense::ActivateArgs{all.dtype, all.shape.rows, all.shape.row_size(), all.data, nullptr,
+                                     Activation::none, mask, dropped_.view().mutable_data()});
   if (features_->sparse()) return {{}, &sparse_, drops};
   if (drops) return {dropped_, nullptr, false};
   return {features_->dense(), nullptr, false, !ever_drops_};

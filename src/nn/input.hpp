@@ -40,7 +40,7 @@ class Input {
   Input& operator=(const Input&) = delete;
 
   /// What the first layer reads; with `training`, after dropout, which is drawn anew.
-  Matrix read(Context& context, const DropMask& mask, bool training);
+  Matrix read(Context& context, const dense::DropMask& mask, bool training);
   const SparseInput* sparse() const { return features_->sparse() ? &sparse_ : nullptr; }
 
  private:

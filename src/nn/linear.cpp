@@ -1,6 +1,6 @@
 #include "nn/linear.hpp"
 
-#include "nn/dense/passes.hpp"
+#include "dense/passes.hpp"
 
 namespace weft::nn {
 
@@ -27,32 +27,32 @@ Linear::Linear(const Build& build, const std::string& name, const SparseInput* s
   context_.reserve(sparse_backward_.workspace_bytes);
 }
 
-void Linear::forward(const Matrix& x, TensorView out, const Finish& finish) {
+void Linear::forward(const Matrix& x, TensorView out, const dense::Finish& finish) {
   const ConstTensorView weight = parameters_.stored(index_);
-  if (own(finish)) return gemm_.multiply(x.dense, weight, Transposed::no, out, finish);
+  if (own(finish)) return gemm_.multiply(x.dense, weight, dense::Transposed::no, out, finish);
   if (x.sparse == nullptr) {
-    gemm_(x.dense, Transposed::no, weight, Transposed::no, out, finish.adds);
+    gemm_(x.dense, dense::Transposed::no, weight, dense::Transposed::no, out, finish.adds);
   } else {
     const TensorView to = finish.adds ? slots_.view(Slot::second, out.shape, out.dtype) : out;
     spmm(context_, sparse_forward_, x.sparse->graph, weight, x.values(), to, {});
     if (finish.adds)
-      run(context_, AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
+      run(context_, dense::AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
   }
   // (Whoever asked for an activation has a pass for it, which saturates.)
-  if (finish.saturates && !finish.relu) saturate(context_, out);
+  if (finish.saturates && !finish.relu) dense::saturate(context_, out);
 }
 
 void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad) {
   const TensorView grad = parameters_.grad(index_);
   if (fuses_ && (wide_ || bias_grad.given)) return gemm_.outer(x.dense, out_grad, grad, bias_grad);
-  if (x.sparse == nullptr) return gemm_(x.dense, Transposed::yes, out_grad, Transposed::no, grad);
+  if (x.sparse == nullptr) return gemm_(x.dense, dense::Transposed::yes, out_grad, dense::Transposed::no, grad);
   spmm(context_, sparse_backward_, x.sparse->graph.transpose(), out_grad, x.values(), grad, {});
 }
 
-void Linear::input_grad(ConstTensorView out_grad, TensorView x_grad, const Finish& finish) {
+void Linear::input_grad(ConstTensorView out_grad, TensorView x_grad, const dense::Finish& finish) {
   const ConstTensorView weight = parameters_.stored(index_);
-  if (own(finish)) return gemm_.multiply(out_grad, weight, Transposed::yes, x_grad, finish);
-  gemm_(out_grad, Transposed::no, weight, Transposed::yes, x_grad, finish.adds);
+  if (own(finish)) return gemm_.multiply(out_grad, weight, dense::Transposed::yes, x_grad, finish);
+  gemm_(out_grad, dense::Transposed::no, weight, dense::Transposed::yes, x_grad, finish.adds);
 }
 
 }  // namespace weft::nn

@@ -1,8 +1,8 @@
 // Products with a layer's weights, of dense activations or of input features kept sparse.
 #pragma once
 
+#include "dense/mask.hpp"
 #include "nn/build.hpp"
-#include "nn/dense/mask.hpp"
 #include "weft/ops.hpp"
 
 namespace weft::nn {
@@ -41,22 +41,22 @@ class Linear {
   /// Whether what is more than a product, and a sum with what is there, can ride in it.
   bool fuses() const { return fuses_; }
   /// out = finish(x W). What else rides along takes a product that fuses(), but sums and saturation, which all have.
-  void forward(const Matrix& x, TensorView out, const Finish& finish = {});
+  void forward(const Matrix& x, TensorView out, const dense::Finish& finish = {});
   /// bias_grad, where it is given: the sum of out_grad's rows.
   void weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad = {});
   /// x_grad = finish(out_grad W^T).
-  void input_grad(ConstTensorView out_grad, TensorView x_grad, const Finish& finish = {});
+  void input_grad(ConstTensorView out_grad, TensorView x_grad, const dense::Finish& finish = {});
 
  private:
   /// Of halves cuBLAS multiplies as fast (f16, 169,343 x 64 x 64: 13 us both on an H200; 256 x 256: 51 and 91): only
   /// what rides along makes the difference.
-  bool own(const Finish& finish) const {
+  bool own(const dense::Finish& finish) const {
     return fuses_ &&
            (wide_ || finish.bias.given || finish.relu || finish.gate.given || (finish.saturates && saturates_));
   }
 
   Context& context_;
-  Gemm& gemm_;
+  dense::Gemm& gemm_;
   Parameters& parameters_;
   Slots& slots_;
   std::size_t index_;

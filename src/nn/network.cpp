@@ -28,7 +28,7 @@ Network::Network(Build build, std::shared_ptr<const Features> features, std::vec
   input_mask_ = mask_at(0);
 }
 
-DropMask Network::mask_at(std::int64_t place) const {
+dense::DropMask Network::mask_at(std::int64_t place) const {
   return {build_.spec.dropout, build_.seed, static_cast<std::uint32_t>(place), build_.step};
 }
 
@@ -56,7 +56,7 @@ Network::Stage Network::make_stage(std::int64_t l) {
   stage.shape = Shape(here.nodes(), stage.sizes.out);
   if (!build_.trains) return stage;
   if (!stage.sizes.last || keeps_logits()) build_.slots.need(build_.grad_slot(l), stage.shape.size(), build_.dtype);
-  build_.slots.need_bytes(Slot::fold, fold_bytes(stage.shape.rows, stage.sizes.out, 1));
+  build_.slots.need_bytes(Slot::fold, loops::fold_bytes(stage.shape.rows, stage.sizes.out, 1));
   if (!stage.scales_last && stage.conv->row_scale().given)
     build_.slots.need(Slot::third, stage.shape.size(), build_.dtype);
   return stage;
@@ -122,9 +122,10 @@ void Network::finish(Stage& stage, const Tail& tail, const Applied& applied) {
   const ConstTensorView scale = stage.scales_last ? stage.conv->row_scale() : ConstTensorView{};
   if (biased && !activates && !drops && !scale.given) return;
   const TensorView out = out_of(stage);
-  run(build_.context, ActivateArgs{out.dtype, out.shape.rows, stage.sizes.out, out.data,
-                                   biased ? nullptr : tail.bias.data, activates ? tail.activation : Activation::none,
-                                   drops ? tail.mask : DropMask{}, out.mutable_data(), scale.data});
+  run(build_.context,
+      dense::ActivateArgs{out.dtype, out.shape.rows, stage.sizes.out, out.data, biased ? nullptr : tail.bias.data,
+                          activates ? tail.activation : Activation::none, drops ? tail.mask : dense::DropMask{},
+                          out.mutable_data(), scale.data});
 }
 
 ConstTensorView Network::forward(bool training) {
@@ -182,21 +183,22 @@ Inferred Network::infer(Build build, std::shared_ptr<const Features> features, s
 void Network::scale_and_bias(Stage& stage, TensorView out, const Tail& tail, Applied& applied) {
   const ConstTensorView scale = stage.conv->row_scale();
   if (!scale.given) return;
-  run(build_.context, ActivateArgs{out.dtype,
-                                   out.shape.rows,
-                                   stage.sizes.out,
-                                   out.data,
-                                   tail.bias.data,
-                                   Activation::none,
-                                   {},
-                                   out.mutable_data(),
-                                   scale.data});
+  run(build_.context, dense::ActivateArgs{out.dtype,
+                                          out.shape.rows,
+                                          stage.sizes.out,
+                                          out.data,
+                                          tail.bias.data,
+                                          Activation::none,
+                                          {},
+                                          out.mutable_data(),
+                                          scale.data});
   applied.bias = true;
 }
 
 void Network::add_input(Stage& stage, const Matrix& x, TensorView to) {
   if (stage.residual != nullptr) return stage.residual->forward(x.of_written(to.shape.rows), to, {true});
-  run(build_.context, AddSelfArgs{build_.dtype, to.shape.size(), x.dense.data, nullptr, to.mutable_data(), true});
+  run(build_.context,
+      dense::AddSelfArgs{build_.dtype, to.shape.size(), x.dense.data, nullptr, to.mutable_data(), true});
 }
 
 TensorView Network::grad_of(std::size_t stage) {
@@ -226,18 +228,18 @@ void Network::backward() {
     if (stage.norm != nullptr) stage.norm->backward(grad);
     if (!stage.scales_last && scale.given) {  // the input that is added needs the gradient as it is
       back.out_grad = build_.slots.view(Slot::third, grad.shape, build_.dtype);
-      run(build_.context, ScaleRowsArgs{build_.dtype, grad.shape.rows, grad.shape.row_size(), grad.data, scale.data,
-                                        back.out_grad.mutable_data()});
+      run(build_.context, dense::ScaleRowsArgs{build_.dtype, grad.shape.rows, grad.shape.row_size(), grad.data,
+                                               scale.data, back.out_grad.mutable_data()});
     }
     stage.conv->backward(back);
     if (stage.adds_input) input_backward(stage, back.x, grad, back.x_grad);
   }
 }
 
-std::optional<Finish> Network::gate_of(Stage& stage) {
+std::optional<dense::Finish> Network::gate_of(Stage& stage) {
   if (stage.activation != Activation::relu) return std::nullopt;
   // What was dropped is 0, too.
-  return Finish{false, {}, false, out_of(stage), stage.mask.given() ? stage.mask.scale() : 1, false};
+  return dense::Finish{false, {}, false, out_of(stage), stage.mask.given() ? stage.mask.scale() : 1, false};
 }
 
 /// Of the activation, its scale and the bias, what the layers around it have left.
@@ -246,7 +248,7 @@ void Network::activate_backward(Stage& stage, TensorView grad, bool gated, bool 
   const ConstTensorView scale = stage.scales_last ? stage.conv->row_scale() : ConstTensorView{};
   const bool written = through || scale.given, sums = stage.norm == nullptr && !bias_summed;
   if (!written && !sums) return;
-  ActivateBackwardArgs args{build_.dtype, grad.shape.rows, grad.shape.row_size(), nullptr, grad.data};
+  dense::ActivateBackwardArgs args{build_.dtype, grad.shape.rows, grad.shape.row_size(), nullptr, grad.data};
   if (through) {
     args.out = out_of(stage).data;
     args.activation = stage.activation;
@@ -264,7 +266,7 @@ void Network::input_backward(Stage& stage, const Matrix& x, ConstTensorView grad
     stage.residual->weight_grad(x.of_written(grad.shape.rows), grad);
     if (x_grad.given) stage.residual->input_grad(grad, head(x_grad, grad.shape.rows), {true});
   } else if (x_grad.given) {
-    run(build_.context, AddSelfArgs{build_.dtype, grad.shape.size(), grad.data, nullptr, x_grad.mutable_data()});
+    run(build_.context, dense::AddSelfArgs{build_.dtype, grad.shape.size(), grad.data, nullptr, x_grad.mutable_data()});
   }
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "nn/dense/passes.hpp"
+#include "dense/passes.hpp"
 #include "nn/input.hpp"
 #include "nn/layers/conv.hpp"
 #include "nn/layers/norm_stage.hpp"
@@ -51,7 +51,7 @@ class Network {
     std::unique_ptr<Linear> residual;  // what the input goes through, where it does not fit as it is
     std::unique_ptr<NormStage> norm;   // then there is no bias
     std::size_t bias = 0;
-    DropMask mask;
+    dense::DropMask mask;
     Activation activation = Activation::none;
     Shape shape;  // of the output
     Tensor out;   // none: it stands in Slot::output until the next layer's takes its place
@@ -62,10 +62,10 @@ class Network {
   Tensor own_output(const Stage& stage) const;
   /// What a stage makes of x, which stands where out_of says.
   Matrix pass(Stage& stage, const Matrix& x, bool training);
-  DropMask mask_at(std::int64_t place) const;
+  dense::DropMask mask_at(std::int64_t place) const;
   TensorView out_of(Stage& stage);
   /// What takes a gradient through a stage's activation and dropout on the way out of a product; none: no product can.
-  std::optional<Finish> gate_of(Stage& stage);
+  std::optional<dense::Finish> gate_of(Stage& stage);
   /// Chooses the outputs that are made again, and takes memory for the others.
   void place_outputs();
   /// Sees to it that a stage's output is there in a backward.
@@ -84,7 +84,7 @@ class Network {
   Build build_;
   std::vector<Block> blocks_;
   Input input_;
-  DropMask input_mask_;
+  dense::DropMask input_mask_;
   std::vector<Stage> stages_;
   Matrix read_;               // by the first layer in the last forward
   std::size_t standing_ = 0;  // stage whose output is in Slot::output

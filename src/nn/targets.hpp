@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "nn/dense/passes.hpp"
+#include "nn/step/passes.hpp"
 #include "weft/dataset.hpp"
 
 namespace weft::nn {

@@ -5,7 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
-#include "nn/device_room.hpp"
+#include "core/device_room.hpp"
 #include "nn/sample/weigher.hpp"
 
 namespace weft::nn {

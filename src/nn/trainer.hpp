@@ -70,7 +70,7 @@ class Trainer {
   Tensor state_, sums_;  // StepState; SplitSums of a training pass, of an evaluation, and one of the epoch so far
   Targets targets_;
   Parameters parameters_;
-  Gemm gemm_;
+  dense::Gemm gemm_;
   Slots slots_, batch_slots_;
   ModelSpec spec_;
   ModelGraph graph_;

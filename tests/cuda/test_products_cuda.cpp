@@ -6,15 +6,15 @@
 
 #include "core/device.hpp"
 #include "cuda/gpu.hpp"
-#include "nn/cuda/product.hpp"
+#include "dense/cuda/product.hpp"
 #include "support/compare.hpp"
 #include "support/values.hpp"
 
 namespace weft::test {
 namespace {
 
-using nn::cuda::OuterArgs;
-using nn::cuda::ProductArgs;
+using dense::cuda::OuterArgs;
+using dense::cuda::ProductArgs;
 
 class cuda_products : public GpuTest {};
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "nn/dense/step_bodies.hpp"
 #include "nn/large_gradients.hpp"
 #include "nn/network_case.hpp"
 #include "nn/recomputing.hpp"
+#include "nn/step/bodies.hpp"
 #include "support/errors.hpp"
 #include "support/oracle.hpp"
 

@@ -1,5 +1,6 @@
 // What stands in for CUDA in a build without it: nothing is found, and nothing can be asked for.
 #include "core/check.hpp"
+#include "core/cuda/launcher.hpp"
 #include "core/cuda/runtime.hpp"
 
 namespace weft {
@@ -11,6 +12,10 @@ namespace {
 }
 
 }  // namespace
+
+void refuse_without_cuda(std::string_view launcher) {
+  fail(ErrorCode::unsupported, "{} needs a GPU: this build of weft has no CUDA; use the cpu device", launcher);
+}
 
 bool built_with_cuda() { return false; }
 

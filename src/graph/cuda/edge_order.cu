@@ -3,8 +3,8 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-#include "core/cuda/each.cuh"
 #include "core/cuda/sorting.hpp"
+#include "core/loops/cuda/each.cuh"
 
 namespace weft {
 namespace {

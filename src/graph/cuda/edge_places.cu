@@ -2,8 +2,8 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "core/cuda/each.cuh"
 #include "core/cuda/sorting.hpp"
+#include "core/loops/cuda/each.cuh"
 
 namespace weft {
 namespace {

@@ -2,6 +2,7 @@
 // returns a number waits for it.
 #pragma once
 
+#include "core/cuda/launcher.hpp"
 #include "core/device.hpp"
 #include "graph/counting_sort.hpp"
 #include "weft/graph.hpp"
@@ -16,42 +17,44 @@ struct EdgeBuffers {
 // Each finds the lowest place where something is wrong, and gives the number of places where nothing is.
 
 /// An edge of the list (rows, cols) with an end out of range.
-std::int64_t first_outside(Device device, CUstream_st* stream, const GraphView& list);
+WEFT_LAUNCHER(std::int64_t first_outside(Device device, CUstream_st* stream, const GraphView& list));
 /// An edge that belongs behind its successor: the list is not in stored order.
-std::int64_t first_unsorted(Device device, CUstream_st* stream, const GraphView& list);
+WEFT_LAUNCHER(std::int64_t first_unsorted(Device device, CUstream_st* stream, const GraphView& list));
 /// A row whose offsets fall.
-std::int64_t first_fall(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows);
+WEFT_LAUNCHER(std::int64_t first_fall(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows));
 /// A row with more edges than `most`.
-std::int64_t first_degree_over(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows,
-                               std::int64_t most);
+WEFT_LAUNCHER(std::int64_t first_degree_over(Device device, CUstream_st* stream, const EdgeId* offsets,
+                                             std::int64_t rows, std::int64_t most));
 
 /// What a planner wants to know of the rows.
 struct RowExtremes {
   std::int64_t longest = 0;  // edges
   std::int64_t empty = 0;    // rows
 };
-RowExtremes row_extremes(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows);
+WEFT_LAUNCHER(RowExtremes row_extremes(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows));
 
 /// The edges of a list with valid ends as sort_edges of the host stores them.
-EdgeBuffers sort_edges(Device device, CUstream_st* stream, const GraphView& list,
-                       EdgeId narrow_limit = narrow_sort_limit);
+WEFT_LAUNCHER(EdgeBuffers sort_edges(Device device, CUstream_st* stream, const GraphView& list,
+                                     EdgeId narrow_limit = narrow_sort_limit));
 /// The edges of a graph (with rows) as reverse_edges of the host stores them, their ids where they are wanted.
-EdgeBuffers reverse_edges(Device device, CUstream_st* stream, const GraphView& graph, bool with_ids,
-                          EdgeId narrow_limit = narrow_sort_limit);
+WEFT_LAUNCHER(EdgeBuffers reverse_edges(Device device, CUstream_st* stream, const GraphView& graph, bool with_ids,
+                                        EdgeId narrow_limit = narrow_sort_limit));
 /// Those ids alone.
-DeviceBuffer reversed_ids(Device device, CUstream_st* stream, const GraphView& graph,
-                          EdgeId narrow_limit = narrow_sort_limit);
+WEFT_LAUNCHER(DeviceBuffer reversed_ids(Device device, CUstream_st* stream, const GraphView& graph,
+                                        EdgeId narrow_limit = narrow_sort_limit));
 
 /// offsets [num_rows + 1] of edges whose rows ascend.
-void find_offsets(Device device, CUstream_st* stream, const GraphView& sorted, EdgeId* offsets);
+WEFT_LAUNCHER(void find_offsets(Device device, CUstream_st* stream, const GraphView& sorted, EdgeId* offsets));
 /// rows [num_edges] from offsets; there must be a row where there are edges.
-void expand_rows(Device device, CUstream_st* stream, const GraphView& graph, NodeId* rows);
+WEFT_LAUNCHER(void expand_rows(Device device, CUstream_st* stream, const GraphView& graph, NodeId* rows));
 
 /// In-degrees that `dtype` holds.
-void write_degrees(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows, Dtype dtype,
-                   void* out);
+WEFT_LAUNCHER(void write_degrees(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows,
+                                 Dtype dtype, void* out));
 /// By edge id: 1 / deg(v), and 1 / sqrt(deg(v) * deg_out(u)), computed in float64.
-void write_mean_weights(Device device, CUstream_st* stream, const GraphView& graph, Dtype dtype, void* out);
-void write_gcn_weights(Device device, CUstream_st* stream, const GraphView& graph, Dtype dtype, void* out);
+WEFT_LAUNCHER(void write_mean_weights(Device device, CUstream_st* stream, const GraphView& graph, Dtype dtype,
+                                      void* out));
+WEFT_LAUNCHER(void write_gcn_weights(Device device, CUstream_st* stream, const GraphView& graph, Dtype dtype,
+                                     void* out));
 
 }  // namespace weft::cuda

@@ -1,6 +1,6 @@
 // Passes over a graph's arrays: one thread an item, searches that a warp makes together, no sort.
-#include "core/cuda/each.cuh"
 #include "core/cuda/storage.cuh"
+#include "core/loops/cuda/each.cuh"
 #include "graph/cuda/edges.hpp"
 
 namespace weft::cuda {

@@ -2,8 +2,8 @@
 // everything else of an edge is gathered by position.
 #include <cub/device/device_radix_sort.cuh>
 
-#include "core/cuda/each.cuh"
 #include "core/cuda/sorting.hpp"
+#include "core/loops/cuda/each.cuh"
 #include "graph/cuda/edges.hpp"
 
 namespace weft::cuda {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 
+#include "core/cuda/launcher.hpp"
 #include "weft/types.hpp"
 
 struct CUstream_st;
@@ -14,8 +15,8 @@ namespace weft::nn::cuda {
 
 class OwnStream {
  public:
-  explicit OwnStream(Device device);
-  ~OwnStream();
+  WEFT_LAUNCHER(explicit OwnStream(Device device));
+  WEFT_LAUNCHER(~OwnStream());
   OwnStream(const OwnStream&) = delete;
   OwnStream& operator=(const OwnStream&) = delete;
   CUstream_st* get() const { return stream_; }
@@ -28,11 +29,11 @@ class OwnStream {
 class Recorded {
  public:
   /// Runs nothing: what `work` puts into the stream is kept.
-  Recorded(Device device, CUstream_st* stream, const std::function<void()>& work);
-  ~Recorded();
+  WEFT_LAUNCHER(Recorded(Device device, CUstream_st* stream, const std::function<void()>& work));
+  WEFT_LAUNCHER(~Recorded());
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
-  void launch() const;
+  WEFT_LAUNCHER(void launch() const);
 
  private:
   Device device_;
@@ -43,8 +44,8 @@ class Recorded {
 /// Zeroed.
 class HostShared {
  public:
-  HostShared(Device device, std::size_t bytes);
-  ~HostShared();
+  WEFT_LAUNCHER(HostShared(Device device, std::size_t bytes));
+  WEFT_LAUNCHER(~HostShared());
   HostShared(const HostShared&) = delete;
   HostShared& operator=(const HostShared&) = delete;
   void* data() const { return data_; }  // at the same address on both sides

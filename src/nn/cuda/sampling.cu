@@ -5,20 +5,19 @@
 #include <cub/device/device_select.cuh>
 
 #include "core/device.hpp"
-#include "nn/cuda/gpu_loops.cuh"
+#include "core/loops/cuda/gpu.cuh"
 #include "nn/sample/bodies.hpp"
+
+namespace weft::loops {
+using Backend = Gpu;
+}
+#include "nn/sample/pass_list-inl.hpp"
 
 namespace weft::nn::cuda {
 namespace {
 
 using weft::cuda::check_status;
 using weft::cuda::OnDevice;
-
-template <class Args>
-void run_here(const Args& args, Device device, CUstream_st* stream) {
-  const OnDevice on(device.index);
-  run_on(GpuLoops{stream}, args);
-}
 
 struct IsMarked {
   const NodeId* local;
@@ -35,19 +34,6 @@ void with_memory(Device device, CUstream_st* stream, const char* what, const Cal
 }
 
 }  // namespace
-
-void run(const MarkArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const NumberArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const TakeRowsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const DrawRowsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const RelabelArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const CountArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const SumWeightsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const WeighArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const LossWeightsArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const ShuffleArgs& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const GatherArgs<NodeId>& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
-void run(const GatherArgs<EdgeId>& args, Device device, CUstream_st* stream) { run_here(args, device, stream); }
 
 std::int64_t list_marked(const NodeId* local, std::int64_t count, NodeId* nodes, Device device, CUstream_st* stream) {
   const OnDevice on(device.index);

@@ -63,12 +63,12 @@ void Attended::backward(ConstTensorView out_grad, const AttentionGradientViews& 
 Applied Attended::write(TensorView out, const Tail& tail) {
   const bool wide = result_.out.dtype() != dtype_;
   if (!means_) {
-    run(context_, ActivateArgs{dtype_, out.shape.rows, heads_ * width_, result_.out.view().data, tail.bias.data,
-                               tail.activation, tail.mask, out.mutable_data(), nullptr, nullptr, nullptr, wide});
+    run(context_, dense::ActivateArgs{dtype_, out.shape.rows, heads_ * width_, result_.out.view().data, tail.bias.data,
+                                      tail.activation, tail.mask, out.mutable_data(), nullptr, nullptr, nullptr, wide});
     return {true, true, true};
   }
-  run(context_, MeanHeadsArgs{dtype_, out.shape.rows, heads_, width_, result_.out.view().data, tail.bias.data,
-                              out.mutable_data(), wide, out.dtype == dtype_});
+  run(context_, dense::MeanHeadsArgs{dtype_, out.shape.rows, heads_, width_, result_.out.view().data, tail.bias.data,
+                                     out.mutable_data(), wide, out.dtype == dtype_});
   return {true, false, false};
 }
 
@@ -76,7 +76,8 @@ TensorView Attended::spread(TensorView out_grad) {
   const Shape by_head(out_grad.shape.rows, heads_, width_);
   if (!means_ || heads_ == 1) return {out_grad.mutable_data(), out_grad.dtype, by_head, out_grad.device};
   const TensorView grad = slots_.view(Slot::second, by_head, dtype_);
-  run(context_, MeanHeadsBackwardArgs{dtype_, out_grad.shape.rows, heads_, width_, out_grad.data, grad.mutable_data()});
+  run(context_,
+      dense::MeanHeadsBackwardArgs{dtype_, out_grad.shape.rows, heads_, width_, out_grad.data, grad.mutable_data()});
   return grad;
 }
 

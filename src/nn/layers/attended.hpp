@@ -1,8 +1,8 @@
 // Attention along the edges with what its backward needs, planned once: the part GAT and GATv2 share.
 #pragma once
 
+#include "dense/passes.hpp"
 #include "nn/build.hpp"
-#include "nn/dense/passes.hpp"
 #include "nn/layers/conv.hpp"
 #include "weft/ops.hpp"
 

@@ -17,7 +17,7 @@ std::int64_t summed_width(const Build& build, std::int64_t layer, bool sparse) {
   return transforms ? out : s.in;
 }
 
-Applied ride_along(const Linear& product, const Tail& tail, Finish& finish) {
+Applied ride_along(const Linear& product, const Tail& tail, dense::Finish& finish) {
   if (!product.fuses() || tail.activation == Activation::elu) return {};
   finish.bias = tail.bias;
   finish.relu = tail.activation == Activation::relu;

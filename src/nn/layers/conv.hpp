@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "dense/mask.hpp"
 #include "nn/aggregate.hpp"
-#include "nn/dense/mask.hpp"
 #include "nn/layout.hpp"
 #include "nn/linear.hpp"
 
@@ -14,20 +14,20 @@ namespace weft::nn {
 struct Tail {
   ConstTensorView bias;
   Activation activation = Activation::none;
-  DropMask mask;
+  dense::DropMask mask;
 };
 struct Applied {
   bool bias = false, activation = false, dropout = false;
 };
 /// Puts what of the tail a product can do on its way into `finish`.
-Applied ride_along(const Linear& product, const Tail& tail, Finish& finish);
+Applied ride_along(const Linear& product, const Tail& tail, dense::Finish& finish);
 
 /// What a layer's backward takes and writes.
 struct Back {
   Matrix x;
   TensorView out_grad;   // stays as it is
   TensorView x_grad;     // where it is wanted
-  Finish gate;           // that x_grad goes through, if the layer gates()
+  dense::Finish gate;    // that x_grad goes through, if the layer gates()
   TensorView bias_grad;  // the sum of out_grad's rows, if the layer sums_bias()
 };
 

@@ -28,14 +28,14 @@ class Gat : public Conv {
         Tensor::zeros(terms, dtype_, "gradients of score terms", build.context.device(), build.context.stream());
     const std::int64_t wide = sizes_.heads * sizes_.width;
     slots_.need(Slot::first, build.sources() * wide, dtype_);
-    slots_.need_bytes(Slot::fold, fold_bytes(build.sources(), wide, 2));
+    slots_.need_bytes(Slot::fold, loops::fold_bytes(build.sources(), wide, 2));
   }
 
   Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) override {
     linear_.forward(x, flat(value_));
-    run(context_, HeadDotsArgs{dtype_, value_.shape().rows, sizes_.heads, sizes_.width, value_.view().data,
-                               parameters_.value(source_).data, parameters_.value(destination_).data,
-                               src_.view().mutable_data(), dst_.view().mutable_data()});
+    run(context_, dense::HeadDotsArgs{dtype_, value_.shape().rows, sizes_.heads, sizes_.width, value_.view().data,
+                                      parameters_.value(source_).data, parameters_.value(destination_).data,
+                                      src_.view().mutable_data(), dst_.view().mutable_data()});
     attended_.forward(value_, src_, head(dst_.view(), out.shape.rows), {}, training);
     return attended_.write(out, tail);
   }
@@ -45,11 +45,11 @@ class Gat : public Conv {
     const TensorView value_grad = slots_.view(Slot::first, value_.shape(), dtype_);
     attended_.backward(attended_.spread(out_grad),
                        {value_grad, src_grad_, head(dst_grad_.view(), out_grad.shape.rows), {}, {}});
-    run(context_, HeadDotsBackwardArgs{dtype_, value_.shape().rows, sizes_.heads, sizes_.width, value_.view().data,
-                                       parameters_.value(source_).data, parameters_.value(destination_).data,
-                                       src_grad_.view().data, dst_grad_.view().data, value_grad.mutable_data(),
-                                       parameters_.grad(source_).mutable_data(),
-                                       parameters_.grad(destination_).mutable_data(), slots_.data(Slot::fold)});
+    run(context_, dense::HeadDotsBackwardArgs{
+                      dtype_, value_.shape().rows, sizes_.heads, sizes_.width, value_.view().data,
+                      parameters_.value(source_).data, parameters_.value(destination_).data, src_grad_.view().data,
+                      dst_grad_.view().data, value_grad.mutable_data(), parameters_.grad(source_).mutable_data(),
+                      parameters_.grad(destination_).mutable_data(), slots_.data(Slot::fold)});
     linear_.weight_grad(x, flat(value_grad));
     if (x_grad.given) linear_.input_grad(flat(value_grad), x_grad, gate);
   }

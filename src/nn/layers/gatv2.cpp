@@ -46,7 +46,7 @@ class Gatv2 : public Conv {
     attended_.backward(attended_.spread(out_grad), {value_grad_, src_grad, dst_grad, attn_grad_, {}});
     copy_attention_grad();
     run(context_,
-        AddSelfArgs{dtype_, src_grad.shape.size(), value_grad_.view().data, nullptr, src_grad.mutable_data()});
+        dense::AddSelfArgs{dtype_, src_grad.shape.size(), value_grad_.view().data, nullptr, src_grad.mutable_data()});
     source_.weight_grad(x, flat(src_grad));
     destination_.weight_grad(x.of_written(out_grad.shape.rows), flat(dst_grad));
     if (!x_grad.given) return;

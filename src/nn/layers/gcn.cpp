@@ -1,5 +1,5 @@
 // Kipf and Welling's layer: out = norm(A) x W.
-#include "nn/dense/passes.hpp"
+#include "dense/passes.hpp"
 #include "nn/layers/conv.hpp"
 
 namespace weft::nn {
@@ -29,7 +29,7 @@ class Gcn : public Conv {
   Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(sources_, linear_.out()), dtype_);
-      linear_.forward(x, products, scales_.col ? Finish{} : Finish::within_range());
+      linear_.forward(x, products, scales_.col ? dense::Finish{} : dense::Finish::within_range());
       scale_sources(products, products, true);
       aggregate_.forward(products, out);
       return {};
@@ -42,7 +42,7 @@ class Gcn : public Conv {
         sources = scaled;
       }
       aggregate_.forward(sources, sums_);
-      if (!means_) saturate(context_, sums_);
+      if (!means_) dense::saturate(context_, sums_);
       summed_ = true;
     }
     linear_.forward({sums_, nullptr, false}, out);
@@ -72,8 +72,8 @@ class Gcn : public Conv {
  private:
   void scale_sources(ConstTensorView x, TensorView out, bool saturates) {
     if (scales_.col)
-      run(context_, ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, scales_.col.view().data,
-                                  out.mutable_data(), saturates});
+      run(context_, dense::ScaleRowsArgs{dtype_, x.shape.rows, x.shape.row_size(), x.data, scales_.col.view().data,
+                                         out.mutable_data(), saturates});
   }
 
   Context& context_;

@@ -2,7 +2,7 @@
 // that times their mean.
 #include <optional>
 
-#include "nn/dense/passes.hpp"
+#include "dense/passes.hpp"
 #include "nn/layers/conv.hpp"
 
 namespace weft::nn {
@@ -40,14 +40,14 @@ class Gin : public Conv {
     const std::int64_t wide = std::max(transforms_first_ ? inner : first_.in(), inner);
     if (transforms_first_ || layer > 0 || eps_) slots_.need(wide_slot_, sources_ * wide, dtype_);
     if (lambda_) slots_.need(Slot::third, nodes * wide, dtype_);
-    slots_.need_bytes(Slot::fold, fold_bytes(nodes, wide, 1));
+    slots_.need_bytes(Slot::fold, loops::fold_bytes(nodes, wide, 1));
   }
 
   Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
     const ConstTensorView bias = parameters_.value(bias_);
     if (transforms_first_) {
       const TensorView products = kept_ ? kept_.view() : slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
-      first_.forward(x, products, Finish::within_range());
+      first_.forward(x, products, dense::Finish::within_range());
       aggregate_.forward(products, hidden_);
       add_self(products, hidden_, bias, Activation::relu);
     } else {
@@ -63,7 +63,7 @@ class Gin : public Conv {
   }
   bool remakes() const override { return true; }
   Applied remake(TensorView out, const Tail& tail) override {
-    Finish finish;
+    dense::Finish finish;
     const Applied applied = ride_along(second_, tail, finish);
     second_.forward({hidden_, nullptr, false}, out, finish);
     return applied;
@@ -73,7 +73,7 @@ class Gin : public Conv {
     const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     second_.weight_grad({hidden_, nullptr, false}, out_grad, bias_grad);
     const TensorView inner = slots_.view(inner_slot_, hidden_.shape(), dtype_);
-    Finish through;
+    dense::Finish through;
     through.gate = hidden_;
     second_.input_grad(out_grad, inner, through);
     const bool came_through = second_.fuses();
@@ -106,7 +106,7 @@ class Gin : public Conv {
  private:
   /// sums = activation(lambda * sums + (1 + eps) * x + bias)
   void add_self(ConstTensorView x, TensorView sums, ConstTensorView bias, Activation activation) {
-    ActivateArgs args{dtype_, sums.shape.rows, sums.shape.row_size(), sums.data, bias.data, activation};
+    dense::ActivateArgs args{dtype_, sums.shape.rows, sums.shape.row_size(), sums.data, bias.data, activation};
     args.out = sums.mutable_data();
     if (lambda_) args.row_scale = lambda_.view().data;
     args.added = x.data;
@@ -114,14 +114,15 @@ class Gin : public Conv {
     run(context_, args);
   }
   void activate(ConstTensorView bias) {
-    ActivateArgs args{dtype_, hidden_.shape().rows, first_.out(), hidden_.view().data, bias.data, Activation::relu};
+    dense::ActivateArgs args{dtype_,    hidden_.shape().rows, first_.out(), hidden_.view().data,
+                             bias.data, Activation::relu};
     args.out = hidden_.view().mutable_data();
     run(context_, args);
   }
   /// What products have left of the way back through the inner activation, if anything, and its bias; in the same pass
   /// `added_to` gets what it would from add_grad.
   void activate_backward(TensorView inner, bool through, TensorView added_to = {}) {
-    ActivateBackwardArgs args{dtype_, hidden_.shape().rows, first_.out(), nullptr, inner.data};
+    dense::ActivateBackwardArgs args{dtype_, hidden_.shape().rows, first_.out(), nullptr, inner.data};
     args.bias_grad = parameters_.grad(bias_).mutable_data();
     args.scratch = slots_.data(Slot::fold);
     if (through) {
@@ -138,19 +139,19 @@ class Gin : public Conv {
   TensorView scaled(TensorView grad) {
     if (!lambda_) return grad;
     const TensorView to = slots_.view(Slot::third, grad.shape, dtype_);
-    run(context_, ScaleRowsArgs{dtype_, grad.shape.rows, grad.shape.row_size(), grad.data, lambda_.view().data,
-                                to.mutable_data()});
+    run(context_, dense::ScaleRowsArgs{dtype_, grad.shape.rows, grad.shape.row_size(), grad.data, lambda_.view().data,
+                                       to.mutable_data()});
     return to;
   }
   /// out += (1 + eps) * grad, of the nodes that are written, which come first.
   void add_grad(ConstTensorView grad, TensorView out) {
-    run(context_, AddSelfArgs{dtype_, grad.shape.size(), grad.data, eps_ ? parameters_.value(*eps_).data : nullptr,
-                              out.mutable_data()});
+    run(context_, dense::AddSelfArgs{dtype_, grad.shape.size(), grad.data,
+                                     eps_ ? parameters_.value(*eps_).data : nullptr, out.mutable_data()});
   }
   void eps_grad(ConstTensorView x, ConstTensorView out_grad) {
     if (eps_)
-      run(context_, SelfGradArgs{dtype_, out_grad.shape.rows, out_grad.shape.row_size(), x.data, out_grad.data,
-                                 parameters_.grad(*eps_).mutable_data(), slots_.data(Slot::fold)});
+      run(context_, dense::SelfGradArgs{dtype_, out_grad.shape.rows, out_grad.shape.row_size(), x.data, out_grad.data,
+                                        parameters_.grad(*eps_).mutable_data(), slots_.data(Slot::fold)});
   }
 
   Context& context_;

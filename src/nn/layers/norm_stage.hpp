@@ -1,8 +1,8 @@
 // Batch or layer norm between a layer and its activation.
 #pragma once
 
+#include "dense/norm.hpp"
 #include "nn/build.hpp"
-#include "nn/dense/norm.hpp"
 
 namespace weft::nn {
 

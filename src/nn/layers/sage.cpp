@@ -1,5 +1,5 @@
 // Hamilton, Ying and Leskovec's layer: out = x W_self + aggregate(x) W_neighbours.
-#include "nn/dense/passes.hpp"
+#include "dense/passes.hpp"
 #include "nn/layers/conv.hpp"
 
 namespace weft::nn {
@@ -29,17 +29,17 @@ class Sage : public Conv {
   Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
-      neighbours_.forward(x, products, sums_up_ ? Finish::within_range() : Finish{});
+      neighbours_.forward(x, products, sums_up_ ? dense::Finish::within_range() : dense::Finish{});
       aggregate_.forward(products, out);
     } else {
       if (!(x.constant && summed_)) {
         aggregate_.forward(x.dense, sums_);
-        if (sums_up_) saturate(context_, sums_);
+        if (sums_up_) dense::saturate(context_, sums_);
       }
       summed_ = true;
       neighbours_.forward({sums_, nullptr, false}, out);
     }
-    Finish finish{true};
+    dense::Finish finish{true};
     const Applied applied = ride_along(self_, tail, finish);
     self_.forward(x.of_written(out.shape.rows), out, finish);
     return applied;
@@ -49,7 +49,7 @@ class Sage : public Conv {
     const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     const std::int64_t written = out_grad.shape.rows;
     self_.weight_grad(x.of_written(written), out_grad, bias_grad);
-    Finish last = gate;
+    dense::Finish last = gate;
     last.adds = true;
     if (transforms_first_) {
       const TensorView products_grad = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
@@ -57,7 +57,7 @@ class Sage : public Conv {
       aggregate_.backward(products_grad, out_grad, products_grad);
       neighbours_.weight_grad(x, products_grad);
       if (!x_grad.given) return;
-      neighbours_.input_grad(products_grad, x_grad, self_first_ ? last : Finish{});
+      neighbours_.input_grad(products_grad, x_grad, self_first_ ? last : dense::Finish{});
       if (self_first_) return;
     } else {
       neighbours_.weight_grad({sums_, nullptr, false}, out_grad);

@@ -5,9 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "nn/build.hpp"
 #include "nn/edge_weights.hpp"
+#include "weft/context.hpp"
+#include "weft/graph.hpp"
 #include "weft/nn.hpp"
+#include "weft/tensor.hpp"
 
 namespace weft::nn {
 

@@ -1,7 +1,6 @@
 // The bodies of passes that draw and cut out batches, run by the loops of either device.
 #pragma once
 
-#include "nn/dense/value.hpp"
 #include "nn/sample/passes.hpp"
 
 namespace weft::nn {

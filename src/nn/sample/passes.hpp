@@ -4,12 +4,17 @@
 
 #include <cstdint>
 
+#include "core/loops/run.hpp"
+#include "core/loops/value.hpp"
 #include "nn/sample/random.hpp"
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
 #include "weft/nn.hpp"
 
 namespace weft::nn {
+
+using namespace loops;  // what passes are made of
+using loops::run;       // so that calls find it by their arguments
 
 // What stands for a node of the whole graph that has no number in the batch.
 inline constexpr NodeId absent = -1, marked = -2;
@@ -137,19 +142,6 @@ struct GatherArgs {
   const Index* from = nullptr;
   void* out = nullptr;
 };
-
-void run(const Context& context, const MarkArgs& args);
-void run(const Context& context, const NumberArgs& args);
-void run(const Context& context, const TakeRowsArgs& args);
-void run(const Context& context, const DrawRowsArgs& args);
-void run(const Context& context, const RelabelArgs& args);
-void run(const Context& context, const CountArgs& args);
-void run(const Context& context, const SumWeightsArgs& args);
-void run(const Context& context, const WeighArgs& args);
-void run(const Context& context, const LossWeightsArgs& args);
-void run(const Context& context, const ShuffleArgs& args);
-void run(const Context& context, const GatherArgs<NodeId>& args);
-void run(const Context& context, const GatherArgs<EdgeId>& args);
 
 // These give a number, and so wait for the device.
 

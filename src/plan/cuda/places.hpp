@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/cuda/launcher.hpp"
 #include "graph/cuda/edge_places.hpp"
 #include "weft/context.hpp"
 #include "weft/plan.hpp"
@@ -11,7 +12,7 @@ namespace weft {
 
 /// For `writes`, a plan over the transpose of `graph`, and `reads`, one over `graph`. Null where edges are none or more
 /// than can have places, or there is no memory for them: then edge ids say where, more slowly.
-std::shared_ptr<const EdgePlaces> places_between(const Context& context, const Graph& graph, const Plan& writes,
-                                                 const Plan& reads);
+WEFT_LAUNCHER(std::shared_ptr<const EdgePlaces> places_between(const Context& context, const Graph& graph,
+                                                               const Plan& writes, const Plan& reads));
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
-#include "core/cuda/each.cuh"
 #include "core/cuda/sorting.hpp"
+#include "core/loops/cuda/each.cuh"
 #include "graph/graph_internals.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "plan/plan_view.hpp"

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/cuda/launcher.hpp"
 #include "core/device.hpp"
 #include "graph/cuda/edge_order.hpp"
 #include "weft/plan.hpp"
@@ -18,8 +19,8 @@ inline bool by_clusters(WorkOrder order) {
 class DeviceTasks {
  public:
   /// `with_ids`: what runs by them reads values of edges, or writes their ids.
-  DeviceTasks(const Context& context, const GraphView& graph, std::int64_t edges_a_task, WorkOrder order, bool with_ids,
-              const Graph* owner);
+  WEFT_LAUNCHER(DeviceTasks(const Context& context, const GraphView& graph, std::int64_t edges_a_task, WorkOrder order,
+                            bool with_ids, const Graph* owner));
   /// [tasks] which task runs when; null: as they stand.
   const std::int32_t* order() const { return reinterpret_cast<const std::int32_t*>(order_.data()); }
   /// The edges in an order of their own; null: as the graph stores them.

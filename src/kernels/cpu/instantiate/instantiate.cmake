@@ -1,10 +1,5 @@
 # One source file for every kernel family and storage type, written into the build tree, so that the list
-# of what is instantiated stands here and nowhere else. Highway compiles each for every instruction set
-# and picks one at run time: on x86-64 AVX-512 (AVX3), AVX2 or plain code, on Arm NEON. SSE is left out to
-# keep the build short, and so are the later kinds of AVX-512 (bits 3, 4, 6 and 7: AVX10.2, SPR, ZEN4 and DL,
-# which older Highways do not name); scalable vectors because the kernels keep arrays of vectors.
-set(WEFT_HIGHWAY_DISABLED "(HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_SSSE3 | HWY_SSE4 | 0xD8)")
-
+# of what is instantiated stands here and nowhere else.
 function(weft_instantiate HEADER FAMILY ARGS)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/instantiated)
   set(templates ${CMAKE_CURRENT_SOURCE_DIR}/cpu/instantiate)
@@ -32,6 +27,5 @@ weft_instantiate(attention  attention_forward  AttentionArgs)
 weft_instantiate(attention_edges attention_edges AttentionEdgeArgs)
 
 target_link_libraries(weft_kernels PRIVATE PkgConfig::hwy)
-set_source_files_properties(cpu/product.cpp PROPERTIES COMPILE_OPTIONS "-O3")
-set_source_files_properties(cpu/product.cpp cpu/target.cpp PROPERTIES
+set_source_files_properties(cpu/target.cpp PROPERTIES
   COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${WEFT_HIGHWAY_DISABLED}")

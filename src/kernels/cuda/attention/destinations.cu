@@ -1,4 +1,4 @@
-#include "core/cuda/each.cuh"
+#include "core/loops/cuda/each.cuh"
 #include "kernels/cuda/attention/destinations.hpp"
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/primitives/pack.cuh"

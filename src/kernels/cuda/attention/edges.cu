@@ -1,7 +1,7 @@
 // The edge part of attention's backward, one thread an edge (a warp, where scores come from vectors): weights from the
 // rows' statistics, and what leaky_relu does to gradients. Storage types are looked at when the kernel runs.
-#include "core/cuda/each.cuh"
 #include "core/cuda/storage.cuh"
+#include "core/loops/cuda/each.cuh"
 #include "kernels/cuda/primitives/softmax_part.cuh"
 #include "kernels/signatures.hpp"
 

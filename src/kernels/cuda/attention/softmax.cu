@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/cuda/each.cuh"
+#include "core/loops/cuda/each.cuh"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/softmax_rows.cuh"
 #include "kernels/cuda/launch_check.hpp"

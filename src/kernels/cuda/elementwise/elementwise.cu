@@ -1,7 +1,7 @@
 #include "kernels/cuda/elementwise/elementwise.hpp"
 
-#include "core/cuda/each.cuh"
 #include "core/cuda/storage.cuh"
+#include "core/loops/cuda/each.cuh"
 #include "kernels/semantics.hpp"
 
 namespace weft::cuda {

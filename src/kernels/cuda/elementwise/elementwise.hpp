@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/cuda/launcher.hpp"
 #include "kernels/signatures.hpp"
 
 namespace weft::cuda {
@@ -17,7 +18,7 @@ struct CombineArgs {
   double factor = 1;
   Result out;
 };
-void combine(const CombineArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(void combine(const CombineArgs& args, Device device, CUstream_st* stream));
 
 /// Sums over the dimensions of x that `out` does not have, in float64; a dimension of 1 that it has wider is repeated.
 struct ReduceToArgs {
@@ -27,7 +28,7 @@ struct ReduceToArgs {
   Operand x;                          // its row_stride counts; heads and features are side by side
   Result out;
 };
-void reduce_to(const ReduceToArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(void reduce_to(const ReduceToArgs& args, Device device, CUstream_st* stream));
 
 /// out[row] = scale[row], or 1, over the row's number of edges where `mean` says so and there are any.
 struct RowNormArgs {
@@ -37,7 +38,7 @@ struct RowNormArgs {
   Operand scale;
   Result out;
 };
-void row_norms(const RowNormArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(void row_norms(const RowNormArgs& args, Device device, CUstream_st* stream));
 
 /// out[k] = the gradient of edge k's row, over the row's number of edges for a mean: the backward of segments.
 struct SpreadArgs {
@@ -47,7 +48,7 @@ struct SpreadArgs {
   Operand row_grad;
   Result out;
 };
-void spread(const SpreadArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(void spread(const SpreadArgs& args, Device device, CUstream_st* stream));
 
 /// *first becomes twice the number of the first element of x, of rows x width, that is not finite, and one more if that
 /// is a NaN; it stays what it was where there is none.
@@ -56,9 +57,9 @@ struct FirstNotFiniteArgs {
   Operand x;  // its row_stride counts; heads and features are side by side
   std::int64_t* first = nullptr;
 };
-void first_not_finite(const FirstNotFiniteArgs& args, Device device, CUstream_st* stream);
+WEFT_LAUNCHER(void first_not_finite(const FirstNotFiniteArgs& args, Device device, CUstream_st* stream));
 
 /// Whether what is put into the stream is recorded in a CUDA graph: nobody may wait for it then.
-bool is_captured(Device device, CUstream_st* stream);
+WEFT_LAUNCHER(bool is_captured(Device device, CUstream_st* stream));
 
 }  // namespace weft::cuda

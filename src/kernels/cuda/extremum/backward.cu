@@ -1,8 +1,8 @@
 // Gradients of max and min on a GPU, gathered as on the CPU: every edge looks up whether it won. For x, tasks are equal
 // shares of the transpose's edges; a row that a border cuts leaves its partial sums in staging slots, and a second
 // kernel adds them in the order of the tasks.
-#include "core/cuda/each.cuh"
 #include "core/cuda/storage.cuh"
+#include "core/loops/cuda/each.cuh"
 #include "kernels/cuda/schedule/edge_split.cuh"
 #include "kernels/extremum_backward.hpp"
 #include "kernels/semantics.hpp"

@@ -1,0 +1,122 @@
+// Elements of any floating storage type, on the host and on a GPU alike.
+#pragma once
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/accumulator.hpp"
+#include "core/philox.hpp"
+#include "weft/types.hpp"
+
+/// Before a loop whose arrays are to stand in registers on a GPU: which element is meant must be known then.
+#ifdef __CUDA_ARCH__
+#define WEFT_UNROLLED _Pragma("unroll")
+#else
+#define WEFT_UNROLLED
+#endif
+
+namespace weft::loops {
+
+template <class T>
+WEFT_ANYWHERE inline AccumulatorOf<T> widen(T value) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, Half>) {
+    return __half2float(__ushort_as_half(value.bits));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return __bfloat162float(__ushort_as_bfloat16(value.bits));
+  } else {
+    return value;
+  }
+#else
+  return static_cast<AccumulatorOf<T>>(value);
+#endif
+}
+
+/// One rounding, to nearest even.
+template <class T>
+WEFT_ANYWHERE inline T narrow(AccumulatorOf<T> value) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    T narrowed;
+    if constexpr (std::is_same_v<T, Half>) {
+      narrowed.bits = __half_as_ushort(__float2half_rn(value));
+    } else {
+      narrowed.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
+    }
+    return narrowed;
+  } else {
+    return value;
+  }
+#else
+  return static_cast<T>(value);
+#endif
+}
+
+/// The same, but what is past the range of f16 becomes the largest value there is; NaN stays.
+template <class T>
+WEFT_ANYWHERE inline T narrow_within(AccumulatorOf<T> value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    constexpr float most = 65504.0f;
+    if (value > most) value = most;
+    if (value < -most) value = -most;
+  }
+  return narrow<T>(value);
+}
+
+/// Elements that are moved together: 16 bytes, and at least four.
+template <class T>
+inline constexpr int pack_size = sizeof(T) <= 4 ? static_cast<int>(16 / sizeof(T)) : 4;
+template <class T, int Count = pack_size<T>>
+struct alignas(Count * sizeof(T)) Pack {
+  T at[Count];
+};
+
+/// `Count` elements from the i-th on, which is a multiple of it.
+template <class T, int Count>
+WEFT_ANYWHERE inline Pack<T, Count> pack_at(const void* from, std::int64_t i) {
+  const T* const first = static_cast<const T*>(from) + i;
+#ifdef __CUDA_ARCH__
+  return *reinterpret_cast<const Pack<T, Count>*>(first);
+#else
+  Pack<T, Count> pack;
+  for (int n = 0; n < Count; ++n) pack.at[n] = first[n];
+  return pack;
+#endif
+}
+template <class T, int Count>
+WEFT_ANYWHERE inline void put_pack(void* to, std::int64_t i, const Pack<T, Count>& pack) {
+  T* const first = static_cast<T*>(to) + i;
+#ifdef __CUDA_ARCH__
+  *reinterpret_cast<Pack<T, Count>*>(first) = pack;
+#else
+  for (int n = 0; n < Count; ++n) first[n] = pack.at[n];
+#endif
+}
+
+/// 64-bit division takes a GPU a hundred instructions: only where numbers need it.
+WEFT_ANYWHERE inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  if ((static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b)) >> 32 == 0)
+    return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+  return a / b;
+}
+
+WEFT_ANYWHERE inline float exponential(float x) { return expf(x); }
+WEFT_ANYWHERE inline double exponential(double x) { return exp(x); }
+/// The same as exactly as T can tell.
+template <class T>
+WEFT_ANYWHERE inline AccumulatorOf<T> exponential_for(AccumulatorOf<T> x) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 2) return __expf(x);
+#endif
+  return exponential(x);
+}
+WEFT_ANYWHERE inline float logarithm(float x) { return logf(x); }
+WEFT_ANYWHERE inline double logarithm(double x) { return log(x); }
+
+}  // namespace weft::loops

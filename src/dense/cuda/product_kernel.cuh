@@ -1,0 +1,364 @@
+// c = epilogue(a b) for many rows and few columns. The weights b wait in shared memory, as fragments; the rows of a
+// stream past them. Every warp works on 16 * Blocks rows and all columns of its block by itself: nothing waits for
+// another warp once the weights are there.
+//
+// Columns may stand in a tile's products in any order, as long as a and b have the same, and so may those of c. Here it
+// is that in which a lane's share of everything it loads and stores is 16 bytes of a row: words 4 * quad to 4 * quad +
+// 3 of 16, in the rows group, group + 8, ... So what a lane copies to shared memory ahead of time it reads back itself,
+// and a, the gate and c all come by one queue.
+#pragma once
+
+#include "dense/cuda/product.cuh"
+#include "dense/cuda/product.hpp"
+#include "kernels/cuda/primitives/reduce.cuh"
+
+namespace weft::dense::cuda {
+
+inline constexpr int chunk_words = 16;  // of a row, four to a lane
+inline constexpr int chunk_steps = 2;   // products of depth 8 words
+
+/// How a launch is cut: columns by blockIdx.y, rows by warps.
+struct ProductShape {
+  int chunks;  // of a row of a
+  int tiles;   // of rows
+};
+
+template <class T>
+inline constexpr int group_columns = chunk_words* word_size<T>;
+/// Tiles of 8 columns in a group of columns, of which a lane has 16 bytes.
+template <class T>
+inline constexpr int group_tiles = group_columns<T> / 8;
+/// Slots of 16 bytes a lane that the weights of one step take, for so many pairs of tiles.
+template <class T, int Pairs>
+inline constexpr int slots_of_step = std::is_same_v<T, float> ? 2 * Pairs : Pairs;
+template <class T, int Pairs>
+inline constexpr int chunk_bytes = slots_of_step<T, Pairs>* chunk_steps* lanes* static_cast<int>(sizeof(uint4));
+
+/// What a warp will need, asked for ahead of time in the order in which it will: of each tile of rows the chunks of a,
+/// then for every group of columns c and the gate. A lane has `vectors` of 16 bytes of each, in rows 8 apart.
+template <class T, int Groups, int Blocks, int Warps, int Stages>
+class Feed {
+ public:
+  static constexpr int vectors = 2 * Blocks, rows = 16 * Blocks;
+  static constexpr int slot_bytes = Warps * lanes * 16, stage_bytes = vectors * slot_bytes;
+
+  __device__ __forceinline__ Feed(const ProductArgs& args, const ProductShape& shape, char* memory, int first_tile,
+                                  int stride)
+      : args_(args),
+        chunks_(shape.chunks),
+        adds_(args.epilogue.adds && args.c_dtype == args.dtype),  // accumulators of halves come by themselves
+        memory_(memory + threadIdx.x * 16),
+        rows_stride_(stride * rows) {
+    const bool gated = args.epilogue.gate != nullptr;
+    steps_ = chunks_ + (gated + adds_) * Groups;
+    const int row = first_tile * rows + threadIdx.x % lanes / 4;
+    left_ = static_cast<int>(args.m) - row;
+    pitch_ = static_cast<int>(args.k * sizeof(T));
+    at_ = static_cast<const char*>(args.a) + static_cast<std::int64_t>(row) * pitch_ + threadIdx.x % 4 * 16;
+#pragma unroll 1
+    for (int s = 0; s < Stages; ++s) push();
+  }
+  /// What comes next.
+  __device__ __forceinline__ void pop(uint4 (&values)[vectors]) {
+    wait_for_copies<Stages - 1>();
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) values[v] = *reinterpret_cast<const uint4*>(memory_ + stage_ + v * slot_bytes);
+  }
+  /// Asks for more, into the place of what was popped last.
+  __device__ __forceinline__ void push() {
+    const int quad = threadIdx.x % 4;
+    if (left_ + static_cast<int>(threadIdx.x % lanes / 4) > 0) {  // the warp's tile begins before the end
+      const auto to = static_cast<unsigned>(__cvta_generic_to_shared(memory_ + stage_));
+      if (step_ < chunks_) {
+        const bool inside = (step_ * 4 + quad) * 16 < pitch_;
+#pragma unroll
+        for (int v = 0; v < vectors; ++v)
+          copy_ahead(to + v * slot_bytes, at_ + v * 8 * pitch_, inside && 8 * v < left_);
+        at_ += chunk_words * 4;
+      } else {
+        push_extra(to);
+      }
+      if (++step_ == steps_) {
+        step_ = 0;
+        left_ -= rows_stride_;
+        at_ += static_cast<std::int64_t>(rows_stride_) * pitch_ - chunks_ * (chunk_words * 4);
+      }
+    }
+    commit_copies();
+    stage_ = stage_ + stage_bytes == Stages * stage_bytes ? 0 : stage_ + stage_bytes;
+  }
+
+ private:
+  __device__ __forceinline__ void push_extra(unsigned to) {
+    const int extra = step_ - chunks_;
+    const bool both = adds_ && args_.epilogue.gate != nullptr, of_c = adds_ && (!both || extra % 2 == 0);
+    const int group = both ? extra / 2 : extra, n = static_cast<int>(args_.n);
+    const T* const from = static_cast<const T*>(of_c ? args_.c : args_.epilogue.gate);
+    const int column = blockIdx.y * (Groups * group_columns<T>)+(group * 4 + threadIdx.x % 4) * pack_size<T>;
+    const T* const mine = from + static_cast<std::int64_t>(static_cast<int>(args_.m) - left_) * n + column;
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) copy_ahead(to + v * slot_bytes, mine + v * 8 * n, column < n && 8 * v < left_);
+  }
+
+  const ProductArgs& args_;
+  int chunks_;
+  bool adds_;
+  char* memory_;
+  int rows_stride_, left_, pitch_, steps_;  // rows from this lane's first on; bytes of a row of a
+  const char* at_;
+  int step_ = 0, stage_ = 0;
+};
+
+/// The block's columns of b as fragments: of f32 [step][tile][lane] (hi, hi, lo, lo), of halves [step][pair of tiles]
+/// [lane] (two words of each), 0 past its end.
+template <class T, int Pairs>
+__device__ __forceinline__ void fill_weights(const ProductArgs& args, const ProductShape& shape, uint4* to) {
+  const T* const b = static_cast<const T*>(args.b);
+  const int n = static_cast<int>(args.n), k = static_cast<int>(args.k), lane = threadIdx.x % lanes;
+  const int group = lane / 4, quad = lane % 4;
+  const int column_stride = args.b_transposed ? k : 1, row_stride = args.b_transposed ? 1 : n;
+  const auto word = [&](int step, int tile, int half) {
+    constexpr int of_group = group_tiles<T>;
+    const int column = blockIdx.y * (Pairs * 16) + tile / of_group * group_columns<T> + group / 2 * pack_size<T> +
+                       tile % of_group * 2 + group % 2;
+    const int first = ((step / chunk_steps * 4 + quad) * 4 + step % chunk_steps * 2 + half) * word_size<T>;
+    unsigned bits = 0;
+#pragma unroll
+    for (int i = 0; i < word_size<T>; ++i) {
+      T value{};
+      if (column < n && first + i < k) value = b[column * column_stride + (first + i) * row_stride];
+      if constexpr (std::is_same_v<T, float>) {
+        bits = __float_as_uint(value);
+      } else {
+        bits |= static_cast<unsigned>(value.bits) << 16 * i;
+      }
+    }
+    return bits;
+  };
+  // A slot is of one tile of f32, or of two of halves. Several are loaded together, as each load waits for L2.
+  constexpr int words = std::is_same_v<T, float> ? 2 : 4, in_step = slots_of_step<T, Pairs>, together = 16 / words;
+  const int count = shape.chunks * chunk_steps * in_step, warps = blockDim.x / lanes;
+#pragma unroll 1
+  for (int first = threadIdx.x / lanes; first < count; first += together * warps) {
+    unsigned loaded[together][words];
+#pragma unroll
+    for (int c = 0; c < together; ++c) {
+      const int i = first + c * warps;
+#pragma unroll
+      for (int w = 0; w < words; ++w) loaded[c][w] = word(i / in_step, i % in_step * (words / 2) + w / 2, w % 2);
+    }
+#pragma unroll
+    for (int c = 0; c < together; ++c) {
+      const int i = first + c * warps;
+      if (i >= count) break;
+      if constexpr (std::is_same_v<T, float>) {
+        Fragment<T, 2> both;
+        both.set(0, loaded[c][0]);
+        both.set(1, loaded[c][1]);
+        to[i * lanes + lane] = {both.hi[0], both.hi[1], both.lo[0], both.lo[1]};
+      } else {
+        to[i * lanes + lane] = {loaded[c][0], loaded[c][1], loaded[c][2], loaded[c][3]};
+      }
+    }
+  }
+}
+
+/// A slot of weights. Of f32 in the order in which the program asks: the compiler would load more ahead than it has
+/// registers for, and then let products wait for one another (3 to 12% of the time for 128 columns on an H200).
+template <class T>
+__device__ __forceinline__ uint4 load_slot(const uint4* slot) {
+  if constexpr (!std::is_same_v<T, float>) return *slot;
+  uint4 loaded;
+  asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(loaded.x), "=r"(loaded.y), "=r"(loaded.z), "=r"(loaded.w)
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(slot))));
+  return loaded;
+}
+
+/// Two neighbouring tiles of weights, in all steps of a chunk.
+template <class T, int Pairs>
+__device__ __forceinline__ void load_pair(Fragment<T, 2> (&b)[chunk_steps][2], const uint4* weights) {
+  constexpr int in_step = slots_of_step<T, Pairs>;
+#pragma unroll
+  for (int s = 0; s < chunk_steps; ++s) {
+    const uint4 first = load_slot<T>(weights + s * in_step * lanes);
+    b[s][0].hi[0] = first.x;
+    b[s][0].hi[1] = first.y;
+    if constexpr (std::is_same_v<T, float>) {
+      const uint4 second = load_slot<T>(weights + (s * in_step + 1) * lanes);
+      b[s][0].lo[0] = first.z;
+      b[s][0].lo[1] = first.w;
+      b[s][1].hi[0] = second.x;
+      b[s][1].hi[1] = second.y;
+      b[s][1].lo[0] = second.z;
+      b[s][1].lo[1] = second.w;
+    } else {
+      b[s][1].hi[0] = first.z;
+      b[s][1].hi[1] = first.w;
+    }
+  }
+}
+
+/// The epilogue of a group of columns: what this lane has of them, a pack in each of its rows.
+template <class T, int Vectors>
+struct FinishColumns {
+  static constexpr int count = pack_size<T>;
+  const ProductArgs& args;
+  int left;               // rows from this lane's first on
+  std::int64_t row;       // its first
+  bool changes, is_wide;  // the sums; to accumulators
+
+  __device__ __forceinline__ FinishColumns(const ProductArgs& of) : args(of) {
+    const Epilogue& e = args.epilogue;
+    changes = e.row_scale != nullptr || e.adds || e.bias != nullptr || e.relu || e.gate != nullptr;
+    is_wide = args.c_dtype != args.dtype;
+  }
+  template <class Pop>
+  __device__ __forceinline__ void change(float (&value)[Vectors][count], int column, const float* bias,
+                                         const Pop& pop) const {
+    const Epilogue& e = args.epilogue;
+    const bool inside = column < args.n;
+    const auto each = [&](const auto& f) {
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v)
+#pragma unroll
+        for (int i = 0; i < count; ++i) value[v][i] = f(value[v][i], v, i);
+    };
+    if (e.row_scale != nullptr) {
+      float scale[Vectors];
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v) scale[v] = 8 * v < left ? __ldg(e.row_scale + row + 8 * v) : 0;
+      each([&](float x, int v, int) { return x * scale[v]; });
+    }
+    if (e.adds && !is_wide) {
+      uint4 before[Vectors];
+      pop(before);
+      each([&](float x, int v, int i) { return x + widen(reinterpret_cast<const Pack<T>&>(before[v]).at[i]); });
+    } else if (e.adds) {
+      const float* const before = static_cast<const float*>(args.c) + row * args.n + column;
+      each([&](float x, int v, int i) { return inside && 8 * v < left ? x + before[8 * v * args.n + i] : x; });
+    }
+    if (e.bias != nullptr) {
+      const auto of = *reinterpret_cast<const Pack<float, count>*>(bias);
+      each([&](float x, int, int i) { return x + of.at[i]; });
+    }
+    if (e.relu) each([](float x, int, int) { return weft::cuda::larger(x, 0.0f); });
+    if (e.gate != nullptr) {
+      uint4 gate[Vectors];
+      pop(gate);
+      each([&](float x, int v, int i) {
+        return widen(reinterpret_cast<const Pack<T>&>(gate[v]).at[i]) <= 0 ? 0.0f : x * e.gate_scale;
+      });
+    }
+  }
+  __device__ __forceinline__ void store(const float (&value)[Vectors][count], int column) const {
+    if (column >= args.n) return;
+    const std::int64_t at = row * args.n + column;
+    const int down = 8 * static_cast<int>(args.n);
+    if (is_wide) {
+      float* const to = static_cast<float*>(args.c) + at;
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v)
+        if (8 * v < left)
+#pragma unroll
+          for (int i = 0; i < count; i += 4)
+            *reinterpret_cast<float4*>(to + v * down + i) = {value[v][i], value[v][i + 1], value[v][i + 2],
+                                                             value[v][i + 3]};
+      return;
+    }
+    T* const to = static_cast<T*>(args.c) + at;
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v) {
+      Pack<T> packed;
+#pragma unroll
+      for (int i = 0; i < count; ++i)
+        packed.at[i] = args.epilogue.saturates ? narrow_within<T>(value[v][i]) : narrow<T>(value[v][i]);
+      if (8 * v < left) *reinterpret_cast<Pack<T>*>(to + v * down) = packed;
+    }
+  }
+};
+
+/// `Pairs` of tiles of 8 columns, `Blocks` of 16 rows a warp.
+template <class T, int Pairs, int Blocks, int Warps, int Stages>
+__global__ void __launch_bounds__(Warps* lanes, 1) product_kernel(const ProductArgs args, const ProductShape shape) {
+  constexpr int vectors = 2 * Blocks, group_pairs = group_tiles<T> / 2, groups = Pairs / group_pairs;
+  static_assert(Pairs % group_pairs == 0);
+  extern __shared__ uint4 shared[];
+  using Rows = Feed<T, groups, Blocks, Warps, Stages>;
+  const int lane = threadIdx.x % lanes;
+  // Neighbouring tiles go to different blocks, so that all have as much to do, give or take one.
+  const int first = threadIdx.x / lanes * gridDim.x + blockIdx.x, stride = Warps * gridDim.x;
+  float* const bias = reinterpret_cast<float*>(shared);  // of the block's columns
+  uint4* const queue = shared + Pairs * 16 / 4;
+  uint4* const weights = queue + Stages * vectors * Warps * lanes;
+  Rows feed(args, shape, reinterpret_cast<char*>(queue), first, stride);
+  fill_weights<T, Pairs>(args, shape, weights);
+  for (int i = threadIdx.x; i < Pairs * 16; i += Warps * lanes) {
+    const int column = blockIdx.y * (Pairs * 16) + i;
+    bias[i] = args.epilogue.bias != nullptr && column < args.n ? __ldg(args.epilogue.bias + column) : 0;
+  }
+  __syncthreads();
+
+  FinishColumns<T, vectors> finish(args);
+#pragma unroll 1
+  for (int tile = first; tile < shape.tiles; tile += stride) {
+    float sums[Pairs][Blocks][2][4] = {};
+    const uint4* at = weights + lane;
+#pragma unroll 1
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      uint4 rows[vectors];
+      feed.pop(rows);
+      Fragment<T, 4> a[chunk_steps][Blocks];
+#pragma unroll
+      for (int b = 0; b < Blocks; ++b) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const uint4 four = rows[2 * b + half];
+          a[0][b].set(half, four.x);
+          a[0][b].set(2 + half, four.y);
+          a[1][b].set(half, four.z);
+          a[1][b].set(2 + half, four.w);
+        }
+      }
+      feed.push();
+#pragma unroll
+      for (int p = 0; p < Pairs; ++p) {
+        Fragment<T, 2> b[chunk_steps][2];
+        load_pair<T, Pairs>(b, at + p * (slots_of_step<T, Pairs> / Pairs) * lanes);
+        if constexpr (std::is_same_v<T, float>) {
+          // Tensor cores cut sums off instead of rounding them, always towards 0. Over 256 products that was up to
+          // 3.7e-6 of the sum of their magnitudes, against 3.5e-7 with few products added up there, and those sums
+          // here.
+          float part[Blocks][2][4] = {};
+          multiply_all<T>(part, a, b);
+#pragma unroll
+          for (int i = 0; i < 8 * Blocks; ++i) sums[p][i / 8][i / 4 % 2][i % 4] += part[i / 8][i / 4 % 2][i % 4];
+        } else {
+          multiply_all<T>(sums[p], a, b);
+        }
+      }
+      at += chunk_steps * slots_of_step<T, Pairs> * lanes;
+    }
+
+    finish.row = static_cast<std::int64_t>(tile) * Rows::rows + lane / 4;
+    finish.left = static_cast<int>(args.m - finish.row);
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      float value[vectors][pack_size<T>];
+#pragma unroll
+      for (int v = 0; v < vectors; ++v)
+#pragma unroll
+        for (int i = 0; i < pack_size<T>; ++i)
+          value[v][i] = sums[g * group_pairs + i / 4][v / 2][i / 2 % 2][v % 2 * 2 + i % 2];
+      const int in_block = (g * 4 + lane % 4) * pack_size<T>, column = blockIdx.y * (Pairs * 16) + in_block;
+      if (finish.changes)
+        finish.change(value, column, bias + in_block, [&](uint4(&next)[vectors]) {
+          feed.pop(next);
+          feed.push();
+        });
+      finish.store(value, column);
+    }
+  }
+}
+
+}  // namespace weft::dense::cuda

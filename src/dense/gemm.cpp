@@ -1,0 +1,102 @@
+#include "dense/gemm.hpp"
+
+#include "core/check.hpp"
+#include "dense/cpu/product.hpp"
+#include "dense/cuda/blas.hpp"
+#include "dense/cuda/product.hpp"
+
+namespace weft::dense {
+namespace {
+
+constexpr std::int64_t least_own_rows = 4096;  // below, a launch is all that counts, and cuBLAS splits sums over k
+
+struct Sizes {
+  std::int64_t m, n, k;
+};
+
+Sizes sizes_of(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, ConstTensorView c) {
+  const auto rows = [](ConstTensorView v, Transposed as) {
+    return as == Transposed::yes ? v.shape.row_size() : v.shape.rows;
+  };
+  const auto cols = [](ConstTensorView v, Transposed as) {
+    return as == Transposed::yes ? v.shape.rows : v.shape.row_size();
+  };
+  const Sizes sizes{rows(a, a_as), cols(b, b_as), cols(a, a_as)};
+  WEFT_CHECK(rows(b, b_as) == sizes.k && c.shape.rows == sizes.m && c.shape.row_size() == sizes.n, internal,
+             "a product of {} and {} into {}: sizes do not fit", to_string(a.shape), to_string(b.shape),
+             to_string(c.shape));
+  return sizes;
+}
+
+}  // namespace
+
+Gemm::Gemm(const Context& context, bool tf32)
+    : device_(context.device()), stream_(context.stream()), threads_(context.threads()), tf32_(tf32) {
+  if (context.device().kind == DeviceKind::cuda)
+    blas_ = std::make_unique<cuda::Blas>(context.device(), context.stream(), tf32);
+}
+Gemm::~Gemm() = default;
+
+bool Gemm::own(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const {
+  if (blas_ == nullptr || tf32_ || dtype == Dtype::f64 || rows < least_own_rows) return false;
+  // Whatever is multiplied here is aligned as tensors are.
+  alignas(64) static std::byte aligned[64];
+  cuda::ProductArgs forward{dtype, rows, out, in, aligned, aligned, false, aligned, dtype};
+  cuda::ProductArgs backward{dtype, rows, in, out, aligned, aligned, true, aligned, dtype};
+  cuda::OuterArgs weights{dtype, rows, out, in, aligned, aligned, nullptr, nullptr, aligned};
+  return cuda::supported(forward, device_) && cuda::supported(backward, device_) && cuda::supported(weights, device_);
+}
+
+void Gemm::reserve(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) {
+  cuda::OuterArgs weights;
+  weights.dtype = dtype;
+  weights.m = rows;
+  weights.n = out;
+  weights.k = in;
+  const auto words = static_cast<std::int64_t>((cuda::workspace_bytes(weights) + 7) / 8);
+  if (!partial_ || partial_.shape().rows < words)
+    partial_ = Tensor::empty(Shape(words), Dtype::i64, "sums over chunks of rows", device_, stream_);
+}
+
+void Gemm::multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, TensorView c, const Finish& finish) {
+  const auto [m, n, k] = sizes_of(a, Transposed::no, b, b_as, c);
+  if (m == 0) return;
+  cuda::ProductArgs args{a.dtype, m, n, k, a.data, b.data, b_as == Transposed::yes, c.mutable_data(), c.dtype};
+  args.epilogue.adds = finish.adds;
+  if (finish.bias.given) args.epilogue.bias = finish.bias.as<float>();
+  args.epilogue.relu = finish.relu;
+  if (finish.gate.given) args.epilogue.gate = finish.gate.data;
+  args.epilogue.gate_scale = finish.gate_scale;
+  args.epilogue.saturates = finish.saturates;
+  cuda::run(args, device_, stream_);
+}
+
+void Gemm::outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad) {
+  const auto [m, n, k] = sizes_of(a, Transposed::yes, g, Transposed::no, c);
+  cuda::OuterArgs args{a.dtype, k, n, m, a.data, g.data, c.as<float>(), nullptr, partial_.view().mutable_data()};
+  if (bias_grad.given) args.column_sums = bias_grad.as<float>();
+  cuda::run(args, device_, stream_);
+}
+
+void Gemm::operator()(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds) {
+  const auto [m, n, k] = sizes_of(a, a_as, b, b_as, c);
+  if (m == 0 || n == 0) return;
+  if (blas_ != nullptr)
+    return blas_->multiply(m, n, k, a, a_as == Transposed::yes, b, b_as == Transposed::yes, c, adds);
+  on_cpu(a, a_as, b, b_as, c, adds);
+}
+
+void Gemm::on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds) {
+  const auto [m, n, k] = sizes_of(a, a_as, b, b_as, c);
+  const auto operand = [](ConstTensorView view, Transposed as) {
+    return cpu::DenseOperand{view.data, view.ld, as == Transposed::yes};
+  };
+  const cpu::ProductArgs args{a.dtype,          m,    n,       k,    operand(a, a_as), operand(b, b_as),
+                              c.mutable_data(), c.ld, c.dtype, adds, threads_};
+  const std::size_t bytes = cpu::product_workspace(args);
+  if (workspace_.bytes() < bytes)
+    workspace_ = Tensor::empty(Shape(static_cast<std::int64_t>(bytes / 8 + 1)), Dtype::i64, "blocks of matrices");
+  cpu::product(args, Arena(static_cast<std::byte*>(workspace_.view().mutable_data()), workspace_.bytes()));
+}
+
+}  // namespace weft::dense
