@@ -33,7 +33,8 @@ struct NodeNames {
 
   explicit operator bool() const { return static_cast<bool>(offsets); }
   std::int64_t count() const { return offsets ? offsets.shape().rows - 1 : 0; }
-  std::string_view at(std::int64_t node) const;
+  std::string_view at(std::int64_t node) const&;
+  std::string_view at(std::int64_t node) const&& = delete;
 };
 
 struct Dataset : GraphFile {

@@ -84,12 +84,17 @@ class Graph {
   std::int64_t num_cols() const;
   std::int64_t num_edges() const;
   bool is_square() const { return num_rows() == num_cols(); }
-  std::span<const EdgeId> offsets() const;
-  std::span<const NodeId> cols() const;
+  // Spans and views of a temporary do not compile: it may be the last owner of the arrays.
+  std::span<const EdgeId> offsets() const&;
+  std::span<const EdgeId> offsets() const&& = delete;
+  std::span<const NodeId> cols() const&;
+  std::span<const NodeId> cols() const&& = delete;
   /// The destination of every stored edge; built on first use and kept.
-  std::span<const NodeId> rows() const;
+  std::span<const NodeId> rows() const&;
+  std::span<const NodeId> rows() const&& = delete;
   /// Empty where stored edge k has the id k.
-  std::span<const EdgeId> edge_ids() const;
+  std::span<const EdgeId> edge_ids() const&;
+  std::span<const EdgeId> edge_ids() const&& = delete;
   bool has_edge_ids() const { return !edge_ids().empty(); }
 
   /// The same edges, reversed, with the same ids; built on first use, where the graph is, and kept, and its own
@@ -99,11 +104,14 @@ class Graph {
   Tensor degrees(Dtype dtype = Dtype::i64, CUstream_st* stream = nullptr) const;
   DegreeStats degree_stats() const;
 
-  GraphView view() const;
+  GraphView view() const&;
+  GraphView view() const&& = delete;
   /// view() for code that reads the arrays: an Error where the host cannot.
-  GraphView host_view() const;
+  GraphView host_view() const&;
+  GraphView host_view() const&& = delete;
   /// The same with `rows` filled in.
-  GraphView view_with_rows() const;
+  GraphView view_with_rows() const&;
+  GraphView view_with_rows() const&& = delete;
   /// Bytes held by the arrays, with all that was made of them on demand and kept: rows, the transpose and what plans
   /// share.
   std::size_t bytes() const;
@@ -130,8 +138,11 @@ class EdgeOrigin {
   EdgeOrigin(Tensor offsets, Tensor ids) : offsets_(std::move(offsets)), ids_(std::move(ids)) {}
 
   bool one_to_one() const { return !offsets_; }
-  std::span<const EdgeId> offsets() const { return offsets_ ? offsets_.span<EdgeId>() : std::span<const EdgeId>{}; }
-  std::span<const EdgeId> ids() const { return ids_ ? ids_.span<EdgeId>() : std::span<const EdgeId>{}; }
+  // As with a Graph, not of a temporary.
+  std::span<const EdgeId> offsets() const& { return offsets_ ? offsets_.span<EdgeId>() : std::span<const EdgeId>{}; }
+  std::span<const EdgeId> offsets() const&& = delete;
+  std::span<const EdgeId> ids() const& { return ids_ ? ids_.span<EdgeId>() : std::span<const EdgeId>{}; }
+  std::span<const EdgeId> ids() const&& = delete;
 
  private:
   Tensor offsets_, ids_;

@@ -12,6 +12,15 @@
 
 struct CUstream_st;  // a CUDA stream, without CUDA's headers
 
+#if defined(__has_cpp_attribute) && defined(__clang__)
+#if __has_cpp_attribute(clang::lifetimebound)
+#define WEFT_LIFETIME_BOUND [[clang::lifetimebound]]
+#endif
+#endif
+#ifndef WEFT_LIFETIME_BOUND
+#define WEFT_LIFETIME_BOUND
+#endif
+
 namespace weft {
 
 /// Sizes of a tensor. `rank` says how many of the dimensions the caller spelled, which decides how
@@ -126,21 +135,27 @@ class Tensor {
   std::size_t bytes() const { return static_cast<std::size_t>(shape().size()) * size_of(dtype()); }
   explicit operator bool() const { return view_.given; }
 
-  TensorView view() { return view_; }
-  ConstTensorView view() const { return view_; }
-  operator TensorView() { return view_; }
-  operator ConstTensorView() const { return view_; }
+  // What shows the memory of a temporary would outlive it, so these take none. The conversion does, for arguments:
+  // spmm(context, graph, Tensor::from(...)) is safe. C++ cannot tell an argument from a variable there; Clang can, and
+  // warns of `ConstTensorView x = Tensor::from(...)`.
+  TensorView view() & { return view_; }
+  ConstTensorView view() const& { return view_; }
+  ConstTensorView view() const&& = delete;
+  operator TensorView() & { return view_; }
+  operator ConstTensorView() const WEFT_LIFETIME_BOUND { return view_; }
   /// The elements, for a tensor the host can read.
   template <class T>
-  std::span<T> span() {
+  std::span<T> span() & {
     check_host();
     return {view_.as<T>(), static_cast<std::size_t>(shape().size())};
   }
   template <class T>
-  std::span<const T> span() const {
+  std::span<const T> span() const& {
     check_host();
     return {view_.as<T>(), static_cast<std::size_t>(shape().size())};
   }
+  template <class T>
+  std::span<const T> span() const&& = delete;
 
  private:
   void check_host() const;
@@ -150,3 +165,5 @@ class Tensor {
 };
 
 }  // namespace weft
+
+#undef WEFT_LIFETIME_BOUND

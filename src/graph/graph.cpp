@@ -71,9 +71,9 @@ std::int64_t Graph::num_rows() const { return Impl::of(*this).num_rows; }
 std::int64_t Graph::num_cols() const { return Impl::of(*this).num_cols; }
 std::int64_t Graph::num_edges() const { return static_cast<std::int64_t>(Impl::of(*this).cols.size()); }
 Device Graph::device() const { return Impl::of(*this).device; }
-std::span<const EdgeId> Graph::offsets() const { return Impl::of(*this).on_host().offsets; }
-std::span<const NodeId> Graph::cols() const { return Impl::of(*this).on_host().cols; }
-std::span<const EdgeId> Graph::edge_ids() const { return Impl::of(*this).on_host().edge_ids; }
+std::span<const EdgeId> Graph::offsets() const& { return Impl::of(*this).on_host().offsets; }
+std::span<const NodeId> Graph::cols() const& { return Impl::of(*this).on_host().cols; }
+std::span<const EdgeId> Graph::edge_ids() const& { return Impl::of(*this).on_host().edge_ids; }
 GraphView GraphInternals::view_without_ids(const Graph& graph) {
   GraphView result = Graph::Impl::of(graph).view();
   result.edge_ids = nullptr;
@@ -81,7 +81,7 @@ GraphView GraphInternals::view_without_ids(const Graph& graph) {
 }
 std::uint64_t Graph::identity() const { return Impl::of(*this).identity; }
 
-GraphView Graph::view() const {
+GraphView Graph::view() const& {
   const Impl& half = Impl::of(*this);
   if (!half.ids_on_demand) return half.view();
   const std::lock_guard guard(half.pair->lock);
@@ -91,14 +91,14 @@ GraphView Graph::view() const {
   return result;
 }
 
-GraphView Graph::host_view() const { return Impl::of(*this).on_host().view(); }
+GraphView Graph::host_view() const& { return Impl::of(*this).on_host().view(); }
 
 std::uint64_t Graph::Impl::next_identity() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-std::span<const NodeId> Graph::rows() const {
+std::span<const NodeId> Graph::rows() const& {
   const Impl& impl = Impl::of(*this).on_host();
   const std::lock_guard guard(impl.pair->lock);
   Impl& half = &impl == &impl.pair->given ? impl.pair->given : impl.pair->reversed;
@@ -119,7 +119,7 @@ bool GraphInternals::has_clustered_edges(const Graph& graph) {
   return half.clustered != nullptr;
 }
 
-GraphView Graph::view_with_rows() const {
+GraphView Graph::view_with_rows() const& {
   GraphView result = view();
   if (result.rows == nullptr && device().kind == DeviceKind::cpu) result.rows = rows().data();
   return result;

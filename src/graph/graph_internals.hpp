@@ -16,6 +16,7 @@ struct GraphInternals {
   /// view() for code that knows no edge by its id, `edge_ids` null: a transpose of many edges on a device makes its ids
   /// when somebody reads them.
   static GraphView view_without_ids(const Graph& graph);
+  static GraphView view_without_ids(const Graph&& graph) = delete;
 
   /// Of a graph on a device: its edges with rows of one community side by side, for planners; built on first use in
   /// `stream` and kept (8 bytes an edge, and 4 more once anybody wants their ids). Square graphs of fewer than 2^31

@@ -52,7 +52,8 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool
     winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
     if (context_.device().kind == DeviceKind::cuda) {
       ExtremumBackwardArgs args;
-      args.graph = graph_.transpose().view();
+      const Graph transpose = graph_.transpose();
+      args.graph = transpose.view();
       args.width = args.out_width = width;
       context_.reserve(weft::cuda::extremum_workspace(args));
     } else {

@@ -28,7 +28,8 @@ Found on_cuda(const Context& context, ConstTensorView tensor) {
   cuda::first_not_finite({tensor.shape.rows, row.width, operand(tensor, row), there.view().as<std::int64_t>()},
                          context.device(), context.stream());
   context.synchronise();
-  const std::int64_t code = there.to(Device{}).span<std::int64_t>()[0];
+  const Tensor found = there.to(Device{});
+  const std::int64_t code = found.span<std::int64_t>()[0];
   return code == none ? Found{} : Found{code / 2, code % 2 != 0};
 }
 

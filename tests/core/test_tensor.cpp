@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/memory.hpp"
@@ -14,6 +16,21 @@ namespace {
 using test::expect_refused;
 
 constexpr std::int64_t huge = std::int64_t{1} << 40;
+
+// Views of a tensor with a name compile, those of a temporary do not; as an argument a temporary is read.
+template <class T>
+concept HasView = requires(T&& tensor) {
+  std::forward<T>(tensor).view();
+};
+template <class T>
+concept HasSpan = requires(T&& tensor) {
+  std::forward<T>(tensor).template span<float>();
+};
+static_assert(HasView<Tensor&> && HasView<const Tensor&> && !HasView<Tensor> && !HasView<const Tensor>);
+static_assert(HasSpan<Tensor&> && HasSpan<const Tensor&> && !HasSpan<Tensor> && !HasSpan<const Tensor>);
+static_assert(std::is_convertible_v<Tensor&, TensorView> && !std::is_constructible_v<TensorView, Tensor>);
+static_assert(!std::is_constructible_v<TensorView, const Tensor&>);
+static_assert(std::is_convertible_v<const Tensor&, ConstTensorView> && std::is_convertible_v<Tensor, ConstTensorView>);
 
 TEST(shape, knows_what_was_spelled) {
   EXPECT_EQ(to_string(Shape(5)), "[5]");
@@ -144,7 +161,8 @@ TEST(columns, are_a_window_on_the_same_memory) {
 TEST(per_head, reads_a_matrix_as_one_scalar_a_head) {
   Tensor tensor = Tensor::zeros(Shape(2, 5), Dtype::f32);
   EXPECT_EQ(per_head(tensor.view()).shape, Shape(2, 5, 1));
-  EXPECT_EQ(per_head(Tensor::zeros(Shape(4), Dtype::f32).view()).shape, Shape(4, 1, 1));
+  const Tensor scalars = Tensor::zeros(Shape(4), Dtype::f32);
+  EXPECT_EQ(per_head(scalars.view()).shape, Shape(4, 1, 1));
   const Tensor cube = Tensor::zeros(Shape(2, 2, 2), Dtype::f32);
   expect_refused([&] { per_head(cube.view()); }, "per_head");
 }

@@ -19,9 +19,9 @@ static_assert(std::is_same_v<decltype(GraphView::num_edges), std::int64_t>);
 static_assert(std::is_same_v<decltype(GraphView::offsets), const std::int64_t*>);
 static_assert(std::is_same_v<decltype(GraphView::edge_ids), const std::int64_t*>);
 static_assert(std::is_same_v<decltype(std::declval<Graph>().num_edges()), std::int64_t>);
-static_assert(std::is_same_v<decltype(std::declval<Graph>().offsets()), std::span<const std::int64_t>>);
-static_assert(std::is_same_v<decltype(std::declval<Graph>().edge_ids()), std::span<const std::int64_t>>);
-static_assert(std::is_same_v<decltype(std::declval<EdgeOrigin>().ids()), std::span<const std::int64_t>>);
+static_assert(std::is_same_v<decltype(std::declval<Graph&>().offsets()), std::span<const std::int64_t>>);
+static_assert(std::is_same_v<decltype(std::declval<Graph&>().edge_ids()), std::span<const std::int64_t>>);
+static_assert(std::is_same_v<decltype(std::declval<EdgeOrigin&>().ids()), std::span<const std::int64_t>>);
 static_assert(std::is_same_v<decltype(std::declval<GraphView>().edge_id(0)), std::int64_t>);
 static_assert(std::is_same_v<decltype(DegreeStats::max), std::int64_t>);
 
@@ -56,7 +56,8 @@ TEST(graph_large, degree_statistics_pass_32_bits) {
       Graph::adopt(4, 10, offsets, std::span<const NodeId>(&nothing, static_cast<std::size_t>(8 * billion)), {}, {},
                    Validate::trusted);
   EXPECT_EQ(graph.num_edges(), 8 * billion);
-  EXPECT_EQ(graph.degrees().span<std::int64_t>()[2], 4 * billion);
+  const Tensor degrees = graph.degrees();
+  EXPECT_EQ(degrees.span<std::int64_t>()[2], 4 * billion);
   EXPECT_THROW(graph.degrees(Dtype::i32), Error);
   const DegreeStats stats = graph.degree_stats();
   EXPECT_EQ(stats.max, 4 * billion);

@@ -93,7 +93,8 @@ TEST(graph_carry_values, merges_integers_exactly_or_says_that_it_cannot) {
   Tensor small = Tensor::zeros(Shape(2), Dtype::i32), large = Tensor::zeros(Shape(2), Dtype::i64);
   small.span<std::int32_t>()[0] = std::numeric_limits<std::int32_t>::max();
   large.span<std::int64_t>()[0] = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(carry_values(origin, large).span<std::int64_t>()[0], std::numeric_limits<std::int64_t>::max());
+  const Tensor carried = carry_values(origin, large);
+  EXPECT_EQ(carried.span<std::int64_t>()[0], std::numeric_limits<std::int64_t>::max());
   small.span<std::int32_t>()[1] = 1;
   large.span<std::int64_t>()[1] = 1;
   expect_refused([&] { carry_values(origin, small); }, "values");

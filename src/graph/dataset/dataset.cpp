@@ -177,7 +177,7 @@ Tensor SparseRows::dense(Dtype dtype) const {
   return result;
 }
 
-std::string_view NodeNames::at(std::int64_t node) const {
+std::string_view NodeNames::at(std::int64_t node) const& {
   const auto place = offsets.span<std::int64_t>().subspan(static_cast<std::size_t>(node), 2);
   return std::string_view(text).substr(static_cast<std::size_t>(place[0]),
                                        static_cast<std::size_t>(place[1] - place[0]));

@@ -57,12 +57,12 @@ TEST_F(edge_lists, may_have_ids_of_63_bits) {
 }
 
 TEST_F(edge_lists, may_have_commas_and_further_numbers) {
-  EXPECT_EQ(list(read("0,1,1\n1 , 2,0.5\n").graph.cols()), (std::vector<NodeId>{0, 1}));
-  EXPECT_EQ(list(read("0 1 0.5 1082040961\n1 2 3 4\n").graph.cols()), (std::vector<NodeId>{0, 1}));
+  EXPECT_EQ(columns_of(read("0,1,1\n1 , 2,0.5\n")), (std::vector<NodeId>{0, 1}));
+  EXPECT_EQ(columns_of(read("0 1 0.5 1082040961\n1 2 3 4\n")), (std::vector<NodeId>{0, 1}));
 }
 
 TEST_F(edge_lists, keep_duplicates_and_self_loops) {
-  EXPECT_EQ(list(read("0 0\n0 1\n0 1\n").graph.cols()), (std::vector<NodeId>{0, 0, 0}));
+  EXPECT_EQ(columns_of(read("0 0\n0 1\n0 1\n")), (std::vector<NodeId>{0, 0, 0}));
 }
 
 TEST_F(edge_lists, are_the_same_packed) {

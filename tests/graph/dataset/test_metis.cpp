@@ -143,11 +143,11 @@ TEST_F(metis, whose_lines_are_wrong_are_refused_with_the_first_of_them) {
 
 TEST_F(metis, cut_off_at_any_byte_are_refused_or_the_same) {
   const std::string text = "% c\n4 6 1\n2 1 3 2 4 3\n1 1 3 4 4 5\n1 2 2 4 4 6\n1 3 2 5 3 6\n";
-  const std::vector<NodeId> whole = list(read(text).graph.cols());
+  const std::vector<NodeId> whole = columns_of(read(text));
   for (std::size_t size = 1; size < text.size(); ++size) {
     SCOPED_TRACE(size);
     try {
-      EXPECT_EQ(list(read(text.substr(0, size)).graph.cols()), whole);
+      EXPECT_EQ(columns_of(read(text.substr(0, size))), whole);
       EXPECT_EQ(size, text.size() - 1) << "only the last line's end may be missing";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_file) << error.what();

@@ -81,6 +81,8 @@ std::vector<T> list(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
+inline std::vector<NodeId> columns_of(const GraphFile& file) { return list(file.graph.cols()); }
+
 inline void expect_same_arrays(const Graph& found, const Graph& wanted) {
   EXPECT_EQ(found.num_rows(), wanted.num_rows());
   EXPECT_EQ(found.num_cols(), wanted.num_cols());
