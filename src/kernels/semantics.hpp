@@ -127,6 +127,7 @@ inline constexpr bool adds_edge =
     Meaning::by_right.left == 0 && Meaning::by_right.right == 0;
 
 /// Calls f(meaning) for what an edge sends. The op is one of the enumerators: public functions have checked it.
+WEFT_CALLS_ITS_ARGUMENT
 template <class F>
 WEFT_ANYWHERE constexpr decltype(auto) with_meaning(SpmmOp op, const F& f) {
   switch (op) {
@@ -141,6 +142,7 @@ WEFT_ANYWHERE constexpr decltype(auto) with_meaning(SpmmOp op, const F& f) {
 }
 
 /// The same for one element of sddmm; dot adds its elements up over the features of a head.
+WEFT_CALLS_ITS_ARGUMENT
 template <class F>
 WEFT_ANYWHERE constexpr decltype(auto) with_meaning(SddmmOp op, const F& f) {
   switch (op) {
