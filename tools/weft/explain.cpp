@@ -238,7 +238,7 @@ Command add_explain(CLI::App& root) {
   add_device(*app, options->device, options->threads);
   app->add_option("--policy", options->policy,
                   "Values to fix, such as schedule=rows,tasks=64,prefetch=16 on a CPU or "
-                  "edges=128,order=columns on a GPU; all keys are in docs/architecture.md")
+                  "edges=128,order=columns on a GPU; all keys are in docs/policies.md")
       ->type_name("KEY=VALUE,..");
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer(
