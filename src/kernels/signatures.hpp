@@ -96,7 +96,7 @@ struct AttentionEdgeArgs {
 };
 
 /// Attention's gradients in one visit of the edges of the transpose.
-struct AttentionReturnArgs {
+struct AttentionBackwardArgs {
   AttentionArgs forward;  // out, row_max, row_sum are read here
   GraphView reversed;
   Operand out_grad;             // by row
@@ -144,9 +144,9 @@ WEFT_LAUNCHER(void softmax_backward(const SoftmaxArgs& args, const Plan& plan, A
 WEFT_LAUNCHER(void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
 /// Whether the gradients of these arguments have a kernel that visits each edge once. (gat without a bias, whose heads
 /// lie evenly in the lanes of the plan's groups.)
-WEFT_LAUNCHER(bool attention_returns(const AttentionReturnArgs& args, const Plan& plan));
-WEFT_LAUNCHER(void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena,
-                                    CUstream_st* stream));
+WEFT_LAUNCHER(bool has_attention_backward(const AttentionBackwardArgs& args, const Plan& plan));
+WEFT_LAUNCHER(void attention_backward(const AttentionBackwardArgs& args, const Plan& plan, Arena arena,
+                                      CUstream_st* stream));
 /// The weights alone, from the statistics.
 WEFT_LAUNCHER(void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream));
 /// Multiplies values, [edges, heads], by what dropout makes of them.

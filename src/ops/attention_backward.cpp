@@ -47,9 +47,9 @@ struct ReturnScratch {
   Arena arena() const { return {staging.data(), staging.size()}; }
 };
 
-AttentionReturnArgs return_args(const Plan& gather, const Graph& graph, const AttentionInputs& in,
-                                const AttentionShape& shape, const Operand& out_grad, const Result& value_grad) {
-  AttentionReturnArgs args;
+AttentionBackwardArgs backward_args(const Plan& gather, const Graph& graph, const AttentionInputs& in,
+                                    const AttentionShape& shape, const Operand& out_grad, const Result& value_grad) {
+  AttentionBackwardArgs args;
   args.forward = arguments(graph, in, shape);
   args.reversed = view_by(gather, graph.transpose());
   args.out_grad = out_grad;
@@ -154,7 +154,7 @@ void run_composed(Context& context, const AttentionBackwardPlan& plan, const Gra
   check_result(context, into.dst, "attention_backward (dst)");
 }
 
-void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, AttentionReturnArgs args,
+void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, AttentionBackwardArgs args,
                  const AttentionShape& shape, const AttentionGradientViews& into) {
   const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
   const std::int64_t heads = shape.value.heads;
@@ -167,7 +167,7 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   args.score_grad = result(scores);
   args.by_id = plan.places == nullptr;
   if (!args.by_id) args.places = plan.places->written();
-  cuda::attention_return(args, plan.gather, scratch.arena(), context.stream());
+  cuda::attention_backward(args, plan.gather, scratch.arena(), context.stream());
 
   const bool rounds = dtype != acc;
   const TensorView sums = rounds ? TensorView(scratch.sums.data(), acc, by_row, context.device()) : into.dst;
@@ -196,8 +196,8 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
     OpDesc desc = shape.desc;
     desc.backward = true;
     plan.gather = make_plan(context, graph.transpose(), desc, policy);
-    plan.at_once = cuda::attention_returns(
-        return_args(plan.gather, graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
+    plan.at_once = cuda::has_attention_backward(
+        backward_args(plan.gather, graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
   }
   if (!plan.at_once) return composed_plan(context, graph, in, shape);
   plan.sum = make_plan(context, graph, score_sums(shape));
@@ -220,9 +220,9 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
   if (!plan.at_once) return run_composed(context, plan, graph, in, shape, given, out_grad, into);
   check_plan(context, plan.gather, plan.gather.backing.graph, shape.desc);
   check_plan(context, plan.sum, graph.identity(), score_sums(shape));
-  AttentionReturnArgs args =
-      return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), result(into.value));
-  if (context.device().kind != DeviceKind::cuda || !cuda::attention_returns(args, plan.gather))
+  AttentionBackwardArgs args =
+      backward_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), result(into.value));
+  if (context.device().kind != DeviceKind::cuda || !cuda::has_attention_backward(args, plan.gather))
     refuse(in, shape, out_grad, into);
   args.forward = arguments(graph, in, shape, given);
   run_at_once(context, plan, graph, args, shape, into);
@@ -233,8 +233,8 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
   const AttentionShape shape = checked(context, graph, in, given, out_grad);
   AttentionBackwardPlan plan = plan_attention_backward(context, graph, in);
   if (plan.at_once &&
-      !cuda::attention_returns(
-          return_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), any_result(shape)), plan.gather))
+      !cuda::has_attention_backward(
+          backward_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), any_result(shape)), plan.gather))
     plan = composed_plan(context, graph, in, shape);
   // Its scratch goes when this returns: the caller's workspace is for runs by plans.
   Context once = or_out_of_memory("a context", [&] {

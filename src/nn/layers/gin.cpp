@@ -76,13 +76,13 @@ class Gin : public Conv {
     dense::Finish through;
     through.gate = hidden_;
     second_.input_grad(out_grad, inner, through);
-    const bool came_through = second_.fuses();
-    if (!came_through || !(first_.fuses() || transforms_first_)) activate_backward(inner, !came_through);
+    const bool gated = second_.fuses();
+    if (!gated || !(first_.fuses() || transforms_first_)) activate_backward(inner, !gated);
     if (transforms_first_) {
       eps_grad(kept_, inner);
       const TensorView products_grad = slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
       aggregate_.backward(products_grad, scaled(inner), products_grad);
-      if (came_through) {
+      if (gated) {
         activate_backward(inner, false, products_grad);
       } else {
         add_grad(inner, products_grad);

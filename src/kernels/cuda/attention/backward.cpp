@@ -15,7 +15,7 @@ namespace {
 
 /// Packs do not reach across heads, and every array they move must allow them.
 template <class Storage>
-HeadedSelection selected_for(const AttentionReturnArgs& given, const Plan& plan) {
+HeadedSelection selected_for(const AttentionBackwardArgs& given, const Plan& plan) {
   const AttentionArgs& forward = given.forward;
   int most = plan.cuda().vector;
   const auto also = [&](const void* data, std::int64_t pitch, std::int64_t head) {
@@ -29,7 +29,7 @@ HeadedSelection selected_for(const AttentionReturnArgs& given, const Plan& plan)
 }
 
 template <class Storage>
-void run(const AttentionReturnArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
+void run(const AttentionBackwardArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
   const AttentionArgs& forward = given.forward;
   auto* const destinations = static_cast<DestinationTerms<Acc>*>(given.destinations.data);
@@ -65,7 +65,7 @@ void run(const AttentionReturnArgs& given, const Plan& plan, Arena arena, CUstre
 
 }  // namespace
 
-bool attention_returns(const AttentionReturnArgs& args, const Plan& plan) {
+bool has_attention_backward(const AttentionBackwardArgs& args, const Plan& plan) {
   const AttentionArgs& forward = args.forward;
   const std::int64_t features = forward.heads * forward.width;
   if (forward.score != Score::gat || forward.bias.given() || features == 0 || features >= std::int64_t{1} << 22)
@@ -77,7 +77,7 @@ bool attention_returns(const AttentionReturnArgs& args, const Plan& plan) {
   return evenly;
 }
 
-void attention_return(const AttentionReturnArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+void attention_backward(const AttentionBackwardArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
   if (args.reversed.num_rows == 0) return;
   const OnDevice on(plan.device.index);
   with_storage(plan.desc.dtype, [&](auto tag) { run<decltype(tag)>(args, plan, arena, stream); });
