@@ -79,6 +79,9 @@ inline constexpr KernelRow kernel_rows[] = {
 #undef WEFT_KERNELS
 };
 
+/// Bytes of an element of a floating type; size_of() cannot be asked while kernels are compiled.
+constexpr int storage_bytes(Dtype storage) { return storage == Dtype::f64 ? 8 : storage == Dtype::f32 ? 4 : 2; }
+
 constexpr bool is_built(const KernelRow& row) {
   return row.needs == KernelNeeds::nothing || (row.needs == KernelNeeds::f64 ? has_cuda_f64 : has_ablations);
 }
@@ -186,8 +189,8 @@ constexpr bool has_mapping(const KernelRow& row, const GatherShape& shape, const
     return mapping.head_steps == shape.steps && (mapping.map == HeadMap::shared || shape.vector == 1);
   if (mapping.map == HeadMap::any) return mapping.head_steps == shape.steps;
   // Whether some heads of that shape share: two that fill the lanes would.
-  const auto bytes = static_cast<int>(size_of(row.storage));
-  return shares_weights(2, std::int64_t{shape.lanes} * shape.vector, bytes, shape) &&
+  const std::int64_t width = std::int64_t{shape.lanes} * shape.vector;
+  return shares_weights(2, width, storage_bytes(row.storage), shape) &&
          (mapping.head_steps == shape.steps || mapping.head_steps == 1);
 }
 

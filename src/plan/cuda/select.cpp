@@ -8,8 +8,6 @@
 namespace weft {
 namespace {
 
-int bytes_of(Dtype storage) { return static_cast<int>(size_of(storage)); }
-
 /// `kernel` with the shape of its row of the table that covers `wanted`, where it has loads of as many elements.
 Kernel covered(Kernel kernel, const GatherShape& wanted) {
   const KernelRow* const row = row_of(kernel);
@@ -32,7 +30,7 @@ void require_ablations(const std::string& policy) {
 bool over_tiles(const Plan& plan, const SpmmTraits& t, KernelMessage message, const GatherShape& shape) {
   const CudaPlan& cuda = plan.cuda();
   if (cuda.stage_edges == 0) return false;
-  const int bytes = bytes_of(plan.desc.dtype);
+  const int bytes = storage_bytes(plan.desc.dtype);
   const bool packs = bytes == 4 || shape.vector * bytes == 16;
   const bool can = bytes <= 4 && message != KernelMessage::edgewise && !t.scaled_sources && !t.extremum && !t.mean &&
                    !t.epilogue && packs && !(t.wide_out && cuda.flush == Flush::atomic);
@@ -74,11 +72,11 @@ void check_pairs(KernelMessage message, bool wide_edges, const GatherShape& shap
 GatherShape narrow_lane(Dtype storage, std::int64_t features, int vector) {
   GatherShape shape{1, 1, 1, narrow_slabs};
   if (features == 1) return shape;
-  if (bytes_of(storage) <= 4 && vector == features) {
+  if (storage_bytes(storage) <= 4 && vector == features) {
     shape.vector = vector;
     return shape;
   }
-  shape.steps = bytes_of(storage) <= 4 && features == 3 ? 3 : most_narrow_features;
+  shape.steps = storage_bytes(storage) <= 4 && features == 3 ? 3 : most_narrow_features;
   return shape;
 }
 
@@ -93,7 +91,8 @@ Reduction reduction_of(const SpmmTraits& t, Dtype storage) {
 KernelMessage spmm_message(Dtype storage, const SpmmTraits& t) {
   if (!t.one_value_an_edge) return KernelMessage::edgewise;
   const bool in_order = !t.weighted || t.values_in_order;
-  if (bytes_of(storage) > 4 || t.extremum || t.epilogue || t.scaled_sources || !in_order) return KernelMessage::scaled;
+  if (storage_bytes(storage) > 4 || t.extremum || t.epilogue || t.scaled_sources || !in_order)
+    return KernelMessage::scaled;
   if (t.mean) return t.weighted || is_narrow(t.features, true) ? KernelMessage::scaled : KernelMessage::averaged;
   return t.weighted ? KernelMessage::weighted : KernelMessage::source;
 }
@@ -101,7 +100,7 @@ KernelMessage spmm_message(Dtype storage, const SpmmTraits& t) {
 SpmmSelection select_spmm(const Plan& plan, const SpmmTraits& t, int pack) {
   const CudaPlan& cuda = plan.cuda();
   const Dtype storage = plan.desc.dtype;
-  const int bytes = bytes_of(storage);
+  const int bytes = storage_bytes(storage);
   Kernel kernel{KernelFamily::gather, spmm_message(storage, t), reduction_of(t, storage), storage, {}, 0, {}};
   const GatherShape aligned = gather_shape(t.features, bytes, pack);
   if (over_tiles(plan, t, kernel.message, aligned)) {
@@ -133,7 +132,7 @@ SpmmSelection select_spmm(const Plan& plan, const SpmmTraits& t, int pack) {
 }
 
 HeadedSelection select_gat(KernelMessage message, Dtype storage, std::int64_t heads, std::int64_t width, int pack) {
-  const int bytes = bytes_of(storage);
+  const int bytes = storage_bytes(storage);
   HeadedSelection selected;
   selected.row = gather_shape_of_heads(heads, width, bytes, pack);
   selected.kernel = covered({KernelFamily::by_heads, message, Reduction::sum, storage, {}, 0, {}}, selected.row);
@@ -155,7 +154,7 @@ HeadedSelection select_vector_scored(Dtype storage, std::int64_t heads, std::int
                                      int pack) {
   Kernel kernel{KernelFamily::by_heads, KernelMessage::vector_scored, Reduction::sum, storage, {}, 0, {}};
   const int widest = row_of(kernel)->widest;
-  const auto shape_of = [&](int vector) { return gather_shape_of_heads(heads, width, bytes_of(storage), vector); };
+  const auto shape_of = [&](int vector) { return gather_shape_of_heads(heads, width, storage_bytes(storage), vector); };
   HeadedSelection selected;
   selected.row = shape_of(pack >= widest && width % widest == 0 ? widest : 1);
   // Lanes that hold a head's features of value share its scores out where these come from as many.
@@ -179,12 +178,12 @@ HeadedSelection select_vector_scored(Dtype storage, std::int64_t heads, std::int
 Kernel select_leaky_sum(Dtype storage, std::int64_t features, int pack) {
   const Kernel kernel{KernelFamily::gather, KernelMessage::leaky_sum, Reduction::sum, storage, {}, 0, {}};
   const int widest = row_of(kernel)->widest;
-  return covered(kernel, gather_shape(features, bytes_of(storage), pack >= widest ? widest : 1));
+  return covered(kernel, gather_shape(features, storage_bytes(storage), pack >= widest ? widest : 1));
 }
 
 Kernel select_dot(Dtype storage, std::int64_t width, int pack, bool long_rows) {
   Kernel kernel = covered({KernelFamily::dot, KernelMessage::ends, Reduction::sum, storage, {}, 0, {}},
-                          gather_shape(width, bytes_of(storage), pack));
+                          gather_shape(width, storage_bytes(storage), pack));
   GatherShape halved = kernel.shape;
   halved.lanes /= 2;
   halved.steps *= 2;
