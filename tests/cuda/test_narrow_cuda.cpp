@@ -70,7 +70,7 @@ TEST_F(cuda_narrow, a_warp_is_the_group_of_sums_only) {
   Context context = Context::cuda();
   const Graph there = battery::power_law_graph().to(gpu);
   const auto lanes = [&](std::int64_t width, Reduce reduce, OpKind kind = OpKind::spmm) {
-    return make_plan(context, there, {kind, Dtype::f32, 1, width, reduce, true}).lanes;
+    return make_plan(context, there, {kind, Dtype::f32, 1, width, reduce, true}).cuda().lanes;
   };
   for (const std::int64_t width : {1, 2, 3, 4}) {
     EXPECT_EQ(lanes(width, Reduce::sum), 32) << width;

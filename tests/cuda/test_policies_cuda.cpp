@@ -115,7 +115,7 @@ TEST_F(cuda_policies, weighted_sums_of_every_other_shape_agree_with_the_referenc
       const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 72);
       const SpmmExpected expected = expected_spmm(graph, x, edge, SpmmOptions{});
       const OnGpu there(context, graph, x, edge);
-      const int half = there.plan("").lanes / 2;
+      const int half = there.plan("").cuda().lanes / 2;
       for (const std::string& policy :
            {fmt::format("lanes={}", half), fmt::format("lanes={},join=no", half), std::string("loads=2,edges=16"),
             std::string("loads=4"), std::string("loads=4,order=columns")}) {

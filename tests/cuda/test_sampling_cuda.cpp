@@ -61,9 +61,9 @@ TEST_F(cuda_sampling, draws_the_batches_of_the_cpu_to_the_bit) {
         EXPECT_EQ(expected.share, got.share) << what;
         ASSERT_EQ(expected.blocks.size(), got.blocks.size());
         for (std::size_t l = 0; l < got.blocks.size(); ++l) {
-          const Graph graph = got.blocks[l].graph.to(Device{}, own.stream.get());
-          EXPECT_TRUE(std::ranges::equal(graph.offsets(), expected.blocks[l].graph.offsets())) << what;
-          EXPECT_TRUE(std::ranges::equal(graph.cols(), expected.blocks[l].graph.cols())) << what;
+          const Graph block = got.blocks[l].graph.to(Device{}, own.stream.get());
+          EXPECT_TRUE(std::ranges::equal(block.offsets(), expected.blocks[l].graph.offsets())) << what;
+          EXPECT_TRUE(std::ranges::equal(block.cols(), expected.blocks[l].graph.cols())) << what;
           same(expected.blocks[l].weights, got.blocks[l].weights, "weights of edges");
         }
       }
