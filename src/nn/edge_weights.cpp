@@ -6,7 +6,7 @@
 #include "core/dispatch.hpp"
 #include "graph/scan.hpp"
 #include "graph/values.hpp"
-#include "nn/layout.hpp"
+#include "nn/layers/definition.hpp"
 
 namespace weft::nn {
 namespace {
@@ -77,15 +77,21 @@ bool has_edge_weights(const Dataset& dataset) {
 
 bool learns_from_weights(const Dataset& dataset, Architecture architecture, bool ignored) {
   if (ignored || !has_edge_weights(dataset)) return false;
-  WEFT_CHECK(!attends(architecture), unsupported,
-             "the edges of {} have weights and {} has no use for them: its attention weighs edges itself; train gcn, "
-             "sage or gin, or leave the weights out with --ignore-weights (TrainOptions::ignore_weights)",
-             dataset.name, name(architecture));
+  const LayerDefinition& layer = definition_of(architecture);
+  WEFT_CHECK(takes_weights(layer), unsupported,
+             "the edges of {} have weights and {} has no use for them: {}; train {}, or leave the weights out with "
+             "--ignore-weights (TrainOptions::ignore_weights)",
+             dataset.name, layer.name, layer.refuses_weights, names_of_layers(takes_weights, "or"));
   return true;
 }
 
+DegreeNorm norm_of_sums(const ModelSpec& spec) {
+  const LayerDefinition& layer = definition_of(spec.architecture);
+  return layer.norm_of_sums != nullptr ? layer.norm_of_sums(spec) : DegreeNorm::none;
+}
+
 bool divides_by_weighted_degrees(const ModelSpec& spec) {
-  return spec.architecture == Architecture::gcn && spec.degree_norm != DegreeNorm::none;
+  return definition_of(spec.architecture).weighted_degrees && norm_of_sums(spec) != DegreeNorm::none;
 }
 
 ModelGraph graph_for(const Context& context, const Dataset& dataset, const ModelSpec& spec, Dtype dtype) {

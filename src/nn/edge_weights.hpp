@@ -10,6 +10,8 @@ bool has_edge_weights(const Dataset& dataset);
 /// ModelSpec::edge_weights of a model that trains on the dataset. An Error where the edges have weights, `ignored` is
 /// not set and the architecture has no use for them.
 bool learns_from_weights(const Dataset& dataset, Architecture architecture, bool ignored);
+/// By degrees, of the model's sums over neighbours.
+DegreeNorm norm_of_sums(const ModelSpec& spec);
 /// Whether sums over neighbours are divided by sums of weights, and not by numbers of edges.
 bool divides_by_weighted_degrees(const ModelSpec& spec);
 

@@ -2,34 +2,32 @@
 
 #include <fmt/format.h>
 
+#include "nn/layers/definition.hpp"
+
 namespace weft::nn {
-namespace {
 
-class Listing {
- public:
-  Listing(std::vector<ParameterSpec>& to, std::int64_t layer) : to_(to), layer_(layer) {}
+void ParameterList::matrix(const char* name, std::int64_t in, std::int64_t out, std::int64_t class_groups) {
+  add(name, Shape(in, out), true, in, out, 0, class_groups);
+}
 
-  void matrix(const char* name, std::int64_t in, std::int64_t out, std::int64_t class_groups) {
-    add(name, Shape(in, out), true, in, out, 0, class_groups);
-  }
-  /// One vector a head.
-  void vectors(const char* name, std::int64_t heads, std::int64_t width, std::int64_t class_groups) {
-    add(name, Shape(heads, width), true, width, 1, 0, class_groups);
-  }
-  void constant(const char* name, std::int64_t width, double value, std::int64_t class_groups = 0) {
-    add(name, Shape(width), false, 0, 0, value, class_groups);
-  }
+void ParameterList::vectors(const char* name, std::int64_t heads, std::int64_t width, std::int64_t class_groups) {
+  add(name, Shape(heads, width), true, width, 1, 0, class_groups);
+}
 
- private:
-  void add(const char* name, Shape shape, bool decays, std::int64_t in, std::int64_t out, double first,
-           std::int64_t class_groups) {
-    to_.push_back({layer_prefix(layer_) + name, shape, static_cast<int>(layer_), decays, in, out, first, class_groups});
-  }
-  std::vector<ParameterSpec>& to_;
-  std::int64_t layer_;
-};
+void ParameterList::constant(const char* name, std::int64_t width, double value, std::int64_t class_groups) {
+  add(name, Shape(width), false, 0, 0, value, class_groups);
+}
 
-}  // namespace
+void ParameterList::add(const char* name, Shape shape, bool decays, std::int64_t in, std::int64_t out, double first,
+                        std::int64_t class_groups) {
+  to_.push_back({layer_prefix(layer_) + name, shape, static_cast<int>(layer_), decays, in, out, first, class_groups});
+}
+
+bool attends(Architecture architecture) { return attends(definition_of(architecture)); }
+
+bool takes_maxima(const ModelSpec& spec) {
+  return definition_of(spec.architecture).reads.aggregate && spec.aggregate == Reduce::max;
+}
 
 LayerSizes sizes_of_layer(const ModelSpec& spec, std::int64_t layer) {
   const bool attention = attends(spec.architecture);
@@ -52,41 +50,19 @@ std::int64_t padded_classes(std::int64_t classes, Dtype dtype, Device device) {
 }
 
 std::vector<ParameterSpec> parameters_of(const ModelSpec& spec) {
+  const LayerDefinition& definition = definition_of(spec.architecture);
   std::vector<ParameterSpec> all;
   for (std::int64_t l = 0; l < spec.layers; ++l) {
     const LayerSizes s = sizes_of_layer(spec, l);
-    Listing list(all, l);
-    const std::int64_t last = s.last ? 1 : 0;
+    ParameterList list(all, l);
     const bool normed = spec.norm != LayerNorm::none && !s.last;
-    switch (spec.architecture) {
-      case Architecture::gcn: list.matrix("weight", s.in, s.out, last); break;
-      case Architecture::sage:
-        list.matrix("self.weight", s.in, s.out, last);
-        list.matrix("neighbours.weight", s.in, s.out, last);
-        break;
-      case Architecture::gin:
-        if (spec.learn_eps) list.constant("eps", 1, 0);
-        list.matrix("first.weight", s.in, spec.hidden, 0);
-        list.constant("first.bias", spec.hidden, 0);
-        list.matrix("second.weight", spec.hidden, s.out, last);
-        break;
-      case Architecture::gat:
-        list.matrix("weight", s.in, s.heads * s.width, last * s.heads);
-        list.vectors("source", s.heads, s.width, last);
-        list.vectors("destination", s.heads, s.width, last);
-        break;
-      case Architecture::gatv2:
-        list.matrix("source.weight", s.in, s.heads * s.width, last * s.heads);
-        list.matrix("destination.weight", s.in, s.heads * s.width, last * s.heads);
-        list.vectors("attention", s.heads, s.width, last);
-        break;
-    }
-    if (spec.residual && (s.in != s.out || s.last)) list.matrix("residual.weight", s.in, s.out, last);
+    definition.list_parameters(spec, s, list);
+    if (spec.residual && (s.in != s.out || s.last)) list.matrix("residual.weight", s.in, s.out, s.class_groups());
     if (normed) {
       list.constant("norm.scale", s.out, 1);
       list.constant("norm.shift", s.out, 0);
     } else {
-      list.constant("bias", s.out, 0, last);
+      list.constant("bias", s.out, 0, s.class_groups());
     }
   }
   return all;
@@ -96,7 +72,7 @@ std::vector<ParameterSpec> statistics_of(const ModelSpec& spec) {
   std::vector<ParameterSpec> all;
   if (spec.norm != LayerNorm::batch) return all;
   for (std::int64_t l = 0; l + 1 < spec.layers; ++l) {
-    Listing list(all, l);
+    ParameterList list(all, l);
     list.constant("norm.mean", sizes_of_layer(spec, l).out, 0);
     list.constant("norm.variance", sizes_of_layer(spec, l).out, 1);
   }

@@ -5,7 +5,7 @@
 #include "core/mix.hpp"
 #include "core/names.hpp"
 #include "nn/class_names.hpp"
-#include "nn/layout.hpp"
+#include "nn/layers/definition.hpp"
 #include "weft/nn.hpp"
 
 namespace weft {
@@ -13,6 +13,19 @@ namespace {
 
 void check_range(std::string_view field, double value, double low, double high) {
   WEFT_CHECK(value >= low && value <= high, invalid_argument, "{} is {}: expected {} to {}", field, value, low, high);
+}
+
+/// Fields that mean nothing to the layer are as they are by default.
+void check_read(const ModelSpec& spec, const nn::LayerDefinition& layer) {
+  const bool heads = layer.reads.heads;
+  WEFT_CHECK(heads || (spec.heads == 1 && spec.output_heads == 1), invalid_argument,
+             "heads is {} and output_heads {}: {} has no heads; expected 1, or {}", spec.heads, spec.output_heads,
+             layer.name, nn::names_of_layers(nn::attends, "or"));
+  WEFT_CHECK(heads || !spec.mean_heads, invalid_argument, "mean_heads is set: {} has no heads; expected {}", layer.name,
+             nn::names_of_layers(nn::attends, "or"));
+  WEFT_CHECK(takes_weights(layer) || !spec.edge_weights, invalid_argument,
+             "edge_weights is set: {} has no use for them; expected {}", layer.name,
+             nn::names_of_layers(nn::takes_weights, "or"));
 }
 
 /// Evenly from (-1, 1), by parameter and element: adding a parameter shifts no other.
@@ -37,40 +50,20 @@ Parameter copy_of(const Parameter& p) { return {p.name, p.value.clone(), p.layer
 ModelSpec ModelSpec::of(Architecture architecture) {
   ModelSpec spec;
   spec.architecture = architecture;
-  switch (architecture) {
-    case Architecture::gcn: spec.self_loops = true; break;
-    case Architecture::sage: spec.hidden = 64; break;
-    case Architecture::gin:
-      spec.hidden = 64;
-      spec.dropout = 0.6f;
-      break;
-    case Architecture::gat:
-    case Architecture::gatv2:
-      spec.hidden = 8;
-      spec.heads = 8;
-      spec.activation = Activation::elu;
-      spec.self_loops = true;
-      spec.dropout = spec.attention_dropout = 0.6f;
-      break;
-  }
+  const nn::LayerDefinition* const layer = nn::find_layer(architecture);
+  if (layer != nullptr && layer->set_model_defaults != nullptr) layer->set_model_defaults(spec);
   return spec;
 }
 
 TrainOptions TrainOptions::of(Architecture architecture) {
   TrainOptions options;
-  if (architecture == Architecture::gcn) options.decay_first_layer_only = true;
-  if (architecture == Architecture::gin) options.lr = 0.005;
-  if (nn::attends(architecture)) {
-    options.lr = 0.005;
-    options.epochs = 1000;
-    options.patience = 100;
-    options.best_by = BestBy::accuracy;
-  }
+  const nn::LayerDefinition* const layer = nn::find_layer(architecture);
+  if (layer != nullptr && layer->set_training_defaults != nullptr) layer->set_training_defaults(options);
   return options;
 }
 
 void validate(const ModelSpec& spec) {
-  check_enum(spec.architecture, Architecture::gatv2, "architecture");
+  const nn::LayerDefinition& layer = nn::definition_of(spec.architecture);
   check_enum(spec.activation, Activation::elu, "activation");
   check_enum(spec.norm, LayerNorm::layer, "norm");
   check_enum(spec.degree_norm, DegreeNorm::both, "degree_norm");
@@ -83,13 +76,7 @@ void validate(const ModelSpec& spec) {
   count("hidden", spec.hidden, 1 << 16);
   count("heads", spec.heads, 1024);
   count("output_heads", spec.output_heads, 1024);
-  WEFT_CHECK(nn::attends(spec.architecture) || (spec.heads == 1 && spec.output_heads == 1), invalid_argument,
-             "heads is {} and output_heads {}: {} has no heads; expected 1, or gat or gatv2", spec.heads,
-             spec.output_heads, name(spec.architecture));
-  WEFT_CHECK(nn::attends(spec.architecture) || !spec.mean_heads, invalid_argument,
-             "mean_heads is set: {} has no heads; expected gat or gatv2", name(spec.architecture));
-  WEFT_CHECK(!nn::attends(spec.architecture) || !spec.edge_weights, invalid_argument,
-             "edge_weights is set: {} has no use for them; expected gcn, sage or gin", name(spec.architecture));
+  check_read(spec, layer);
   WEFT_CHECK(spec.aggregate == Reduce::sum || spec.aggregate == Reduce::mean || spec.aggregate == Reduce::max,
              invalid_argument, "aggregate is {}: expected sum, mean or max", name(spec.aggregate));
   const auto rate = [](std::string_view field, float value) {
@@ -129,17 +116,18 @@ std::int64_t Model::num_parameters() const {
 }
 
 std::string to_string(const ModelSpec& spec) {
-  const bool attention = nn::attends(spec.architecture);
+  const nn::LayerDefinition& layer = nn::definition_of(spec.architecture);
+  const bool attention = layer.reads.heads;
   std::string text =
-      fmt::format("{}, {} layer{}, {}", name(spec.architecture), spec.layers, spec.layers == 1 ? "" : "s", spec.inputs);
-  if (spec.layers > 1 || spec.architecture == Architecture::gin)  // gin's only layer has a hidden one
+      fmt::format("{}, {} layer{}, {}", layer.name, spec.layers, spec.layers == 1 ? "" : "s", spec.inputs);
+  if (spec.layers > 1 || layer.hides)
     text += !attention        ? fmt::format(" -> {}", spec.hidden)
             : spec.mean_heads ? fmt::format(" -> {} (mean of {} heads)", spec.hidden, spec.heads)
                               : fmt::format(" -> {} x {}", spec.heads, spec.hidden);
   text += fmt::format(" -> {}", spec.classes);
   if (attention && spec.output_heads > 1) text += fmt::format(" (mean of {} heads)", spec.output_heads);
-  if (spec.architecture == Architecture::gcn) text += fmt::format(", degree norm {}", name(spec.degree_norm));
-  if (spec.architecture == Architecture::sage) text += fmt::format(", {} of neighbours", name(spec.aggregate));
+  if (layer.reads.degree_norm) text += fmt::format(", degree norm {}", name(spec.degree_norm));
+  if (layer.reads.aggregate) text += fmt::format(", {} of neighbours", name(spec.aggregate));
   if (spec.lambda != 0) text += fmt::format(", lambda {}", spec.lambda);
   if (spec.edge_weights) text += ", edge weights";
   if (spec.self_loops) text += ", self-loops";

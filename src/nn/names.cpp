@@ -1,17 +1,11 @@
 // The names of what models and training are made of.
 #include "core/names.hpp"
 
-#include "weft/nn.hpp"
+#include "nn/layers/table.hpp"
 
 namespace weft {
 namespace {
 
-constexpr NameTable<Architecture, 5> architecture_names{{{Architecture::gcn, "gcn"},
-                                                         {Architecture::sage, "sage"},
-                                                         {Architecture::gin, "gin"},
-                                                         {Architecture::gat, "gat"},
-                                                         {Architecture::gatv2, "gatv2"}}};
-constexpr NameTable<Architecture, 1> architecture_aliases{{{Architecture::sage, "graphsage"}}};
 constexpr NameTable<Activation, 3> activation_names{
     {{Activation::none, "none"}, {Activation::relu, "relu"}, {Activation::elu, "elu"}}};
 constexpr NameTable<LayerNorm, 3> layer_norm_names{
@@ -33,7 +27,10 @@ constexpr NameTable<BestBy, 2> best_by_names{{{BestBy::accuracy, "accuracy"}, {B
 
 }  // namespace
 
-std::string_view name(Architecture architecture) { return name_in(architecture_names, architecture); }
+std::string_view name(Architecture architecture) {
+  const nn::LayerDefinition* const layer = nn::find_layer(architecture);
+  return layer != nullptr ? layer->name : "unknown";
+}
 std::string_view name(Activation activation) { return name_in(activation_names, activation); }
 std::string_view name(LayerNorm norm) { return name_in(layer_norm_names, norm); }
 std::string_view name(DegreeNorm norm) { return name_in(degree_norm_names, norm); }
@@ -43,7 +40,13 @@ std::string_view name(Sampling sampling) { return name_in(sampling_names, sampli
 std::string_view name(BestBy best) { return name_in(best_by_names, best); }
 
 Architecture parse_architecture(std::string_view text) {
-  return parse_in(architecture_names, "model", text, architecture_aliases);
+  NameTable<Architecture, nn::layer_table.size()> names, aliases;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const nn::LayerDefinition& layer = *nn::layer_table[i];
+    names[i] = {layer.architecture, layer.name};
+    aliases[i] = {layer.architecture, layer.alias.empty() ? layer.name : layer.alias};
+  }
+  return parse_in(names, "model", text, aliases);
 }
 Activation parse_activation(std::string_view text) { return parse_in(activation_names, "activation", text); }
 LayerNorm parse_layer_norm(std::string_view text) { return parse_in(layer_norm_names, "norm", text); }

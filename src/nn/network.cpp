@@ -38,7 +38,8 @@ Network::Stage Network::make_stage(std::int64_t l) {
   stage.sizes = sizes_of_layer(spec, l);
   const Build here = build_of(l);
   const SparseInput* const sparse = l == 0 ? input_.sparse() : nullptr;
-  stage.conv = make_conv(here, l, sparse);
+  stage.conv = definition_of(spec.architecture).make(here, l, sparse);
+  stage.fusion = stage.conv->fusion();
   const std::string residual = layer_prefix(l) + "residual.weight";
   stage.adds_input = spec.residual;
   if (build_.parameters.has(residual))
@@ -57,7 +58,7 @@ Network::Stage Network::make_stage(std::int64_t l) {
   if (!build_.trains) return stage;
   if (!stage.sizes.last || keeps_logits()) build_.slots.need(build_.grad_slot(l), stage.shape.size(), build_.dtype);
   build_.slots.need_bytes(Slot::fold, loops::fold_bytes(stage.shape.rows, stage.sizes.out, 1));
-  if (!stage.scales_last && stage.conv->row_scale().given)
+  if (!stage.scales_last && stage.fusion.row_scale.given)
     build_.slots.need(Slot::third, stage.shape.size(), build_.dtype);
   return stage;
 }
@@ -68,8 +69,9 @@ Tensor Network::own_output(const Stage& stage) const {
 
 void Network::place_outputs() {
   constexpr std::size_t worth_it = std::size_t{1} << 30;  // bytes
+  const bool can = build_.trains && definition_of(build_.spec.architecture).remakes;
   const auto again = [&](const Stage& stage) {
-    return build_.trains && !stage.sizes.last && stage.conv->remakes() && !stage.adds_input && stage.norm == nullptr;
+    return can && !stage.sizes.last && !stage.adds_input && stage.norm == nullptr;
   };
   std::size_t sum = 0, most = 0;
   for (const Stage& stage : stages_) {
@@ -119,7 +121,7 @@ void Network::finish(Stage& stage, const Tail& tail, const Applied& applied) {
   const bool activates = !applied.activation && tail.activation != Activation::none;
   const bool drops = !applied.dropout && tail.mask.given();
   const bool biased = applied.bias || !tail.bias.given;
-  const ConstTensorView scale = stage.scales_last ? stage.conv->row_scale() : ConstTensorView{};
+  const ConstTensorView scale = stage.scales_last ? stage.fusion.row_scale : ConstTensorView{};
   if (biased && !activates && !drops && !scale.given) return;
   const TensorView out = out_of(stage);
   run(build_.context,
@@ -181,7 +183,7 @@ Inferred Network::infer(Build build, std::shared_ptr<const Features> features, s
 
 /// What otherwise waits for the activation, before anything is added to it or normed.
 void Network::scale_and_bias(Stage& stage, TensorView out, const Tail& tail, Applied& applied) {
-  const ConstTensorView scale = stage.conv->row_scale();
+  const ConstTensorView scale = stage.fusion.row_scale;
   if (!scale.given) return;
   run(build_.context, dense::ActivateArgs{out.dtype,
                                           out.shape.rows,
@@ -216,11 +218,11 @@ void Network::backward() {
     const TensorView grad = grad_of(l);
     Back back{l == 0 ? read_ : Matrix{out_of(stages_[l - 1]), nullptr, false}, grad, {}, {}, {}};
     if (l > 0) back.x_grad = grad_of(l - 1);
-    const ConstTensorView scale = stage.conv->row_scale();
+    const ConstTensorView scale = stage.fusion.row_scale;
     // Whatever is added to the input's gradient goes through the activation as well.
-    const bool gates = l > 0 && gate_of(stages_[l - 1]) && stage.conv->gates() && !stage.adds_input;
+    const bool gates = l > 0 && gate_of(stages_[l - 1]) && stage.fusion.gates && !stage.adds_input;
     if (gates) back.gate = *gate_of(stages_[l - 1]);
-    if (stage.norm == nullptr && !scale.given && stage.conv->sums_bias())
+    if (stage.norm == nullptr && !scale.given && stage.fusion.sums_bias)
       back.bias_grad = build_.parameters.grad(stage.bias);
     activate_backward(stage, grad, gated, back.bias_grad.given);
     gated = gates;
@@ -245,7 +247,7 @@ std::optional<dense::Finish> Network::gate_of(Stage& stage) {
 /// Of the activation, its scale and the bias, what the layers around it have left.
 void Network::activate_backward(Stage& stage, TensorView grad, bool gated, bool bias_summed) {
   const bool through = !gated && (stage.activation != Activation::none || stage.mask.given());
-  const ConstTensorView scale = stage.scales_last ? stage.conv->row_scale() : ConstTensorView{};
+  const ConstTensorView scale = stage.scales_last ? stage.fusion.row_scale : ConstTensorView{};
   const bool written = through || scale.given, sums = stage.norm == nullptr && !bias_summed;
   if (!written && !sums) return;
   dense::ActivateBackwardArgs args{build_.dtype, grad.shape.rows, grad.shape.row_size(), nullptr, grad.data};

@@ -46,8 +46,9 @@ class Network {
   struct Stage {
     LayerSizes sizes;
     std::unique_ptr<Conv> conv;
+    Fusion fusion;  // the layer's
     bool adds_input = false;
-    bool scales_last = true;           // the layer's row_scale waits for the activation: nothing else comes before it
+    bool scales_last = true;           // its row_scale waits for the activation: nothing else comes before it
     std::unique_ptr<Linear> residual;  // what the input goes through, where it does not fit as it is
     std::unique_ptr<NormStage> norm;   // then there is no bias
     std::size_t bias = 0;

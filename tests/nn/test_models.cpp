@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "nn/layers/definition.hpp"
 #include "nn/network_case.hpp"
 #include "nn/safetensors.hpp"
 #include "support/errors.hpp"
@@ -35,6 +36,22 @@ ModelSpec odd_spec(Architecture a) {
   spec.mean_heads = nn::attends(a);
   spec.edge_weights = !nn::attends(a);
   return spec;
+}
+
+TEST_F(nn_models, have_a_layer_for_every_architecture_in_the_order_of_the_enumerators) {
+  const auto layers = nn::layer_definitions();
+  ASSERT_EQ(layers.size(), std::size(all_architectures));
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    EXPECT_EQ(layers[i]->architecture, all_architectures[i]);
+    EXPECT_EQ(parse_architecture(layers[i]->name), all_architectures[i]);
+    EXPECT_EQ(layers[i], &nn::definition_of(all_architectures[i]));
+    EXPECT_NE(layers[i]->list_parameters, nullptr);
+    EXPECT_NE(layers[i]->make, nullptr);
+  }
+  EXPECT_EQ(parse_architecture("GraphSAGE"), Architecture::sage);
+  EXPECT_EQ(nn::names_of_layers(nn::takes_weights, "or"), "gcn, sage or gin");
+  EXPECT_EQ(nn::names_of_layers(nn::attends, "and"), "gat and gatv2");
+  expect_refused([] { nn::definition_of(static_cast<Architecture>(9)); }, "architecture");
 }
 
 TEST_F(nn_models, come_back_from_a_file_as_they_were) {

@@ -59,13 +59,15 @@ void TrainArguments::add_to(CLI::App& app) {
   texts_.resize(settings().size());
   for (std::size_t i = 0; i < settings().size(); ++i) {
     const Setting& setting = settings()[i];
-    settings_.push_back(app.add_option(setting.names, texts_[i], setting.help)
+    settings_.push_back(app.add_option(setting.names, texts_[i], help_of(setting))
                             ->type_name(setting.field.type)
                             ->default_str(common_default(setting))
                             ->group(setting.group));
   }
-  for (const Switch& each : switches())
-    switches_.push_back(app.add_flag(each.names(), each.help)->default_str(common_default(each))->group(each.group));
+  for (const Switch& each : switches()) {
+    const std::string help = help_of(each);
+    switches_.push_back(app.add_flag(each.names(), help)->default_str(common_default(each))->group(each.group));
+  }
   app.add_option("--synthetic", synthetic_,
                  "FEATURES,CLASSES: random features and labels for a graph that has none, to see what training costs")
       ->type_name("N,N")

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "model_facts.hpp"
+#include "nn/layers/definition.hpp"
 #include "text.hpp"
 
 namespace weft::tool {
@@ -96,8 +97,8 @@ std::string Trained::skipped(const TrainRun& run) const {
       fmt::format("{} of {} steps, whose gradients were beyond f16 (loss scale {})", grouped(result.skipped_steps),
                   grouped(result.steps()), short_number(result.epochs.empty() ? 1 : result.epochs.back().loss_scale));
   if (2 * result.skipped_steps < result.steps()) return text;
-  const bool gin = request.spec.architecture == Architecture::gin && request.spec.lambda == 0;
-  return text + fmt::format("; --dtype bf16, --norm layer{} may help", gin ? " or --gin-lambda 1" : "");
+  const bool sums = nn::definition_of(request.spec.architecture).reads.lambda && request.spec.lambda == 0;
+  return text + fmt::format("; --dtype bf16, --norm layer{} may help", sums ? " or --gin-lambda 1" : "");
 }
 
 std::string Trained::run_line(std::size_t index) const {

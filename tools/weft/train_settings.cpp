@@ -7,12 +7,15 @@
 #include <optional>
 #include <type_traits>
 
+#include "nn/layers/definition.hpp"
 #include "nn/sample/passes.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
 
 namespace weft::tool {
 namespace {
+
+using nn::LayerDefinition;
 
 /// The part of a request that has fields of a type.
 template <class Owner, class Request>
@@ -111,8 +114,26 @@ Field fanouts() {
           "N,N,.."};
 }
 
+std::vector<Architecture> those_with(nn::LayerProperty has) {
+  std::vector<Architecture> found;
+  for (const LayerDefinition* layer : nn::layer_definitions())
+    if (has(*layer)) found.push_back(layer->architecture);
+  return found;
+}
+
+std::string about_weights() {
+  const auto by_weights = [](const LayerDefinition& layer) { return layer.weighted_degrees; };
+  const auto by_edges = [](const LayerDefinition& layer) { return takes_weights(layer) && !layer.weighted_degrees; };
+  const auto refuses = [](const LayerDefinition& layer) { return !takes_weights(layer); };
+  return fmt::format(
+      "Train as if edges had no values. Otherwise {} multiply what comes along an edge by its value: {} divides by "
+      "sums of weights, means of {} by the number of neighbours; {} refuse values",
+      nn::names_of_layers(nn::takes_weights, "and"), nn::names_of_layers(by_weights, "and"),
+      nn::names_of_layers(by_edges, "and"), nn::names_of_layers(refuses, "and"));
+}
+
 template <class Owner, class Flag>
-Switch turns(const char* on, const char* group, const char* help, Flag Owner::*field,
+Switch turns(const char* on, const char* group, const std::string& help, Flag Owner::*field,
              std::vector<Architecture> only = {}, const char* also = nullptr) {
   return {on,
           group,
@@ -138,37 +159,31 @@ const std::vector<Setting>& settings() {
   constexpr std::int64_t widest = 1 << 20;
   constexpr double large = 1e6;
   constexpr std::int64_t most_drawn = 1 << 30;
-  const std::vector<Architecture> attention{Architecture::gat, Architecture::gatv2};
+  const std::vector<Architecture> attention = those_with(nn::attends);
   const std::vector<Sampling> of_subgraphs{Sampling::node, Sampling::edge, Sampling::walk};
   const std::vector<Sampling> of_any{Sampling::node, Sampling::edge, Sampling::walk, Sampling::neighbour};
   static const std::vector<Setting> table{
       {"--layers,--num-layers", of_model, "Layers", count(&ModelSpec::layers, 1, 1000)},
-      {"--hidden,--hidden-channels,--hidden-dim", of_model, "Width of hidden layers; of one head in gat and gatv2",
+      {"--hidden,--hidden-channels,--hidden-dim", of_model,
+       fmt::format("Width of hidden layers; of one head in {}", nn::names_of_layers(nn::attends, "and")),
        count(&ModelSpec::hidden, 1, widest)},
-      {"--heads,--num-heads", of_model, "gat, gatv2: heads of hidden layers", count(&ModelSpec::heads, 1, 4096),
-       attention},
-      {"--output-heads", of_model, "gat, gatv2: heads of the last layer, whose mean is the output",
+      {"--heads,--num-heads", of_model, "heads of hidden layers", count(&ModelSpec::heads, 1, 4096), attention},
+      {"--output-heads", of_model, "heads of the last layer, whose mean is the output",
        count(&ModelSpec::output_heads, 1, 4096), attention},
       {"--activation", of_model, "Of hidden layers", choice(&ModelSpec::activation, parse_activation)},
       {"--norm", of_model, "Of hidden layers", choice(&ModelSpec::norm, parse_layer_norm)},
-      {"--degree-norm",
-       of_model,
-       "gcn: divide a sum over neighbours by nothing, the sources' degree, the destination's, or the root of both",
+      {"--degree-norm", of_model,
+       "divide a sum over neighbours by nothing, the sources' degree, the destination's, or the root of both",
        choice(&ModelSpec::degree_norm, parse_degree_norm),
-       {Architecture::gcn}},
-      {"--aggregate,--aggr",
-       of_model,
-       "sage: how neighbours are put together",
+       those_with([](const LayerDefinition& layer) { return layer.reads.degree_norm; })},
+      {"--aggregate,--aggr", of_model, "how neighbours are put together",
        choice(&ModelSpec::aggregate, parse_reduce, "sum|mean|max"),
-       {Architecture::sage}},
-      {"--gin-lambda",
-       of_model,
-       "gin: above 0, take X times the mean of the neighbours instead of their sum",
-       number(&ModelSpec::lambda, large),
-       {Architecture::gin}},
+       those_with([](const LayerDefinition& layer) { return layer.reads.aggregate; })},
+      {"--gin-lambda", of_model, "above 0, take X times the mean of the neighbours instead of their sum",
+       number(&ModelSpec::lambda, large), those_with([](const LayerDefinition& layer) { return layer.reads.lambda; })},
       {"--dropout", of_model, "Share of the activations that is dropped",
        number(&ModelSpec::dropout, 1, Ends::low_only)},
-      {"--attention-dropout", of_model, "gat, gatv2: share of the attention weights that is dropped",
+      {"--attention-dropout", of_model, "share of the attention weights that is dropped",
        number(&ModelSpec::attention_dropout, 1, Ends::low_only), attention},
       {"--epochs", of_training, "Epochs", count(&TrainOptions::epochs, 1, most_epochs)},
       {"--lr,--learning-rate", of_training, "Learning rate", number(&TrainOptions::lr, large, Ends::high_only)},
@@ -230,26 +245,22 @@ const std::vector<Setting>& settings() {
 const std::vector<Switch>& switches() {
   static const std::vector<Switch> table{
       turns("--residual", of_model, "Add a layer's input to its output", &ModelSpec::residual),
-      turns("--mean-heads", of_model, "gat, gatv2: hidden layers give the mean of their heads, not all side by side",
-            &ModelSpec::mean_heads, {Architecture::gat, Architecture::gatv2}),
+      turns("--mean-heads", of_model, "hidden layers give the mean of their heads, not all side by side",
+            &ModelSpec::mean_heads, those_with(nn::attends)),
       turns("--self-loops", of_model, "Every node is its own neighbour as well", &ModelSpec::self_loops),
-      turns("--ignore-weights", of_model,
-            "Train as if edges had no values. Otherwise gcn, sage and gin multiply what comes along an edge by its "
-            "value: gcn divides by sums of weights, means of sage and gin by the number of neighbours; gat and gatv2 "
-            "refuse values",
-            &TrainOptions::ignore_weights),
+      turns("--ignore-weights", of_model, about_weights(), &TrainOptions::ignore_weights),
       turns("--normalise", of_model, "Divide every row of the features by its sum", &ModelSpec::normalise_inputs, {},
             "--normalize"),
-      turns("--learn-eps", of_model, "gin: eps is learned, and not 0 throughout", &ModelSpec::learn_eps,
-            {Architecture::gin}),
+      turns("--learn-eps", of_model, "eps is learned, and not 0 throughout", &ModelSpec::learn_eps,
+            those_with([](const LayerDefinition& layer) { return layer.reads.learn_eps; })),
       turns("--decay-first-layer-only", of_training, "Weight decay in the first layer alone",
             &TrainOptions::decay_first_layer_only),
       turns("--tf32", of_run, "f32 on a GPU: multiply dense matrices in TF32, which is faster and less exact",
             &TrainOptions::tf32),
       turns("--recompute", of_run,
-            "gin: compute layers' outputs again in the backward instead of keeping them: slower, less memory "
+            "compute layers' outputs again in the backward instead of keeping them: slower, less memory "
             "(default: where that saves 1 GiB)",
-            &TrainOptions::recompute, {Architecture::gin}),
+            &TrainOptions::recompute, those_with([](const LayerDefinition& layer) { return layer.remakes; })),
   };
   return table;
 }

@@ -24,7 +24,8 @@ struct Field {
 
 /// An option with a value.
 struct Setting {
-  const char *names, *group, *help;  // names as CLI11 has them, the one that is shown first
+  const char *names, *group;  // names as CLI11 has them, the one that is shown first
+  std::string help;           // without the models that have it, which stand before it
   Field field;
   std::vector<Architecture> only = {};  // those that have it; empty: all
   std::vector<Sampling> samplers = {};  // likewise
@@ -34,7 +35,8 @@ struct Setting {
 
 /// An option without a value, `--tf32`, and what takes it back, `--no-tf32`.
 struct Switch {
-  const char *on, *group, *help;
+  const char *on, *group;
+  std::string help;  // as a Setting has it
   std::function<void(bool on, TrainRequest& request)> apply;
   std::function<std::string(const TrainRequest& request)> show;  // "yes", "no"; nothing where it depends
   std::vector<Architecture> only = {};                           // those that have it; empty: all
@@ -50,6 +52,14 @@ struct Switch {
 
 const std::vector<Setting>& settings();
 const std::vector<Switch>& switches();
+
+/// "gat, gatv2: heads of hidden layers": what --help says of the option.
+template <class Option>
+std::string help_of(const Option& option) {
+  std::string text;
+  for (const Architecture each : option.only) text += (text.empty() ? "" : ", ") + std::string(name(each));
+  return text.empty() ? option.help : text + ": " + option.help;
+}
 
 /// What weft train takes for a model where no option says otherwise.
 TrainRequest defaults_of(Architecture architecture);

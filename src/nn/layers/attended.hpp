@@ -13,6 +13,11 @@ inline TensorView flat(TensorView v) {
   return {v.mutable_data(), v.dtype, Shape(v.shape.rows, v.shape.row_size()), v.device};
 }
 
+constexpr std::string_view attention_refuses_weights = "its attention weighs edges itself";
+/// What GAT's paper has used on citation graphs.
+void set_attention_defaults(ModelSpec& spec);
+void set_attention_defaults(TrainOptions& options);
+
 class Attended {
  public:
   Attended(const Build& build, std::int64_t layer, Score score, std::int64_t heads, std::int64_t width);

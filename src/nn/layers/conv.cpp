@@ -11,7 +11,7 @@ bool transforms_first(const Build& build, std::int64_t layer, std::int64_t in, s
 
 std::int64_t summed_width(const Build& build, std::int64_t layer, bool sparse) {
   const LayerSizes s = sizes_of_layer(build.spec, layer);
-  const std::int64_t out = build.spec.architecture == Architecture::gin ? build.spec.hidden : s.out;
+  const std::int64_t out = definition_of(build.spec.architecture).hides ? build.spec.hidden : s.out;
   const bool transforms =
       !takes_maxima(build.spec) && ((sparse && layer == 0) || transforms_first(build, layer, s.in, out, nullptr));
   return transforms ? out : s.in;
@@ -23,16 +23,6 @@ Applied ride_along(const Linear& product, const Tail& tail, dense::Finish& finis
   finish.relu = tail.activation == Activation::relu;
   finish.saturates = true;
   return {true, true, false};
-}
-
-std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const SparseInput* sparse) {
-  switch (build.spec.architecture) {
-    case Architecture::sage: return make_sage(build, layer, sparse);
-    case Architecture::gin: return make_gin(build, layer, sparse);
-    case Architecture::gat: return make_gat(build, layer, sparse);
-    case Architecture::gatv2: return make_gatv2(build, layer, sparse);
-    default: return make_gcn(build, layer, sparse);
-  }
 }
 
 }  // namespace weft::nn

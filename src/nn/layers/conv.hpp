@@ -5,7 +5,7 @@
 
 #include "dense/mask.hpp"
 #include "nn/aggregate.hpp"
-#include "nn/layout.hpp"
+#include "nn/layers/table.hpp"
 #include "nn/linear.hpp"
 
 namespace weft::nn {
@@ -22,13 +22,22 @@ struct Applied {
 /// Puts what of the tail a product can do on its way into `finish`.
 Applied ride_along(const Linear& product, const Tail& tail, dense::Finish& finish);
 
+/// What a layer takes over of the passes around it, which follows from its arguments and stays for every run.
+struct Fusion {
+  bool gates = false;      // its last product of a backward takes x_grad through the activation that x came out of
+  bool sums_bias = false;  // one of those products sums the gradient of the bias
+  /// What every row of `out` is to be multiplied by before anything of the tail, and of out_grad likewise; or none.
+  /// Then forward applies nothing.
+  ConstTensorView row_scale = {};
+};
+
 /// What a layer's backward takes and writes.
 struct Back {
   Matrix x;
   TensorView out_grad;   // stays as it is
   TensorView x_grad;     // where it is wanted
-  dense::Finish gate;    // that x_grad goes through, if the layer gates()
-  TensorView bias_grad;  // the sum of out_grad's rows, if the layer sums_bias()
+  dense::Finish gate;    // that x_grad goes through, if the layer's Fusion gates
+  TensorView bias_grad;  // the sum of out_grad's rows, if it sums_bias
 };
 
 class Conv {
@@ -37,29 +46,18 @@ class Conv {
 
   /// What of `tail` was done, too. `out` is of the storage type, and the last layer's of what that is accumulated in.
   virtual Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) = 0;
-  /// Whether the output follows from what the layer keeps, without its input, which forward has read by the time it
-  /// writes the output: memory for one output then does for many layers.
-  virtual bool remakes() const { return false; }
-  /// Of a layer that does: the last forward's output once more, to the bit.
+  /// Of a layer that remakes: the last forward's output once more, to the bit.
   virtual Applied remake(TensorView, const Tail&) { return {}; }
   /// Gradients of the parameters and, where x_grad is given, of x.
   virtual void backward(const Back& back) = 0;
-  /// Whether its last product of a backward takes x_grad through the activation that x came out of, and another sums
-  /// the gradient of the bias.
-  virtual bool gates() const { return false; }
-  virtual bool sums_bias() const { return false; }
-  /// What every row of `out` is to be multiplied by before anything of the tail, and of out_grad likewise; or none.
-  /// Then forward applies nothing.
-  virtual ConstTensorView row_scale() const { return {}; }
+  virtual Fusion fusion() const = 0;
 };
 
-/// The layer of the model's architecture. `sparse`: the first one's input, where that is sparse.
-std::unique_ptr<Conv> make_conv(const Build& build, std::int64_t layer, const SparseInput* sparse);
-std::unique_ptr<Conv> make_gcn(const Build& build, std::int64_t layer, const SparseInput* sparse);
-std::unique_ptr<Conv> make_sage(const Build& build, std::int64_t layer, const SparseInput* sparse);
-std::unique_ptr<Conv> make_gin(const Build& build, std::int64_t layer, const SparseInput* sparse);
-std::unique_ptr<Conv> make_gat(const Build& build, std::int64_t layer, const SparseInput* sparse);
-std::unique_ptr<Conv> make_gatv2(const Build& build, std::int64_t layer, const SparseInput* sparse);
+/// LayerDefinition::make of the class. `sparse`: the first layer's input, where that is sparse.
+template <class Layer>
+std::unique_ptr<Conv> make_layer(const Build& build, std::int64_t layer, const SparseInput* sparse) {
+  return std::make_unique<Layer>(build, layer, sparse);
+}
 
 /// Whether features are multiplied by the weights before they are added up over neighbours, rather than after: by what
 /// is added up along the edges, forward and backward. (The first layer's input needs no gradient, but that of weights

@@ -53,7 +53,7 @@ class Gat : public Conv {
     linear_.weight_grad(x, flat(value_grad));
     if (x_grad.given) linear_.input_grad(flat(value_grad), x_grad, gate);
   }
-  bool gates() const override { return linear_.fuses(); }
+  Fusion fusion() const override { return {.gates = linear_.fuses()}; }
 
  private:
   Context& context_;
@@ -69,8 +69,20 @@ class Gat : public Conv {
 
 }  // namespace
 
-std::unique_ptr<Conv> make_gat(const Build& build, std::int64_t layer, const SparseInput* sparse) {
-  return std::make_unique<Gat>(build, layer, sparse);
-}
+constinit const LayerDefinition gat_layer{
+    .architecture = Architecture::gat,
+    .name = "gat",
+    .set_model_defaults = set_attention_defaults,
+    .set_training_defaults = set_attention_defaults,
+    .reads = {.heads = true},
+    .list_parameters =
+        [](const ModelSpec&, const LayerSizes& s, ParameterList& list) {
+          list.matrix("weight", s.in, s.heads * s.width, s.class_groups(s.heads));
+          list.vectors("source", s.heads, s.width, s.class_groups());
+          list.vectors("destination", s.heads, s.width, s.class_groups());
+        },
+    .refuses_weights = attention_refuses_weights,
+    .make = make_layer<Gat>,
+};
 
 }  // namespace weft::nn

@@ -53,6 +53,7 @@ class Gatv2 : public Conv {
     source_.input_grad(flat(src_grad), x_grad);
     destination_.input_grad(flat(dst_grad), head(x_grad, out_grad.shape.rows), {true});
   }
+  Fusion fusion() const override { return {}; }
 
  private:
   ConstTensorView vectors(ConstTensorView v) const {
@@ -77,8 +78,20 @@ class Gatv2 : public Conv {
 
 }  // namespace
 
-std::unique_ptr<Conv> make_gatv2(const Build& build, std::int64_t layer, const SparseInput* sparse) {
-  return std::make_unique<Gatv2>(build, layer, sparse);
-}
+constinit const LayerDefinition gatv2_layer{
+    .architecture = Architecture::gatv2,
+    .name = "gatv2",
+    .set_model_defaults = set_attention_defaults,
+    .set_training_defaults = set_attention_defaults,
+    .reads = {.heads = true},
+    .list_parameters =
+        [](const ModelSpec&, const LayerSizes& s, ParameterList& list) {
+          list.matrix("source.weight", s.in, s.heads * s.width, s.class_groups(s.heads));
+          list.matrix("destination.weight", s.in, s.heads * s.width, s.class_groups(s.heads));
+          list.vectors("attention", s.heads, s.width, s.class_groups());
+        },
+    .refuses_weights = attention_refuses_weights,
+    .make = make_layer<Gatv2>,
+};
 
 }  // namespace weft::nn

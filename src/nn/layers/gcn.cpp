@@ -66,8 +66,10 @@ class Gcn : public Conv {
     aggregate_.backward(x.dense, sums_grad, x_grad);
     scale_sources(x_grad, x_grad, false);
   }
-  bool gates() const override { return transforms_first_ && linear_.fuses(); }
-  ConstTensorView row_scale() const override { return scales_.row ? scales_.row.view() : ConstTensorView{}; }
+  Fusion fusion() const override {
+    return {.gates = transforms_first_ && linear_.fuses(),
+            .row_scale = scales_.row ? scales_.row.view() : ConstTensorView{}};
+  }
 
  private:
   void scale_sources(ConstTensorView x, TensorView out, bool saturates) {
@@ -92,8 +94,17 @@ class Gcn : public Conv {
 
 }  // namespace
 
-std::unique_ptr<Conv> make_gcn(const Build& build, std::int64_t layer, const SparseInput* sparse) {
-  return std::make_unique<Gcn>(build, layer, sparse);
-}
+constinit const LayerDefinition gcn_layer{
+    .architecture = Architecture::gcn,
+    .name = "gcn",
+    .set_model_defaults = [](ModelSpec& spec) { spec.self_loops = true; },
+    .set_training_defaults = [](TrainOptions& options) { options.decay_first_layer_only = true; },
+    .reads = {.degree_norm = true},
+    .list_parameters = [](const ModelSpec&, const LayerSizes& s,
+                          ParameterList& list) { list.matrix("weight", s.in, s.out, s.class_groups()); },
+    .norm_of_sums = [](const ModelSpec& spec) { return spec.degree_norm; },
+    .weighted_degrees = true,
+    .make = make_layer<Gcn>,
+};
 
 }  // namespace weft::nn

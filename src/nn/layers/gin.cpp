@@ -61,7 +61,6 @@ class Gin : public Conv {
     }
     return remake(out, tail);
   }
-  bool remakes() const override { return true; }
   Applied remake(TensorView out, const Tail& tail) override {
     dense::Finish finish;
     const Applied applied = ride_along(second_, tail, finish);
@@ -100,8 +99,9 @@ class Gin : public Conv {
     aggregate_.backward(x.dense, scaled(sums_grad), x_grad);
     add_grad(sums_grad, x_grad);
   }
-  bool gates() const override { return transforms_first_ && first_.fuses(); }
-  bool sums_bias() const override { return second_.fuses(); }
+  Fusion fusion() const override {
+    return {.gates = transforms_first_ && first_.fuses(), .sums_bias = second_.fuses()};
+  }
 
  private:
   /// sums = activation(lambda * sums + (1 + eps) * x + bias)
@@ -174,8 +174,27 @@ class Gin : public Conv {
 
 }  // namespace
 
-std::unique_ptr<Conv> make_gin(const Build& build, std::int64_t layer, const SparseInput* sparse) {
-  return std::make_unique<Gin>(build, layer, sparse);
-}
+constinit const LayerDefinition gin_layer{
+    .architecture = Architecture::gin,
+    .name = "gin",
+    .set_model_defaults =
+        [](ModelSpec& spec) {
+          spec.hidden = 64;
+          spec.dropout = 0.6f;
+        },
+    .set_training_defaults = [](TrainOptions& options) { options.lr = 0.005; },
+    .reads = {.learn_eps = true, .lambda = true},
+    .hides = true,
+    .list_parameters =
+        [](const ModelSpec& spec, const LayerSizes& s, ParameterList& list) {
+          if (spec.learn_eps) list.constant("eps", 1, 0);
+          list.matrix("first.weight", s.in, spec.hidden, 0);
+          list.constant("first.bias", spec.hidden, 0);
+          list.matrix("second.weight", spec.hidden, s.out, s.class_groups());
+        },
+    .norm_of_sums = [](const ModelSpec& spec) { return spec.lambda != 0 ? DegreeNorm::right : DegreeNorm::none; },
+    .remakes = true,
+    .make = make_layer<Gin>,
+};
 
 }  // namespace weft::nn

@@ -68,9 +68,10 @@ class Sage : public Conv {
     }
     self_.input_grad(out_grad, head(x_grad, written), last);
   }
-  /// Of nodes that are read and not written, a gradient comes from neighbours alone.
-  bool gates() const override { return self_.fuses() && sources_ == nodes_; }
-  bool sums_bias() const override { return self_.fuses(); }
+  Fusion fusion() const override {
+    // Of nodes that are read and not written, a gradient comes from neighbours alone.
+    return {.gates = self_.fuses() && sources_ == nodes_, .sums_bias = self_.fuses()};
+  }
 
  private:
   Context& context_;
@@ -88,8 +89,20 @@ class Sage : public Conv {
 
 }  // namespace
 
-std::unique_ptr<Conv> make_sage(const Build& build, std::int64_t layer, const SparseInput* sparse) {
-  return std::make_unique<Sage>(build, layer, sparse);
-}
+constinit const LayerDefinition sage_layer{
+    .architecture = Architecture::sage,
+    .name = "sage",
+    .alias = "graphsage",
+    .set_model_defaults = [](ModelSpec& spec) { spec.hidden = 64; },
+    .reads = {.aggregate = true},
+    .list_parameters =
+        [](const ModelSpec&, const LayerSizes& s, ParameterList& list) {
+          list.matrix("self.weight", s.in, s.out, s.class_groups());
+          list.matrix("neighbours.weight", s.in, s.out, s.class_groups());
+        },
+    .norm_of_sums =
+        [](const ModelSpec& spec) { return spec.aggregate == Reduce::mean ? DegreeNorm::right : DegreeNorm::none; },
+    .make = make_layer<Sage>,
+};
 
 }  // namespace weft::nn

@@ -5,19 +5,6 @@
 #include "nn/layout.hpp"
 
 namespace weft::nn {
-namespace {
-
-/// By degrees, of the model's sums.
-DegreeNorm norm_of(const ModelSpec& spec) {
-  switch (spec.architecture) {
-    case Architecture::gcn: return spec.degree_norm;
-    case Architecture::sage: return spec.aggregate == Reduce::mean ? DegreeNorm::right : DegreeNorm::none;
-    case Architecture::gin: return spec.lambda != 0 ? DegreeNorm::right : DegreeNorm::none;
-    default: return DegreeNorm::none;
-  }
-}
-
-}  // namespace
 
 Weigher::Weigher(const Context& context, const Graph& graph, ConstTensorView weights, const ModelSpec& spec,
                  Dtype dtype)
@@ -26,7 +13,7 @@ Weigher::Weigher(const Context& context, const Graph& graph, ConstTensorView wei
       weights_(weights),
       spec_(spec),
       dtype_(dtype),
-      norm_(norm_of(spec)),
+      norm_(norm_of_sums(spec)),
       adds_up_(!attends(spec.architecture) && !takes_maxima(spec)),
       by_weighted_degree_(divides_by_weighted_degrees(spec)) {
   const bool by_sources = norm_ == DegreeNorm::left || norm_ == DegreeNorm::both;
