@@ -64,6 +64,29 @@ struct WantGradients {
 SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                             ConstTensorView out_grad, const SpmmOptions& options, WantGradients want = {});
 
+/// How the backward will run on one graph.
+struct SpmmBackwardPlan {
+  Plan x;                       // over the transpose of the graph
+  Plan edge;                    // over the graph
+  SpmmOp op = SpmmOp::u_mul_e;  // that it is for
+  Reduce reduce = Reduce::sum;
+  WantGradients want;               // those it gives: of what was wanted, what the op reads
+  std::size_t workspace_bytes = 0;  // exact
+};
+/// `x`, `edge` and the scales in `options` are those of the run or others of their kind: shapes and dtypes count,
+/// values do not, and no memory is read. Winners are not needed yet.
+SpmmBackwardPlan plan_spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                                    const SpmmOptions& options, WantGradients want = {});
+/// Shaped and typed like the inputs they belong to; those that the plan does not give are left out.
+struct SpmmGradientViews {
+  TensorView x, edge;
+};
+/// Allocates nothing, so that it can be captured in a CUDA graph. Only max and min, and gradients of edge that x is a
+/// factor of, read what `x` holds: for the others into.x may lie in its place.
+void spmm_backward(Context& context, const SpmmBackwardPlan& plan, const Graph& graph, ConstTensorView x,
+                   ConstTensorView edge, ConstTensorView out_grad, const SpmmOptions& options,
+                   const SpmmGradientViews& into);
+
 // ---- SDDMM -----------------------------------------------------------------------------------
 
 struct SddmmOptions {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/signatures.hpp"
-#include "weft/ops.hpp"
 
 namespace weft {
 

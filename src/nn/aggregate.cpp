@@ -3,8 +3,6 @@
 #include <cmath>
 
 #include "dense/passes.hpp"
-#include "kernels/extremum_backward.hpp"
-#include "ops/operands.hpp"
 
 namespace weft::nn {
 namespace {
@@ -44,30 +42,17 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool
     : context_(build.context), graph_(build.graph), reduce_(reduce), spends_(spends), slots_(build.slots) {
   weights_ = build.weights;
   if (reduce != Reduce::max && weights_.given) reduce_ = Reduce::sum;
-  OpDesc desc{OpKind::spmm, build.dtype, 1, width, reduce_, weights_.given};
-  forward_ = make_plan(context_, graph_, desc);
+  forward_ = make_plan(context_, graph_, {OpKind::spmm, build.dtype, 1, width, reduce_, weights_.given});
   context_.reserve(forward_.workspace_bytes);
   if (!build.trains || !goes_back) return;
-  if (reduce_ == Reduce::max) {
-    winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
-    if (context_.device().kind == DeviceKind::cuda) {
-      ExtremumBackwardArgs args;
-      const Graph transpose = graph_.transpose();
-      args.graph = transpose.view();
-      args.width = args.out_width = width;
-      context_.reserve(weft::cuda::extremum_workspace(args));
-    } else {
-      backward_ = make_plan(context_, graph_.transpose(), extremum_backward_desc(1, width));
-      context_.reserve(backward_.workspace_bytes);
-    }
-    return;
-  }
+  if (reduce_ == Reduce::max) winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
   if (reduce_ == Reduce::mean) {
     means_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
     if (!spends_) slots_.need(Slot::third, build.nodes() * width, build.dtype);
   }
-  desc.reduce = Reduce::sum;
-  backward_ = make_plan(context_, graph_.transpose(), desc);
+  // Planning reads no memory: any address will do.
+  const ConstTensorView like(this, build.dtype, Shape(build.sources(), width), context_.device());
+  backward_ = plan_spmm_backward(context_, graph_, like, weights_, backward_options(), {.x = true, .edge = false});
   context_.reserve(backward_.workspace_bytes);
 }
 
@@ -80,7 +65,6 @@ void Aggregate::forward(ConstTensorView x, TensorView out) {
 }
 
 void Aggregate::backward(ConstTensorView x, TensorView out_grad, TensorView x_grad) {
-  if (reduce_ == Reduce::max) return extremum_backward(x, out_grad, x_grad);
   ConstTensorView grad = out_grad;
   if (means_) {  // before the sum: along the edges every scale costs more than a pass over the nodes
     const TensorView scaled = spends_ ? out_grad : slots_.view(Slot::third, out_grad.shape, out_grad.dtype);
@@ -88,26 +72,15 @@ void Aggregate::backward(ConstTensorView x, TensorView out_grad, TensorView x_gr
                                        means_.view().data, scaled.mutable_data()});
     grad = scaled;
   }
-  SpmmOptions options;
-  options.op = weights_.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
-  spmm(context_, backward_, graph_.transpose(), grad, weights_, x_grad, options);
+  spmm_backward(context_, backward_, graph_, x, weights_, grad, backward_options(), {x_grad, {}});
 }
 
-void Aggregate::extremum_backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad) {
-  const Graph reversed = graph_.transpose();
-  const Features features = Features::of(x.shape);
-  ExtremumBackwardArgs args;
-  args.graph = reversed.view();
-  args.op = weights_.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
-  args.width = args.out_width = features.width;
-  args.x = operand(x, features);
-  args.edge = operand(weights_, features);
-  args.out_grad = operand(out_grad, features);
-  args.arg_e = winners_.view().as<EdgeId>();
-  args.out = result(x_grad);
-  if (context_.device().kind == DeviceKind::cuda)
-    return weft::cuda::extremum_x_gradient(args, context_.device(), context_.arena(), context_.stream());
-  weft::cpu::extremum_x_gradient(args, backward_, context_.arena());
+SpmmOptions Aggregate::backward_options() {
+  SpmmOptions options;
+  options.op = weights_.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
+  options.reduce = reduce_ == Reduce::max ? Reduce::max : Reduce::sum;
+  if (winners_) options.arg_e = winners_;
+  return options;
 }
 
 }  // namespace weft::nn

@@ -25,11 +25,12 @@ class Aggregate {
 
   /// x has a row for every source, out one for every node that is written.
   void forward(ConstTensorView x, TensorView out);
-  /// x is read by the gradient of a max alone.
+  /// What x holds is read by the gradient of a max alone.
   void backward(ConstTensorView x, TensorView out_grad, TensorView x_grad);
 
  private:
-  void extremum_backward(ConstTensorView x, ConstTensorView out_grad, TensorView x_grad);
+  /// Of the sum or max that the gradients come back through; a mean's are divided before.
+  SpmmOptions backward_options();
 
   Context& context_;
   Graph graph_;
@@ -38,7 +39,8 @@ class Aggregate {
   Slots& slots_;
   ConstTensorView weights_;  // as Build has them; a mean is among them
   Tensor means_;             // 1 / degree, for the gradient of a mean
-  Plan forward_, backward_;
+  Plan forward_;
+  SpmmBackwardPlan backward_;
   Tensor winners_;  // max: edge ids
 };
 

@@ -36,25 +36,25 @@ std::pair<std::int64_t, std::int64_t> source(std::int64_t at, std::int64_t size,
   return {from == 1 ? 0 : at, 1};
 }
 
-void combine_in_place(const Context& context, Tensor& a, ConstTensorView b, SddmmOp op) {
+void combine_in_place(const Context& context, TensorView a, ConstTensorView b, SddmmOp op) {
   if (on_cuda(context)) return combine_on_cuda(context, a, b, op, 1, a);
-  const Features features = Features::of(a.shape());
+  const Features features = Features::of(a.shape);
   const Operand other = operand(b, features);
   const auto combine = [&]<class A, class B, class Formula>(TypeTag<A>, TypeTag<B>, Formula) {
     using Acc = AccumulatorOf<A>;
-    A* out = a.span<A>().data();
+    A* out = a.as<A>();
     const B* in = static_cast<const B*>(other.data);
-    for_rows(context, a.shape(), [&](std::int64_t r) {
+    for_rows(context, a.shape, [&](std::int64_t r) {
       for (std::int64_t h = 0; h < features.heads; ++h)
         for (std::int64_t i = 0; i < features.width; ++i) {
-          A& element = out[(r * features.heads + h) * features.width + i];
+          A& element = out[r * a.ld + h * features.width + i];
           const B value = in[r * other.row_stride + h * other.head_stride + i * other.feature_stride];
           element = convert<A>(Formula::of(convert<Acc>(element), convert<Acc>(value)));
         }
     });
   };
   semantics::with_meaning(op, [&](auto meaning) {
-    with_floating(a.dtype(), "a", [&](auto a_tag) {
+    with_floating(a.dtype, "a", [&](auto a_tag) {
       with_floating(b.dtype, "b", [&](auto b_tag) { combine(a_tag, b_tag, typename decltype(meaning)::Value{}); });
     });
   });
@@ -78,22 +78,23 @@ void scale_in_place(const Context& context, TensorView tensor, double factor) {
 
 Tensor widened(const Context& context, ConstTensorView x, ConstTensorView scale) {
   Tensor out = Tensor::empty(x.shape, accumulator(x.dtype), "a widened copy", context.device(), context.stream());
-  if (on_cuda(context)) {
-    combine_on_cuda(context, x, scale, SddmmOp::mul, 1, out);
-    return out;
-  }
+  widen(context, x, scale, out);
+  return out;
+}
+
+void widen(const Context& context, ConstTensorView x, ConstTensorView scale, TensorView out) {
+  if (on_cuda(context)) return combine_on_cuda(context, x, scale, SddmmOp::mul, 1, out);
   with_floating(x.dtype, "x", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
     const T* in = x.as<T>();
-    Acc* to = out.span<Acc>().data();
+    Acc* to = out.as<Acc>();
     const std::int64_t row = x.shape.row_size();
     for_rows(context, x.shape, [&](std::int64_t r) {
       const Acc factor = scale.given ? scale.as<Acc>()[r] : Acc{1};
-      for (std::int64_t i = 0; i < row; ++i) to[r * row + i] = convert<Acc>(in[r * x.ld + i]) * factor;
+      for (std::int64_t i = 0; i < row; ++i) to[r * out.ld + i] = convert<Acc>(in[r * x.ld + i]) * factor;
     });
   });
-  return out;
 }
 
 Tensor reduce_to(const Context& context, ConstTensorView x, Features features, Dtype dtype) {
@@ -140,38 +141,34 @@ ConstTensorView head_of(ConstTensorView x, std::int64_t head) {
   return view;
 }
 
-void multiply_in_place(const Context& context, Tensor& a, ConstTensorView b) {
+void multiply_in_place(const Context& context, TensorView a, ConstTensorView b) {
   combine_in_place(context, a, b, SddmmOp::mul);
 }
-void divide_in_place(const Context& context, Tensor& a, ConstTensorView b) {
+void divide_in_place(const Context& context, TensorView a, ConstTensorView b) {
   combine_in_place(context, a, b, SddmmOp::div);
 }
-void add_in_place(const Context& context, Tensor& a, ConstTensorView b) {
+void add_in_place(const Context& context, TensorView a, ConstTensorView b) {
   combine_in_place(context, a, b, SddmmOp::add);
 }
-void times_power(const Context& context, Tensor& a, int sign, ConstTensorView b, int power) {
+void times_power(const Context& context, TensorView a, int sign, ConstTensorView b, int power) {
   for (; power > 0; --power) multiply_in_place(context, a, b);
   for (; power < 0; ++power) divide_in_place(context, a, b);
   if (sign < 0) scale_in_place(context, a, -1);
 }
 
-Tensor row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, Dtype dtype) {
-  Tensor out = Tensor::empty(Shape(graph.num_rows()), dtype, "degree norms", context.device(), context.stream());
+void row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, TensorView out) {
   const GraphView view = GraphInternals::view_without_ids(graph);
-  if (on_cuda(context)) {
-    cuda::row_norms({view.offsets, view.num_rows, mean, operand(scale), result(out)}, context.device(),
-                    context.stream());
-    return out;
-  }
-  with_floating(dtype, "scale", [&](auto tag) {
+  if (on_cuda(context))
+    return cuda::row_norms({view.offsets, view.num_rows, mean, operand(scale), result(out)}, context.device(),
+                           context.stream());
+  with_floating(out.dtype, "scale", [&](auto tag) {
     using Acc = AccumulatorOf<typename decltype(tag)::type>;
-    Acc* to = out.view().as<Acc>();
+    Acc* to = out.as<Acc>();
     for (std::int64_t v = 0; v < view.num_rows; ++v) {
       const auto degree = static_cast<Acc>(view.offsets[v + 1] - view.offsets[v]);
       to[v] = (scale.given ? scale.as<Acc>()[v] : Acc{1}) / (mean && degree > 0 ? degree : Acc{1});
     }
   });
-  return out;
 }
 
 }  // namespace weft

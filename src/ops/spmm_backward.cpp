@@ -1,6 +1,10 @@
-// Gradients of spmm. With respect to x: a sum over the transpose, with the degree norms folded in before
+// Gradients of spmm, by a plan. With respect to x: a sum over the transpose, with the degree norms folded in before
 // the one rounding. With respect to edge values: one result an edge from both its ends. What a message's derivative
-// says of the input itself is the same for all that is added up, and so it is applied to the sum.
+// says of the input itself is the same for all that is added up, and so it is applied to the sum. A run only carves its
+// scratch from the workspace.
+#include <algorithm>
+
+#include "core/memory.hpp"
 #include "kernels/extremum_backward.hpp"
 #include "kernels/semantics.hpp"
 #include "ops/elementwise.hpp"
@@ -16,165 +20,306 @@ struct Problem {
   const SpmmOptions& options;
   Features features;
   Dtype dtype;
+  WantGradients want;  // of what the op reads
+
+  Dtype acc() const { return accumulator(dtype); }
+  bool extremum() const { return is_extremum(options.reduce); }
+  bool divides() const { return semantics::divides_by_edges(options.reduce); }
+  bool scales_destinations() const { return divides() || options.epilogue.row_scale.given; }
+  Features of_x() const { return Features::of(x.shape); }
+  Features of_edge() const { return Features::of(edge.shape); }
+  semantics::Slope by_x() const {
+    return semantics::with_meaning(options.op, [](auto meaning) {
+      constexpr semantics::Slope slope = decltype(meaning)::by_left;
+      static_assert(slope.right >= -1 && slope.right <= 1, "no message multiplies by other powers of the edge's value");
+      return slope;
+    });
+  }
+  semantics::Slope by_edge() const {
+    return semantics::with_meaning(options.op, [](auto meaning) {
+      constexpr semantics::Slope slope = decltype(meaning)::by_right;
+      static_assert(slope.left == 0 || slope.left == 1, "products() has no other powers of x");
+      return slope;
+    });
+  }
+  /// x's gradient is the sum over the transpose as it is, and not made from it.
+  bool sums_to_x() const { return of_x().same_size(features) && by_x().left == 0; }
+  /// x[u] * out_grad[v] is summed over heads, one after the other: nothing of E x H x F is stored.
+  bool by_heads() const { return by_edge().left == 1 && of_edge().width != 1 && of_edge().heads != features.heads; }
+  /// Whether gradients depend on what x holds.
+  bool reads_x() const { return extremum() || (want.x && by_x().left != 0) || (want.edge && by_edge().left != 0); }
 };
 
-Problem resolve_backward(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
-                         ConstTensorView out_grad, const SpmmOptions& options) {
+Problem resolve_planned(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                        const SpmmOptions& options, WantGradients want) {
   check_on_device(context, graph);
   const auto [desc, features] = resolve(context, graph, x, edge, options);
-  check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination", features);
-  check_dtype(out_grad, "out_grad", desc.dtype, "as the output of spmm has");
-  WEFT_CHECK(
-      !options.epilogue.bias.given, invalid_argument,
-      "bias is given: spmm_backward covers the aggregation; the gradient of a bias is the column sum of out_grad");
-  WEFT_CHECK(!options.epilogue.relu, invalid_argument,
-             "relu is set: pass the gradient in front of the ReLU as out_grad, and relu = false");
-  WEFT_CHECK(!options.epilogue.saturate, invalid_argument,
-             "saturate is set: pass a gradient that is 0 where the output was cut off, and saturate = false");
-  return {graph, x, edge, out_grad, options, features, desc.dtype};
+  want.x = want.x && uses_node(options.op);
+  want.edge = want.edge && uses_edge(options.op);
+  return {graph, x, edge, {}, options, features, desc.dtype, want};
 }
 
-/// What the gradient of destination v is multiplied by: row_scale[v], over the degree for a mean. Empty: 1.
-Tensor destination_scale(const Context& context, const Problem& p) {
-  const ConstTensorView scale = p.options.epilogue.row_scale;
-  const bool mean = semantics::divides_by_edges(p.options.reduce);
-  if (!mean && !scale.given) return {};
-  return row_norms(context, p.graph, scale, mean, accumulator(p.dtype));
+void check_epilogue(const Epilogue& epilogue) {
+  WEFT_CHECK(
+      !epilogue.bias.given, invalid_argument,
+      "bias is given: spmm_backward covers the aggregation; the gradient of a bias is the column sum of out_grad");
+  WEFT_CHECK(!epilogue.relu, invalid_argument,
+             "relu is set: pass the gradient in front of the ReLU as out_grad, and relu = false");
+  WEFT_CHECK(!epilogue.saturate, invalid_argument,
+             "saturate is set: pass a gradient that is 0 where the output was cut off, and saturate = false");
+}
+
+Problem resolve_backward(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                         ConstTensorView out_grad, const SpmmOptions& options, WantGradients want) {
+  Problem p = resolve_planned(context, graph, x, edge, options, want);
+  p.out_grad = out_grad;
+  check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination", p.features);
+  check_dtype(out_grad, "out_grad", p.dtype, "as the output of spmm has");
+  check_epilogue(options.epilogue);
+  WEFT_CHECK(!p.extremum() || options.arg_e.given, invalid_argument,
+             "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
+  return p;
 }
 
 /// The message that takes gradients back along an edge, times edge^power.
 SpmmOp times_edge(int power) { return power == 0 ? SpmmOp::copy_u : power > 0 ? SpmmOp::u_mul_e : SpmmOp::u_div_e; }
 
-Tensor x_gradient(Context& context, const Problem& p, const Tensor& destinations) {
-  const semantics::Slope slope = semantics::with_meaning(p.options.op, [](auto meaning) {
-    constexpr semantics::Slope by_x = decltype(meaning)::by_left;
-    static_assert(by_x.right >= -1 && by_x.right <= 1, "no message multiplies by other powers of the edge's value");
-    return by_x;
-  });
-  SpmmOptions options;
-  options.op = times_edge(slope.right);
-  if (destinations) options.epilogue.col_scale = destinations;
-  options.epilogue.row_scale = p.options.epilogue.col_scale;
-  const ConstTensorView edge = options.op == SpmmOp::copy_u ? ConstTensorView{} : p.edge;
-  const Features wanted = Features::of(p.x.shape);
-  const Graph& reversed = p.graph.transpose();
-  if (wanted.same_size(p.features) && slope.left == 0) {
-    Tensor grad = spmm(context, reversed, p.out_grad, edge, options);
-    times_power(context, grad, slope.sign, p.x, 0);
-    return grad.shape() == p.x.shape ? std::move(grad) : reduce_to(context, grad, wanted, p.dtype);
-  }
-  const OpDesc desc{OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, edge.given};
-  const Plan plan = make_plan(context, reversed, desc);
-  context.reserve(plan.workspace_bytes);
-  Tensor wide = Tensor::empty(p.features.with_rows(p.graph.num_cols()), accumulator(p.dtype), "the gradient of x",
-                              context.device(), context.stream());
-  spmm(context, plan, reversed, p.out_grad, edge, wide, options);
-  times_power(context, wide, slope.sign, p.x, slope.left);
-  return reduce_to(context, wide, wanted, p.dtype);
+OpDesc desc_of_x(const Problem& p) {
+  if (p.extremum()) return extremum_backward_desc(p.features.heads, p.features.width);
+  const bool weighted = times_edge(p.by_x().right) != SpmmOp::copy_u;
+  return {OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, weighted};
 }
 
-/// x[u] * out_grad[v] summed over what the edge tensor broadcasts, in the accumulator type.
-Tensor products(Context& context, const Problem& p, const Tensor& x, const Tensor& grad) {
-  const Features wanted = Features::of(p.edge.shape);
-  const Dtype acc = accumulator(p.dtype);
-  if (wanted.width == 1) {
-    SddmmOptions dot;
-    return reduce_to(context, sddmm(context, p.graph, spelled(x), spelled(grad), dot), wanted, acc);
-  }
-  SddmmOptions mul;
-  mul.op = SddmmOp::mul;
-  if (wanted.heads == p.features.heads) return sddmm(context, p.graph, x, grad, mul);
-  Tensor sum;
-  for (std::int64_t h = 0; h < p.features.heads; ++h) {  // heads one by one: nothing of E x H x F is stored
-    Tensor part = sddmm(context, p.graph, head_of(x.view(), h), head_of(grad.view(), h), mul);
-    if (!sum) {
-      sum = std::move(part);
-    } else {
-      add_in_place(context, sum, part);
-    }
-  }
-  return sum;
-}
-
-Tensor edge_gradient(Context& context, const Problem& p, const Tensor& destinations) {
-  const semantics::Slope slope = semantics::with_meaning(p.options.op, [](auto meaning) {
-    constexpr semantics::Slope by_edge = decltype(meaning)::by_right;
-    static_assert(by_edge.left == 0 || by_edge.left == 1, "products() has no other powers of x");
-    return by_edge;
-  });
-  const Features wanted = Features::of(p.edge.shape);
-  const Tensor grad = widened(context, p.out_grad, destinations ? destinations.view() : ConstTensorView{});
-  const ConstTensorView sources = p.options.epilogue.col_scale;
-  Tensor result;
-  if (slope.left == 1) {
-    result = products(context, p, widened(context, p.x, sources), grad);
-  } else {
-    const Tensor narrow = reduce_to(context, grad, wanted, grad.dtype());
-    SddmmOptions options;
-    options.op = sources.given ? SddmmOp::mul : SddmmOp::copy_rhs;
-    result = sddmm(context, p.graph, sources, narrow, options);
-  }
-  times_power(context, result, slope.sign, p.edge, slope.right);
-  return reduce_to(context, result, wanted, p.edge.dtype);
-}
-
-void run_on_cpu(Context& context, const ExtremumBackwardArgs& args, const Graph& over, bool of_x) {
-  const Plan plan = make_plan(context, over, extremum_backward_desc(args.heads, args.width));
-  context.reserve(plan.workspace_bytes);
-  (of_x ? cpu::extremum_x_gradient : cpu::extremum_edge_gradient)(args, plan, context.arena());
-}
-
-void run_on_cuda(Context& context, const ExtremumBackwardArgs& args, bool of_x) {
-  if (!of_x) return cuda::extremum_edge_gradient(args, context.device(), context.stream());
-  context.reserve(cuda::extremum_workspace(args));
-  cuda::extremum_x_gradient(args, context.device(), context.arena(), context.stream());
+OpDesc desc_of_edge(const Problem& p) {
+  if (p.extremum()) return extremum_backward_desc(p.features.heads, p.features.width);
+  const Features both = p.by_edge().left == 1 ? p.features : p.of_edge();
+  return {OpKind::sddmm, p.acc(), p.by_heads() ? 1 : both.heads, both.width, Reduce::sum, false};
 }
 
 /// The gradient of x, gathered over the transpose, or of edge, over the graph, of a max or min.
-Tensor extremum_gradient(Context& context, const Problem& p, const Tensor& destinations, bool of_x) {
+ExtremumBackwardArgs extremum_args(const Problem& p, const GraphView& over, bool of_x) {
   const ConstTensorView input = of_x ? p.x : p.edge;
-  const Graph over = of_x ? p.graph.transpose() : p.graph;
-  Tensor gradient = Tensor::empty(input.shape, input.dtype, of_x ? "the gradient of x" : "the gradient of edge",
-                                  context.device(), context.stream());
   ExtremumBackwardArgs args;
-  args.graph = over.view();
+  args.graph = over;
   args.op = p.options.op;
   args.heads = p.features.heads;
   args.width = p.features.width;
   args.out_heads = input.shape.heads;
   args.out_width = input.shape.width;
+  return args;
+}
+
+/// Of an operator whose tasks on a GPU follow from the graph: only whom it is for, and its workspace.
+Plan extremum_plan(const Context& context, const Problem& p, const Graph& over, bool of_x) {
+  const OpDesc desc = of_x ? desc_of_x(p) : desc_of_edge(p);
+  if (context.device().kind == DeviceKind::cpu) return make_plan(context, over, desc);
+  Plan plan;
+  plan.desc = desc;
+  plan.device = context.device();
+  plan.how = CudaPlan{};
+  plan.backing.graph = over.identity();
+  const ExtremumBackwardArgs args = extremum_args(p, over.view(), of_x);  // makes what runs read of the graph
+  if (of_x) plan.workspace_bytes = cuda::extremum_workspace(args);
+  return plan;
+}
+
+/// A run's part of the workspace, in the accumulator type. Over an arena without memory this only counts.
+struct Scratch {
+  TensorView destinations;  // [rows]: what gradients of outputs are multiplied by, where that is not 1
+  TensorView x_sum;         // [cols, features], where x's gradient is made from it
+  // The others are those of edge's gradient.
+  TensorView grad;    // [rows, features]: out_grad
+  TensorView x;       // [cols, x's features]: x, where products take it
+  TensorView narrow;  // [rows, edge's features]: grad, where nothing else counts
+  TensorView dots;    // [E, heads, 1], where they are then added up over heads
+  TensorView one;     // [E, width]: one head's products
+  TensorView edge;    // [E, edge's features]
+
+  /// The operators' own parts come first, one operator's after the other's: each begins at the workspace's start.
+  static Scratch take(Arena& arena, const Problem& p, const SpmmBackwardPlan& plan, Device device) {
+    arena.take<std::byte>(std::max(plan.x.workspace_bytes, plan.edge.workspace_bytes), "parts of cut rows");
+    const auto taken = [&](bool needed, const Shape& of, const char* what) {
+      if (!needed) return TensorView{};
+      const std::size_t bytes = static_cast<std::size_t>(of.size()) * size_of(p.acc());
+      return TensorView(arena.take<std::byte>(bytes, what).data(), p.acc(), of, device);
+    };
+    const std::int64_t rows = p.graph.num_rows(), cols = p.graph.num_cols(), edges = p.graph.num_edges();
+    Scratch s;
+    s.destinations = taken(p.scales_destinations(), Shape(rows), "degree norms");
+    if (p.extremum()) return s;
+    s.x_sum = taken(p.want.x && !p.sums_to_x(), p.features.with_rows(cols), "the gradient of x");
+    if (!p.want.edge) return s;
+    const Features wanted = p.of_edge();
+    const bool multiplies = p.by_edge().left == 1;
+    s.grad = taken(true, p.features.with_rows(rows), "a widened copy");
+    s.x = taken(multiplies, p.x.shape, "a widened copy");
+    s.narrow = taken(!multiplies, wanted.with_rows(rows), "a gradient");
+    const bool adds_heads = multiplies && wanted.width == 1 && wanted.heads != p.features.heads;
+    s.dots = taken(adds_heads, Shape(edges, p.features.heads, 1), "products of both ends");
+    s.one = taken(p.by_heads(), Shape(edges, p.features.width), "products of one head");
+    s.edge = taken(true, wanted.with_rows(edges), "the gradient of edge");
+    return s;
+  }
+};
+
+void x_gradient(Context& context, const Plan& plan, const Problem& p, const Scratch& scratch, TensorView into) {
+  const semantics::Slope slope = p.by_x();
+  SpmmOptions options;
+  options.op = times_edge(slope.right);
+  options.epilogue.col_scale = scratch.destinations;
+  options.epilogue.row_scale = p.options.epilogue.col_scale;
+  const ConstTensorView edge = options.op == SpmmOp::copy_u ? ConstTensorView{} : p.edge;
+  TensorView sum = p.sums_to_x() ? into : scratch.x_sum;
+  sum.shape = p.features.with_rows(p.graph.num_cols());
+  spmm(context, plan, p.graph.transpose(), p.out_grad, edge, sum, options);
+  times_power(context, sum, slope.sign, p.x, slope.left);
+  if (!p.sums_to_x()) reduce_to(context, sum, into);
+}
+
+/// x[u] * out_grad[v] summed over what the edge tensor broadcasts.
+void products(Context& context, const Plan& plan, const Problem& p, const Scratch& scratch) {
+  const Features wanted = p.of_edge();
+  SddmmOptions options;
+  if (wanted.width == 1) {
+    TensorView dots = scratch.dots.given ? scratch.dots : scratch.edge;
+    dots.shape = Shape(p.graph.num_edges(), p.features.heads, 1);
+    sddmm(context, plan, p.graph, spelled(scratch.x), spelled(scratch.grad), dots, options);
+    if (scratch.dots.given) reduce_to(context, dots, scratch.edge);
+    return;
+  }
+  options.op = SddmmOp::mul;
+  if (!p.by_heads()) return sddmm(context, plan, p.graph, scratch.x, scratch.grad, scratch.edge, options);
+  TensorView sum = scratch.edge;
+  sum.shape = scratch.one.shape;
+  for (std::int64_t h = 0; h < p.features.heads; ++h) {
+    const TensorView part = h == 0 ? sum : scratch.one;
+    sddmm(context, plan, p.graph, head_of(scratch.x, h), head_of(scratch.grad, h), part, options);
+    if (h > 0) add_in_place(context, sum, part);
+  }
+}
+
+void edge_gradient(Context& context, const Plan& plan, const Problem& p, const Scratch& scratch, TensorView into) {
+  const semantics::Slope slope = p.by_edge();
+  widen(context, p.out_grad, scratch.destinations, scratch.grad);
+  const ConstTensorView sources = p.options.epilogue.col_scale;
+  if (slope.left == 1) {
+    widen(context, p.x, sources, scratch.x);
+    products(context, plan, p, scratch);
+  } else {
+    reduce_to(context, scratch.grad, scratch.narrow);
+    SddmmOptions options;
+    options.op = sources.given ? SddmmOp::mul : SddmmOp::copy_rhs;
+    sddmm(context, plan, p.graph, sources, scratch.narrow, scratch.edge, options);
+  }
+  times_power(context, scratch.edge, slope.sign, p.edge, slope.right);
+  reduce_to(context, scratch.edge, into);  // only rounds, as nothing is missing
+}
+
+void extremum_gradient(Context& context, const Plan& plan, const Problem& p, const Scratch& scratch, bool of_x,
+                       TensorView into) {
+  const Graph over = of_x ? p.graph.transpose() : p.graph;
+  ExtremumBackwardArgs args = extremum_args(p, over.view(), of_x);
   args.x = operand(p.x, p.features);
   args.edge = operand(p.edge, p.features);
   args.out_grad = operand(p.out_grad, p.features);
-  args.row_scale = operand(destinations ? destinations.view() : ConstTensorView{});
+  args.row_scale = operand(scratch.destinations);
   args.col_scale = operand(p.options.epilogue.col_scale);
   args.arg_e = p.options.arg_e.as<EdgeId>();
-  args.out = result(gradient);
-  if (context.device().kind == DeviceKind::cuda) {
-    run_on_cuda(context, args, of_x);
-  } else {
-    run_on_cpu(context, args, over, of_x);
-  }
-  return gradient;
+  args.out = result(into);
+  if (context.device().kind == DeviceKind::cpu)
+    return (of_x ? cpu::extremum_x_gradient : cpu::extremum_edge_gradient)(args, plan, context.arena());
+  if (of_x) return cuda::extremum_x_gradient(args, context.device(), context.arena(), context.stream());
+  cuda::extremum_edge_gradient(args, context.device(), context.stream());
+}
+
+void check_into(const Context& context, const SpmmBackwardPlan& plan, const Problem& p, const SpmmGradientViews& into) {
+  const auto check = [&](bool wanted, TensorView view, std::string_view name, ConstTensorView of,
+                         std::string_view of_name) {
+    WEFT_CHECK(wanted || !view.given, invalid_argument,
+               "{} is given, but the plan is without the gradient of {}: leave it out, or plan with it", name, of_name);
+    if (!wanted) return;
+    check_tensor(context, view, name, of.shape.rows, "row", Features::of(of.shape));
+    check_dtype(view, name, of.dtype, of_name == "x" ? "as x has" : "as edge has");
+  };
+  check(plan.want.x, into.x, "into.x", p.x, "x");
+  check(plan.want.edge, into.edge, "into.edge", p.edge, "edge");
+  check_apart({{into.x, "into.x"}, {into.edge, "into.edge"}}, {{p.reads_x() ? p.x : ConstTensorView{}, "x"},
+                                                               {p.edge, "edge"},
+                                                               {p.out_grad, "out_grad"},
+                                                               {p.options.epilogue.row_scale, "row_scale"},
+                                                               {p.options.epilogue.col_scale, "col_scale"},
+                                                               {p.options.arg_e, "arg_e"}});
+}
+
+void check_planned(const Context& context, const SpmmBackwardPlan& plan, const Problem& p) {
+  WEFT_CHECK(plan.op == p.options.op && plan.reduce == p.options.reduce, invalid_argument,
+             "plan was made for op {} and reduce {}, but they are {} and {}: make a plan with plan_spmm_backward",
+             name(plan.op), name(plan.reduce), name(p.options.op), name(p.options.reduce));
+  // On a GPU the plan of a max or min only says whom it is for.
+  const auto check = p.extremum() && context.device().kind == DeviceKind::cuda ? check_planned_for : check_plan;
+  if (plan.want.x) check(context, plan.x, p.graph.transpose().identity(), desc_of_x(p));
+  if (plan.want.edge) check(context, plan.edge, p.graph.identity(), desc_of_edge(p));
+}
+
+SpmmBackwardPlan plan_for(Context& context, const Problem& p) {
+  SpmmBackwardPlan plan;
+  plan.op = p.options.op;
+  plan.reduce = p.options.reduce;
+  plan.want = p.want;
+  const auto planned = [&](const Graph& over, bool of_x) {
+    if (p.extremum()) return extremum_plan(context, p, over, of_x);
+    return make_plan(context, over, of_x ? desc_of_x(p) : desc_of_edge(p));
+  };
+  if (p.want.x) plan.x = planned(p.graph.transpose(), true);
+  if (p.want.edge) plan.edge = planned(p.graph, false);
+  Arena counting;
+  Scratch::take(counting, p, plan, context.device());
+  plan.workspace_bytes = counting.used();
+  return plan;
 }
 
 }  // namespace
 
+SpmmBackwardPlan plan_spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                                    const SpmmOptions& options, WantGradients want) {
+  const Problem p = resolve_planned(context, graph, x, edge, options, want);
+  check_epilogue(options.epilogue);
+  return plan_for(context, p);
+}
+
+void spmm_backward(Context& context, const SpmmBackwardPlan& plan, const Graph& graph, ConstTensorView x,
+                   ConstTensorView edge, ConstTensorView out_grad, const SpmmOptions& options,
+                   const SpmmGradientViews& into) {
+  const Problem p = resolve_backward(context, graph, x, edge, out_grad, options, plan.want);
+  check_planned(context, plan, p);
+  check_into(context, plan, p, into);
+  Arena arena = context.arena();
+  const Scratch scratch = Scratch::take(arena, p, plan, context.device());
+  if (scratch.destinations.given)
+    row_norms(context, graph, options.epilogue.row_scale, p.divides(), scratch.destinations);
+  const auto each = [&](bool of_x, const Plan& how, TensorView to) {
+    if (p.extremum()) return extremum_gradient(context, how, p, scratch, of_x, to);
+    (of_x ? x_gradient : edge_gradient)(context, how, p, scratch, to);
+  };
+  if (plan.want.x) each(true, plan.x, into.x);
+  if (plan.want.edge) each(false, plan.edge, into.edge);
+}
+
 SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                             ConstTensorView out_grad, const SpmmOptions& options, WantGradients want) {
-  const Problem p = resolve_backward(context, graph, x, edge, out_grad, options);
-  const bool wants_x = want.x && uses_node(options.op), wants_edge = want.edge && uses_edge(options.op);
-  const Tensor destinations = destination_scale(context, p);
-  SpmmGradients gradients;
-  if (is_extremum(options.reduce)) {
-    WEFT_CHECK(options.arg_e.given, invalid_argument,
-               "arg_e is missing: the backward of {} needs the winners the forward returned", name(options.reduce));
-    if (wants_x) gradients.x = extremum_gradient(context, p, destinations, true);
-    if (wants_edge) gradients.edge = extremum_gradient(context, p, destinations, false);
-    return gradients;
-  }
-  if (wants_x) gradients.x = x_gradient(context, p, destinations);
-  if (wants_edge) gradients.edge = edge_gradient(context, p, destinations);
+  const Problem p = resolve_backward(context, graph, x, edge, out_grad, options, want);
+  const SpmmBackwardPlan plan = plan_for(context, p);
+  // Its scratch goes when this returns: the caller's workspace is for runs by plans.
+  Context once = or_out_of_memory("a context", [&] {
+    return context.device().kind == DeviceKind::cpu ? Context::cpu(context.threads())
+                                                    : Context::cuda(context.device().index, context.stream());
+  });
+  once.reserve(plan.workspace_bytes);
+  const auto empty = [&](bool wanted, ConstTensorView of, const char* what) {
+    return wanted ? Tensor::empty(of.shape, of.dtype, what, context.device(), context.stream()) : Tensor{};
+  };
+  SpmmGradients gradients{empty(p.want.x, x, "the gradient of x"), empty(p.want.edge, edge, "the gradient of edge")};
+  spmm_backward(once, plan, graph, x, edge, out_grad, options, {gradients.x, gradients.edge});
   return gradients;
 }
 

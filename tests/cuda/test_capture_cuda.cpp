@@ -55,6 +55,51 @@ TEST_F(cuda_capture, a_replayed_spmm_and_sddmm_give_the_bits_of_a_direct_run) {
   }
 }
 
+TEST_F(cuda_capture, a_replayed_backward_of_spmm_gives_the_bits_of_a_direct_run) {
+  const Stream stream;
+  Context context = Context::cuda(0, stream);
+  const Graph graph = battery::power_law_graph();
+  const Graph there = graph.to(gpu, stream);
+  for (const SpmmOp op : {SpmmOp::copy_u, SpmmOp::u_mul_e, SpmmOp::u_div_e})
+    for (const Reduce reduce : {Reduce::sum, Reduce::mean, Reduce::max})
+      for (const std::int64_t width : {7, 64}) {
+        const std::string where = fmt::format("{} {} width {}", name(op), name(reduce), width);
+        const Shape outputs(graph.num_rows(), width);
+        const Tensor x = random_tensor(Shape(graph.num_cols(), width), Dtype::f32, 1).to(gpu, stream);
+        const Tensor values = random_tensor(Shape(graph.num_edges()), Dtype::f32, 3).to(gpu, stream);
+        const ConstTensorView edge = op == SpmmOp::copy_u ? ConstTensorView{} : values.view();
+        const Tensor second = random_tensor(outputs, Dtype::f32, 5);
+        Tensor out_grad = random_tensor(outputs, Dtype::f32, 4).to(gpu, stream);
+        Tensor winners = Tensor::zeros(outputs, Dtype::i64, "winners", gpu, stream);
+        Tensor x_grad = Tensor::zeros(x.shape(), Dtype::f32, "x_grad", gpu, stream);
+        Tensor edge_grad = Tensor::zeros(values.shape(), Dtype::f32, "edge_grad", gpu, stream);
+        SpmmOptions options;
+        options.op = op;
+        options.reduce = reduce;
+        if (reduce == Reduce::max) {
+          options.arg_e = winners;
+          spmm(context, there, x, edge, options);
+        }
+        const SpmmBackwardPlan plan = plan_spmm_backward(context, there, x, edge, options);
+        context.reserve(plan.workspace_bytes);
+        const SpmmGradientViews into{x_grad, edge.given ? edge_grad.view() : TensorView{}};
+        const auto work = [&] { spmm_backward(context, plan, there, x, edge, out_grad, options, into); };
+        work();
+        // The graph was captured over the first gradient and must read the second.
+        replay(stream, 2, work, [&] {
+          ASSERT_EQ(cudaMemcpyAsync(out_grad.view().mutable_data(), second.view().data, second.bytes(),
+                                    cudaMemcpyDefault, stream),
+                    cudaSuccess);
+        });
+        const Tensor replayed = x_grad.to(Device{}, stream), replayed_edge = edge_grad.to(Device{}, stream);
+        const SpmmGradients direct = spmm_backward(context, there, x, edge, out_grad, options);
+        EXPECT_TRUE(bitwise_equal(direct.x.to(Device{}, stream), replayed)) << where;
+        if (edge.given) {
+          EXPECT_TRUE(bitwise_equal(direct.edge.to(Device{}, stream), replayed_edge)) << where;
+        }
+      }
+}
+
 TEST_F(cuda_capture, a_replayed_softmax_and_attention_give_the_bits_of_a_direct_run) {
   const Stream stream;
   Context context = Context::cuda(0, stream);

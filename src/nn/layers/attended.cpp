@@ -4,21 +4,6 @@
 
 namespace weft::nn {
 
-void set_attention_defaults(ModelSpec& spec) {
-  spec.hidden = 8;
-  spec.heads = 8;
-  spec.activation = Activation::elu;
-  spec.self_loops = true;
-  spec.dropout = spec.attention_dropout = 0.6f;
-}
-
-void set_attention_defaults(TrainOptions& options) {
-  options.lr = 0.005;
-  options.epochs = 1000;
-  options.patience = 100;
-  options.best_by = BestBy::accuracy;
-}
-
 Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int64_t heads, std::int64_t width)
     : context_(build.context),
       slots_(build.slots),

@@ -15,8 +15,19 @@ inline TensorView flat(TensorView v) {
 
 constexpr std::string_view attention_refuses_weights = "its attention weighs edges itself";
 /// What GAT's paper has used on citation graphs.
-void set_attention_defaults(ModelSpec& spec);
-void set_attention_defaults(TrainOptions& options);
+inline void set_attention_defaults(ModelSpec& spec) {
+  spec.hidden = 8;
+  spec.heads = 8;
+  spec.activation = Activation::elu;
+  spec.self_loops = true;
+  spec.dropout = spec.attention_dropout = 0.6f;
+}
+inline void set_attention_defaults(TrainOptions& options) {
+  options.lr = 0.005;
+  options.epochs = 1000;
+  options.patience = 100;
+  options.best_by = BestBy::accuracy;
+}
 
 class Attended {
  public:
