@@ -143,7 +143,7 @@ __device__ __forceinline__ void for_each_batch(const EdgeSplit& split, const Edg
     visitor.begin_batches(edges);
     if constexpr (S::each == 1) {
 #pragma unroll 1
-      for (int j = 0; j < min(Chunk::size, share.most - first); j += S::loads) visitor.batch(edges, j);
+      for (int j = 0; j < Chunk::size && first + j < share.most; j += S::loads) visitor.batch(edges, j);
     } else {  // which register holds an edge must be known when this is compiled
 #pragma unroll
       for (int j = 0; j < Chunk::size; j += S::loads) visitor.batch(edges, j);
