@@ -24,19 +24,19 @@ AttentionShape checked(const Context& context, const Graph& graph, const Attenti
 }
 
 /// A run's part of the workspace. Over an arena without memory this only counts.
-struct ReturnScratch {
+struct BackwardScratch {
   std::span<std::byte> destinations;  // [rows, heads, 4]
   std::span<std::byte> scores;        // [edges, heads]
   std::span<std::byte> sums;          // [rows, heads], where dst's gradient is rounded from them
   std::span<std::byte> staging;       // of one plan after the other
 
-  static ReturnScratch take(Arena& arena, const Graph& graph, const AttentionShape& shape,
-                            const AttentionBackwardPlan& plan) {
+  static BackwardScratch take(Arena& arena, const Graph& graph, const AttentionShape& shape,
+                              const AttentionBackwardPlan& plan) {
     const Dtype acc = accumulator(shape.desc.dtype);
     const auto bytes = [&](std::int64_t rows, std::int64_t each) {
       return static_cast<std::size_t>(rows * shape.value.heads * each) * size_of(acc);
     };
-    ReturnScratch s;
+    BackwardScratch s;
     s.destinations = arena.take<std::byte>(bytes(graph.num_rows(), 4), "what edges need of their destinations");
     s.scores = arena.take<std::byte>(bytes(graph.num_edges(), 1), "score gradients");
     s.sums = arena.take<std::byte>(acc == shape.desc.dtype ? 0 : bytes(graph.num_rows(), 1), "sums of score gradients");
@@ -126,13 +126,7 @@ void check_gradients(const Context& context, const Graph& graph, const Attention
 AttentionBackwardPlan composed_plan(Context& context, const Graph& graph, const AttentionInputs& in,
                                     const AttentionShape& shape) {
   AttentionBackwardPlan plan;
-  plan.gather.desc = shape.desc;
-  plan.gather.device = context.device();
-  if (context.device().kind == DeviceKind::cuda)
-    plan.gather.how = CudaPlan{};
-  else
-    plan.gather.cpu().threads = context.threads();
-  plan.gather.backing.graph = graph.transpose().identity();
+  plan.gather = planned_for(context, graph.transpose(), shape.desc);
   plan.score = in.score;
   plan.composed = or_out_of_memory("a plan", [&] {
     return std::make_shared<const ComposedAttention>(plan_composed_attention(context, graph, in, shape));
@@ -160,7 +154,7 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   const std::int64_t heads = shape.value.heads;
   const Shape by_row(graph.num_rows(), heads, 1), by_edge(graph.num_edges(), heads, 1);
   Arena arena = context.arena();
-  const ReturnScratch scratch = ReturnScratch::take(arena, graph, shape, plan);
+  const BackwardScratch scratch = BackwardScratch::take(arena, graph, shape, plan);
   const TensorView scores(scratch.scores.data(), acc, by_edge, context.device());
   args.destinations = {scratch.destinations.data(), acc, 4 * heads};
   args.src_grad = result(into.src);
@@ -203,7 +197,7 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
   plan.sum = make_plan(context, graph, score_sums(shape));
   plan.places = places_between(context, graph, plan.gather, plan.sum);
   Arena counting;
-  ReturnScratch::take(counting, graph, shape, plan);
+  BackwardScratch::take(counting, graph, shape, plan);
   plan.workspace_bytes = counting.used();
   return plan;
 }

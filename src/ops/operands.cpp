@@ -126,6 +126,18 @@ void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, c
   check_planned_for(context, plan, graph, desc);
 }
 
+Plan planned_for(const Context& context, const Graph& graph, const OpDesc& desc) {
+  Plan plan;
+  plan.desc = desc;
+  plan.device = context.device();
+  plan.backing.graph = graph.identity();
+  if (context.device().kind == DeviceKind::cuda)
+    plan.how = CudaPlan{};
+  else
+    plan.cpu().threads = context.threads();
+  return plan;
+}
+
 void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
   WEFT_CHECK(plan.backing.graph == graph, invalid_argument,
              "plan was made for another graph: make one for this graph with make_plan");

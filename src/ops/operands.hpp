@@ -51,7 +51,9 @@ Result result(TensorView tensor);
 
 /// The plan fits the graph, the context and what is about to run.
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
-/// The same of one that only says whom it is for.
+/// One that only says whom it is for: the device, the graph and the operator, and no way to run.
+Plan planned_for(const Context& context, const Graph& graph, const OpDesc& desc);
+/// check_plan of such a one.
 void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
 
 /// A row or column scale, where one is given: one value of dtype `acc` a row.

@@ -113,11 +113,7 @@ ExtremumBackwardArgs extremum_args(const Problem& p, const GraphView& over, bool
 Plan extremum_plan(const Context& context, const Problem& p, const Graph& over, bool of_x) {
   const OpDesc desc = of_x ? desc_of_x(p) : desc_of_edge(p);
   if (context.device().kind == DeviceKind::cpu) return make_plan(context, over, desc);
-  Plan plan;
-  plan.desc = desc;
-  plan.device = context.device();
-  plan.how = CudaPlan{};
-  plan.backing.graph = over.identity();
+  Plan plan = planned_for(context, over, desc);
   const ExtremumBackwardArgs args = extremum_args(p, over.view(), of_x);  // makes what runs read of the graph
   if (of_x) plan.workspace_bytes = cuda::extremum_workspace(args);
   return plan;
