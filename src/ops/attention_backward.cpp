@@ -230,12 +230,7 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
       !cuda::has_attention_backward(
           backward_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), any_result(shape)), plan.gather))
     plan = composed_plan(context, graph, in, shape);
-  // Its scratch goes when this returns: the caller's workspace is for runs by plans.
-  Context once = or_out_of_memory("a context", [&] {
-    return context.device().kind == DeviceKind::cpu ? Context::cpu(context.threads())
-                                                    : Context::cuda(context.device().index, context.stream());
-  });
-  once.reserve(plan.workspace_bytes);
+  Context once = with_own_workspace(context, plan.workspace_bytes);
   const auto empty = [&](const Shape& of, const char* what) {
     return Tensor::empty(of, shape.desc.dtype, what, context.device(), context.stream());
   };

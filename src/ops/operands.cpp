@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/memory.hpp"
 #include "plan/plan_view.hpp"
 
 namespace weft {
@@ -124,6 +125,15 @@ void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, c
   WEFT_CHECK(cpu == nullptr || plan.backing.partition != nullptr, invalid_argument,
              "plan is empty: make one with make_plan");
   check_planned_for(context, plan, graph, desc);
+}
+
+Context with_own_workspace(const Context& context, std::size_t bytes) {
+  Context own = or_out_of_memory("a context", [&] {
+    return context.device().kind == DeviceKind::cpu ? Context::cpu(context.threads())
+                                                    : Context::cuda(context.device().index, context.stream());
+  });
+  own.reserve(bytes);
+  return own;
 }
 
 Plan planned_for(const Context& context, const Graph& graph, const OpDesc& desc) {

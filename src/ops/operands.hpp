@@ -49,9 +49,13 @@ Operand operand(ConstTensorView tensor, Features features);
 Operand operand(ConstTensorView tensor);
 Result result(TensorView tensor);
 
+/// A context of the same device, threads and stream for one call without a plan of the caller's: its scratch goes with
+/// it, and the caller's workspace stays for runs by plans.
+Context with_own_workspace(const Context& context, std::size_t bytes);
+
 /// The plan fits the graph, the context and what is about to run.
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
-/// One that only says whom it is for: the device, the graph and the operator, and no way to run.
+/// A plan that only says whom it is for: the device, the graph and the operator, and no way to run.
 Plan planned_for(const Context& context, const Graph& graph, const OpDesc& desc);
 /// check_plan of such a one.
 void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);

@@ -305,12 +305,7 @@ SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorVie
                             ConstTensorView out_grad, const SpmmOptions& options, WantGradients want) {
   const Problem p = resolve_backward(context, graph, x, edge, out_grad, options, want);
   const SpmmBackwardPlan plan = plan_for(context, p);
-  // Its scratch goes when this returns: the caller's workspace is for runs by plans.
-  Context once = or_out_of_memory("a context", [&] {
-    return context.device().kind == DeviceKind::cpu ? Context::cpu(context.threads())
-                                                    : Context::cuda(context.device().index, context.stream());
-  });
-  once.reserve(plan.workspace_bytes);
+  Context once = with_own_workspace(context, plan.workspace_bytes);
   const auto empty = [&](bool wanted, ConstTensorView of, const char* what) {
     return wanted ? Tensor::empty(of.shape, of.dtype, what, context.device(), context.stream()) : Tensor{};
   };
