@@ -6,18 +6,6 @@
 
 namespace weft {
 
-std::size_t size_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16:
-    case Dtype::bf16: return 2;
-    case Dtype::f32:
-    case Dtype::i32: return 4;
-    case Dtype::f64:
-    case Dtype::i64: return 8;
-  }
-  fail(ErrorCode::internal, "dtype {} has no size", static_cast<int>(dtype));
-}
-
 double largest_value(Dtype dtype) {
   switch (dtype) {
     case Dtype::f16: return 65504;

@@ -21,6 +21,16 @@ std::string_view name_in(const std::string_view (&names)[N], Enum value) {
   return names[static_cast<std::size_t>(value)];
 }
 
+/// The shapes of a row of kernel_rows, made when this is compiled: launches look theirs up.
+const ShapeList& listed(const KernelRow& row) {
+  static constexpr auto lists = [] {
+    std::array<ShapeList, std::size(kernel_rows)> all;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = shapes_of(kernel_rows[i]);
+    return all;
+  }();
+  return lists[static_cast<std::size_t>(&row - kernel_rows)];
+}
+
 std::vector<HeadMapping> mappings_of(const KernelRow& row, const GatherShape& shape) {
   std::vector<HeadMapping> mappings;
   for (const HeadMap map : {HeadMap::one, HeadMap::shared, HeadMap::any})
@@ -41,16 +51,28 @@ const KernelRow* row_of(const Kernel& kernel) {
 bool has_kernel(const Kernel& kernel) {
   const KernelRow* const row = row_of(kernel);
   if (row == nullptr || !is_built(*row)) return false;
-  const ShapeList shapes = shapes_of(*row);
+  const ShapeList& shapes = listed(*row);
   return std::find(shapes.begin(), shapes.end(), kernel.shape) != shapes.end() &&
          has_mapping(*row, kernel.shape, kernel.heads);
+}
+
+GatherShape covering(const KernelRow& row, const GatherShape& wanted) {
+  const auto covered = [](const GatherShape& shape) { return shape.lanes * shape.steps; };
+  GatherShape best{0, 0, 0, 0};
+  for (const GatherShape& shape : listed(row)) {
+    if (shape.vector != wanted.vector) continue;
+    const bool enough = covered(best) >= covered(wanted);
+    if (enough ? covered(shape) >= covered(wanted) && covered(shape) < covered(best) : covered(shape) > covered(best))
+      best = shape;
+  }
+  return best;
 }
 
 std::vector<Kernel> built_kernels() {
   std::vector<Kernel> kernels;
   for (const KernelRow& row : kernel_rows) {
     if (!is_built(row)) continue;
-    for (const GatherShape& shape : shapes_of(row))
+    for (const GatherShape& shape : listed(row))
       for (const HeadMapping& heads : mappings_of(row, shape))
         kernels.push_back({row.family, row.message, row.reduction, row.storage, shape, row.stage_edges, heads});
   }

@@ -36,8 +36,8 @@ enum class Reduction : std::uint8_t { sum, extremum, winner };
 
 /// Which (lanes, steps) a row of the table has.
 enum class ShapeSet : std::uint8_t {
-  every,     // each power of two of lanes, then 2 and 4 steps; fewer for packs of one or two halves
-  coarse,    // where speed is no goal: every other number of lanes, and the next larger one serves
+  every,     // the widest load: each power of two of lanes, then 2 and 4 steps; narrower ones: 2, 8 and 32 lanes alone
+  coarse,    // where speed is no goal: every load as narrower ones, and no 2 steps; the next larger shape serves
   packs,     // those of `every` with the widest load alone
   two_rows,  // for messages with two rows of features an edge: the widest load or single elements, eight lanes or more
   features,  // lanes along the edges: one to four features a lane
@@ -78,9 +78,6 @@ inline constexpr KernelRow kernel_rows[] = {
 #include "plan/kernels.def"
 #undef WEFT_KERNELS
 };
-
-/// Bytes of an element of a floating type; size_of() cannot be asked while kernels are compiled.
-constexpr int storage_bytes(Dtype storage) { return storage == Dtype::f64 ? 8 : storage == Dtype::f32 ? 4 : 2; }
 
 constexpr bool is_built(const KernelRow& row) {
   return row.needs == KernelNeeds::nothing || (row.needs == KernelNeeds::f64 ? has_cuda_f64 : has_ablations);
@@ -143,7 +140,7 @@ constexpr ShapeList shapes_of(const KernelRow& row) {
       continue;
     }
     const bool coarse = row.shapes == ShapeSet::coarse || !every_cuda_shape;
-    const bool each = !coarse && (row.widest <= 4 || vector >= 4);
+    const bool each = !coarse && vector == row.widest;
     if (each) add(vector, 1, 1);
     if (every_cuda_shape) add(vector, 2, 1);
     if (each) add(vector, 4, 1);
@@ -162,18 +159,8 @@ constexpr ShapeList shapes_of(const KernelRow& row) {
 }
 
 /// The shape of the row that a call of shape `wanted` takes: the same load, and the fewest lanes and steps that cover
-/// as much; rows of more features go in tiles of the last one.
-constexpr GatherShape covering(const KernelRow& row, const GatherShape& wanted) {
-  const auto covered = [](const GatherShape& shape) { return shape.lanes * shape.steps; };
-  GatherShape best{0, 0, 0, 0};
-  for (const GatherShape& shape : shapes_of(row)) {
-    if (shape.vector != wanted.vector) continue;
-    const bool enough = covered(best) >= covered(wanted);
-    if (enough ? covered(shape) >= covered(wanted) && covered(shape) < covered(best) : covered(shape) > covered(best))
-      best = shape;
-  }
-  return best;
-}
+/// as much; rows of more features go in tiles of the last one. No lanes where the row has no such load.
+GatherShape covering(const KernelRow& row, const GatherShape& wanted);
 
 /// How a kernel by heads maps them; head_steps: steps of a lane that may lie in different heads.
 struct HeadMapping {
@@ -190,7 +177,7 @@ constexpr bool has_mapping(const KernelRow& row, const GatherShape& shape, const
   if (mapping.map == HeadMap::any) return mapping.head_steps == shape.steps;
   // Whether some heads of that shape share: two that fill the lanes would.
   const std::int64_t width = std::int64_t{shape.lanes} * shape.vector;
-  return shares_weights(2, width, storage_bytes(row.storage), shape) &&
+  return shares_weights(2, width, static_cast<int>(size_of(row.storage)), shape) &&
          (mapping.head_steps == shape.steps || mapping.head_steps == 1);
 }
 

@@ -26,15 +26,21 @@ class Cells {
   void measure_all() {
     for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
       for (const std::int64_t width : {16, 32, 64, 128, 256}) spmm_cell(dtype, width, SpmmOp::u_mul_e, Reduce::sum);
-      for (const std::int64_t width : {1, 4, 47, 64}) spmm_cell(dtype, width, SpmmOp::copy_u, Reduce::sum);
+      for (const std::int64_t width : {1, 4, 30, 47, 64, 100}) spmm_cell(dtype, width, SpmmOp::copy_u, Reduce::sum);
       spmm_cell(dtype, 64, SpmmOp::copy_u, Reduce::mean);
       spmm_cell(dtype, 64, SpmmOp::copy_u, Reduce::max);
+      spmm_cell(dtype, 47, SpmmOp::copy_u, Reduce::mean);
+      spmm_cell(dtype, 30, SpmmOp::copy_u, Reduce::max);
       spmm_cell(dtype, 64, SpmmOp::u_add_e, Reduce::sum);
-      for (const std::int64_t width : {16, 64, 128}) sddmm_cell(dtype, width);
+      spmm_cell(dtype, 64, SpmmOp::u_add_e, Reduce::max);
+      for (const std::int64_t width : {16, 30, 64, 128}) sddmm_cell(dtype, width);
       softmax_cell(dtype, 4);
       attention_cells(dtype, Score::gat, 1, 64, true);
       attention_cells(dtype, Score::gat, 4, 16, true);
       attention_cells(dtype, Score::gat, 8, 32, true);
+      attention_cells(dtype, Score::gat, 8, 8, true);
+      attention_cells(dtype, Score::gat, 1, 7, true);
+      attention_cells(dtype, Score::gat, 4, 30, true);
       attention_cells(dtype, Score::gatv2, 1, 64, false);
       attention_cells(dtype, Score::dot, 4, 16, false);
     }

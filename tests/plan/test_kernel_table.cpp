@@ -58,6 +58,9 @@ TEST(kernel_table, covers_sums_by_the_lanes_that_their_rows_have_where_every_sha
   const KernelRow& sums = row(KernelFamily::gather, KernelMessage::weighted, Reduction::sum, Dtype::f32);
   for (const std::int64_t features : {4, 8, 16, 32, 64, 128, 256, 512})
     EXPECT_EQ(covering(sums, gather_shape(features, 4, 4)), gather_shape(features, 4, 4)) << features;
+  EXPECT_EQ(covering(sums, gather_shape(7, 4, 4)), gather_shape(7, 4, 4));
+  EXPECT_EQ(covering(sums, gather_shape(47, 4, 4)), gather_shape(47, 4, 4)) << "two steps of 32 lanes";
+  EXPECT_EQ(covering(sums, gather_shape(30, 4, 4)), gather_shape(64, 4, 2)) << "of narrow loads every other one";
   const KernelRow& rare = row(KernelFamily::gather, KernelMessage::scaled, Reduction::winner, Dtype::f16);
   EXPECT_EQ(covering(rare, gather_shape(16, 2, 4)), (GatherShape{4, 8, 1, 8}));
   const KernelRow& dot = row(KernelFamily::dot, KernelMessage::ends, Reduction::sum, Dtype::f32);

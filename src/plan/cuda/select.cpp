@@ -8,6 +8,8 @@
 namespace weft {
 namespace {
 
+constexpr int bytes_of(Dtype storage) { return static_cast<int>(size_of(storage)); }
+
 /// `kernel` with the shape of its row of the table that covers `wanted`, where it has loads of as many elements.
 Kernel covered(Kernel kernel, const GatherShape& wanted) {
   const KernelRow* const row = row_of(kernel);
@@ -30,7 +32,7 @@ void require_ablations(const std::string& policy) {
 bool over_tiles(const Plan& plan, const SpmmTraits& t, KernelMessage message, const GatherShape& shape) {
   const CudaPlan& cuda = plan.cuda();
   if (cuda.stage_edges == 0) return false;
-  const int bytes = storage_bytes(plan.desc.dtype);
+  const int bytes = bytes_of(plan.desc.dtype);
   const bool packs = bytes == 4 || shape.vector * bytes == 16;
   const bool can = bytes <= 4 && message != KernelMessage::edgewise && !t.scaled_sources && !t.extremum && !t.mean &&
                    !t.epilogue && packs && !(t.wide_out && cuda.flush == Flush::atomic);
@@ -72,18 +74,19 @@ void check_pairs(KernelMessage message, bool wide_edges, const GatherShape& shap
 GatherShape narrow_lane(Dtype storage, std::int64_t features, int vector) {
   GatherShape shape{1, 1, 1, narrow_slabs};
   if (features == 1) return shape;
-  if (storage_bytes(storage) <= 4 && vector == features) {
+  if (bytes_of(storage) <= 4 && vector == features) {
     shape.vector = vector;
     return shape;
   }
-  shape.steps = storage_bytes(storage) <= 4 && features == 3 ? 3 : most_narrow_features;
+  shape.steps = bytes_of(storage) <= 4 && features == 3 ? 3 : most_narrow_features;
   return shape;
 }
 
-/// In f64, whose kernels are few, the reduction that names winners serves every extremum.
-Reduction reduction_of(const SpmmTraits& t, Dtype storage) {
+/// The reduction that names winners serves every extremum of a message without kernels for the extremum alone.
+Reduction reduction_of(const SpmmTraits& t, KernelMessage message, Dtype storage) {
   if (!t.extremum) return Reduction::sum;
-  return t.winners || storage == Dtype::f64 ? Reduction::winner : Reduction::extremum;
+  const bool alone = row_index(KernelFamily::gather, message, Reduction::extremum, storage) >= 0;
+  return t.winners || !alone ? Reduction::winner : Reduction::extremum;
 }
 
 }  // namespace
@@ -91,8 +94,7 @@ Reduction reduction_of(const SpmmTraits& t, Dtype storage) {
 KernelMessage spmm_message(Dtype storage, const SpmmTraits& t) {
   if (!t.one_value_an_edge) return KernelMessage::edgewise;
   const bool in_order = !t.weighted || t.values_in_order;
-  if (storage_bytes(storage) > 4 || t.extremum || t.epilogue || t.scaled_sources || !in_order)
-    return KernelMessage::scaled;
+  if (bytes_of(storage) > 4 || t.extremum || t.epilogue || t.scaled_sources || !in_order) return KernelMessage::scaled;
   if (t.mean) return t.weighted || is_narrow(t.features, true) ? KernelMessage::scaled : KernelMessage::averaged;
   return t.weighted ? KernelMessage::weighted : KernelMessage::source;
 }
@@ -100,8 +102,9 @@ KernelMessage spmm_message(Dtype storage, const SpmmTraits& t) {
 SpmmSelection select_spmm(const Plan& plan, const SpmmTraits& t, int pack) {
   const CudaPlan& cuda = plan.cuda();
   const Dtype storage = plan.desc.dtype;
-  const int bytes = storage_bytes(storage);
-  Kernel kernel{KernelFamily::gather, spmm_message(storage, t), reduction_of(t, storage), storage, {}, 0, {}};
+  const int bytes = bytes_of(storage);
+  const KernelMessage message = spmm_message(storage, t);
+  Kernel kernel{KernelFamily::gather, message, reduction_of(t, message, storage), storage, {}, 0, {}};
   const GatherShape aligned = gather_shape(t.features, bytes, pack);
   if (over_tiles(plan, t, kernel.message, aligned)) {
     if (cuda.stage_edges != 128 || plan.assignment != Assignment::round_robin) require_ablations(stage_text(plan));
@@ -132,7 +135,7 @@ SpmmSelection select_spmm(const Plan& plan, const SpmmTraits& t, int pack) {
 }
 
 HeadedSelection select_gat(KernelMessage message, Dtype storage, std::int64_t heads, std::int64_t width, int pack) {
-  const int bytes = storage_bytes(storage);
+  const int bytes = bytes_of(storage);
   HeadedSelection selected;
   selected.row = gather_shape_of_heads(heads, width, bytes, pack);
   selected.kernel = covered({KernelFamily::by_heads, message, Reduction::sum, storage, {}, 0, {}}, selected.row);
@@ -154,7 +157,7 @@ HeadedSelection select_vector_scored(Dtype storage, std::int64_t heads, std::int
                                      int pack) {
   Kernel kernel{KernelFamily::by_heads, KernelMessage::vector_scored, Reduction::sum, storage, {}, 0, {}};
   const int widest = row_of(kernel)->widest;
-  const auto shape_of = [&](int vector) { return gather_shape_of_heads(heads, width, storage_bytes(storage), vector); };
+  const auto shape_of = [&](int vector) { return gather_shape_of_heads(heads, width, bytes_of(storage), vector); };
   HeadedSelection selected;
   selected.row = shape_of(pack >= widest && width % widest == 0 ? widest : 1);
   // Lanes that hold a head's features of value share its scores out where these come from as many.
@@ -178,12 +181,12 @@ HeadedSelection select_vector_scored(Dtype storage, std::int64_t heads, std::int
 Kernel select_leaky_sum(Dtype storage, std::int64_t features, int pack) {
   const Kernel kernel{KernelFamily::gather, KernelMessage::leaky_sum, Reduction::sum, storage, {}, 0, {}};
   const int widest = row_of(kernel)->widest;
-  return covered(kernel, gather_shape(features, storage_bytes(storage), pack >= widest ? widest : 1));
+  return covered(kernel, gather_shape(features, bytes_of(storage), pack >= widest ? widest : 1));
 }
 
 Kernel select_dot(Dtype storage, std::int64_t width, int pack, bool long_rows) {
   Kernel kernel = covered({KernelFamily::dot, KernelMessage::ends, Reduction::sum, storage, {}, 0, {}},
-                          gather_shape(width, storage_bytes(storage), pack));
+                          gather_shape(width, bytes_of(storage), pack));
   GatherShape halved = kernel.shape;
   halved.lanes /= 2;
   halved.steps *= 2;

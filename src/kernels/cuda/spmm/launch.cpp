@@ -57,7 +57,7 @@ int widest_pack(const SpmmArgs& args, const SpmmCall<Storage>& call, const Plan&
   return most;
 }
 
-/// Calls f(constant) for the reduction. (f64 is for gradient checks, and has no extremum without winners.)
+/// Calls f(constant) for the reduction. (f64 is for gradient checks, and has no kernels for the extremum alone.)
 template <class Storage, class F>
 void with_reduction(Reduction kind, const F& f) {
   if (kind == Reduction::sum) return f(std::integral_constant<Reduction, Reduction::sum>{});
