@@ -36,8 +36,8 @@ enum class Reduction : std::uint8_t { sum, extremum, winner };
 
 /// Which (lanes, steps) a row of the table has.
 enum class ShapeSet : std::uint8_t {
-  every,     // the widest load: each power of two of lanes, then 2 and 4 steps; narrower ones: 2, 8 and 32 lanes alone
-  coarse,    // where speed is no goal: every load as narrower ones, and no 2 steps; the next larger shape serves
+  every,     // each power of two of lanes, then 2 and 4 steps; fewer for packs of one or two halves
+  coarse,    // where speed is no goal: every other number of lanes, and the next larger one serves
   packs,     // those of `every` with the widest load alone
   two_rows,  // for messages with two rows of features an edge: the widest load or single elements, eight lanes or more
   features,  // lanes along the edges: one to four features a lane
@@ -140,7 +140,7 @@ constexpr ShapeList shapes_of(const KernelRow& row) {
       continue;
     }
     const bool coarse = row.shapes == ShapeSet::coarse || !every_cuda_shape;
-    const bool each = !coarse && vector == row.widest;
+    const bool each = !coarse && (row.widest <= 4 || vector >= 4);
     if (each) add(vector, 1, 1);
     if (every_cuda_shape) add(vector, 2, 1);
     if (each) add(vector, 4, 1);

@@ -23,7 +23,6 @@ struct Walk : BatchVisitor<S> {
   // Share, lane and sender by value: locals behind a reference cost registers.
   const GatherArgs<Message>& args;
   typename Cut::Slots& slots;
-  const int group, lane;
   const EdgeShare share;
   const Here here;
   Send sender;
@@ -34,20 +33,20 @@ struct Walk : BatchVisitor<S> {
   bool one_by_one = false;  // the last batch was added up so
   int begun = 0;            // where in the share the current row begins, unless it is the head
 
-  __device__ __forceinline__ Walk(const GatherArgs<Message>& all, typename Cut::Slots& shared, int of_block,
-                                  int of_group)
+  __device__ __forceinline__ Walk(const GatherArgs<Message>& all, typename Cut::Slots& shared)
       : args(all),
         slots(shared),
-        group(of_block),
-        lane(of_group),
-        share(EdgeShare::of<S::groups>(all.split, of_block)),
-        here(all, share.nominal, static_cast<int>(blockIdx.y) * S::tile + Here::first_of(all, of_group)),
-        sender(all, here, of_group),
+        share(EdgeShare::of<S::groups>(all.split, group())),
+        here(all, share.nominal, static_cast<int>(blockIdx.y) * S::tile + Here::first_of(all, lane())),
+        sender(all, here, lane()),
         origin(static_cast<int>(share.begin - here.nominal)),
         head_open(share.head >= 0) {
     state.clear();
   }
-  __device__ __forceinline__ Cut cut() const { return {here, slots, group, lane}; }
+  // From the thread's index where they are needed: members would take registers throughout.
+  static __device__ __forceinline__ int group() { return threadIdx.x / S::lanes; }
+  static __device__ __forceinline__ int lane() { return threadIdx.x % S::lanes; }
+  __device__ __forceinline__ Cut cut() const { return {here, slots, group(), lane()}; }
 
   __device__ __forceinline__ void begin_share() {
     cut().begin(share);  // what it keeps is waited for: the edges are on their way
@@ -161,9 +160,8 @@ template <class Message, class S, Reduction Kind>
 __global__ void __launch_bounds__(block_threads, blocks_of<Message, S>) gather_edges(const GatherArgs<Message> args) {
   using Walk = cuda::Walk<Message, S, Kind>;
   __shared__ typename Walk::Cut::Slots slots;
-  const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes;
-  Walk walk(args, slots, group, lane);
-  for_each_batch<S>(args.split, walk.share, lane, EdgeInput<Message>{args}, walk);
+  Walk walk(args, slots);
+  for_each_batch<S>(args.split, walk.share, Walk::lane(), EdgeInput<Message>{args}, walk);
   walk.state.settle();
   walk.cut().finish(walk.state);
 }

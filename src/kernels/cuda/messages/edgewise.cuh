@@ -25,7 +25,6 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
   using typename Base::Acc, typename Base::X, typename Base::Edges;
   static constexpr RowEnds row_ends = RowEnds::one_by_one;
   std::int64_t edge_lane[S::steps];  // where this lane's values stand in an edge's row
-  bool both_vectors;
 
   struct Batch : Base::Batch {
     X e[S::loads][S::steps];
@@ -35,9 +34,7 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
 
   template <class Lane>
   __device__ __forceinline__ Sender(const GatherArgs<Message>& all, const Lane& here, int lane)
-      : Base(all, here, lane),
-        both_vectors(all.x != nullptr && all.message.x_vector && all.message.edge.data != nullptr &&
-                     all.message.edge_vector) {
+      : Base(all, here, lane) {
     const auto& message = args.message;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
@@ -81,7 +78,7 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
     for (int u = 0; u < S::loads; ++u)
 #pragma unroll
       for (int s = 0; s < S::steps; ++s) batch.e_one[u][s] = 0;
-    if (both_vectors) {
+    if (args.x != nullptr && message.x_vector && message.edge.data != nullptr && message.edge_vector) {
 #pragma unroll
       for (int u = 0; u < S::loads; ++u)
 #pragma unroll

@@ -142,8 +142,12 @@ __device__ __forceinline__ void for_each_batch(const EdgeSplit& split, const Edg
     if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, values);
     visitor.begin_batches(edges);
     if constexpr (S::each == 1) {
+      int j = 0;
 #pragma unroll 1
-      for (int j = 0; j < Chunk::size && first + j < share.most; j += S::loads) visitor.batch(edges, j);
+      do {  // a chunk has a batch: what does not change from batch to batch is found once
+        visitor.batch(edges, j);
+        j += S::loads;
+      } while (j < Chunk::size && first + j < share.most);
     } else {  // which register holds an edge must be known when this is compiled
 #pragma unroll
       for (int j = 0; j < Chunk::size; j += S::loads) visitor.batch(edges, j);

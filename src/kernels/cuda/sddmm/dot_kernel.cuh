@@ -25,13 +25,9 @@ struct DotWalk : BatchVisitor<S> {
   const DotArgs<Storage>& args;
   const EdgeShare share;  // a copy: by reference it spills (bench/records/h200/cells.json)
   std::int64_t head;
-  int lane;     // of the group
-  int feature;  // the lane's first
   // Lanes past the last feature read the first ones again, and their products do not count.
   const Storage* source[S::steps];
   const Storage* destination[S::steps];
-  bool counts[S::steps];
-  bool writes;
   std::uint32_t held = ~0u;  // the destination whose features are in y
   Acc y[S::steps][S::vector];
   // The sums of a batch wait until the loads of the next one are on their way: adding them up across lanes then costs
@@ -39,23 +35,24 @@ struct DotWalk : BatchVisitor<S> {
   Acc pending[loads];
   std::int32_t pending_id[kept];
 
-  __device__ __forceinline__ DotWalk(const DotArgs<Storage>& all, const EdgeShare& of, int of_group)
-      : args(all),
-        share(of),
-        head(blockIdx.y),
-        lane(of_group),
-        feature(of_group * S::vector),
-        writes(S::lanes <= loads || of_group % (S::lanes >= loads ? S::lanes / loads : 1) == 0) {
+  __device__ __forceinline__ DotWalk(const DotArgs<Storage>& all, const EdgeShare& of)
+      : args(all), share(of), head(blockIdx.y) {
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
-      counts[s] = has(0, s);
-      const int at = counts[s] ? feature + s * S::lanes * S::vector : 0;
+      const int at = has(0, s) ? feature() + s * S::lanes * S::vector : 0;
       source[s] = args.source + head * args.source_head + at;
       destination[s] = args.destination + head * args.destination_head + at;
     }
   }
+  // From the thread's index where they are needed: members would take registers throughout, and spill.
+  static __device__ __forceinline__ int lane() { return threadIdx.x % S::lanes; }
+  static __device__ __forceinline__ int feature() { return lane() * S::vector; }  // the lane's first
+  /// Whether the lane has a sum of a batch that no lane before it has.
+  static __device__ __forceinline__ bool writes() {
+    return S::lanes <= loads || lane() % (S::lanes >= loads ? S::lanes / loads : 1) == 0;
+  }
   __device__ __forceinline__ bool has(int tile, int s) const {
-    return tile + feature + s * S::lanes * S::vector < args.features;
+    return tile + feature() + s * S::lanes * S::vector < args.features;
   }
 
   template <class Loaded>
@@ -75,18 +72,18 @@ struct DotWalk : BatchVisitor<S> {
     if (args.split.ids == nullptr) return;
 #pragma unroll
     for (int i = 0; i < kept; ++i) {
-      const int p = edges.first + j + owned_sum<S::lanes, loads>(lane) + i;
+      const int p = edges.first + j + owned_sum<S::lanes, loads>(lane()) + i;
       pending_id[i] = p < share.length ? args.split.id_at(share.begin + p) : 0;
     }
   }
   /// Stores the sums of the batch at edge `at` of the share, which is negative before the first one.
   __device__ __forceinline__ void flush(int at) {
     if (at < 0) return;
-    sum_over_lanes<S::lanes>(pending, lane);
+    sum_over_lanes<S::lanes>(pending, lane());
 #pragma unroll
     for (int i = 0; i < kept; ++i) {
-      const int p = at + owned_sum<S::lanes, loads>(lane) + i;
-      if (!writes || p >= share.length) continue;
+      const int p = at + owned_sum<S::lanes, loads>(lane()) + i;
+      if (!writes() || p >= share.length) continue;
       const EdgeId id = args.split.ids != nullptr ? pending_id[i] : args.split.id_of(share.begin + p);
       store_once(args.out, args.wide, id * args.out_pitch + head, pending[i]);
     }
@@ -124,9 +121,9 @@ struct DotWalk : BatchVisitor<S> {
     }
 #pragma unroll
     for (int u = 0; u < loads; ++u) {
-      pending[u] = if_counts(counts[0], times(x[u][0], y[0]));
+      pending[u] = if_counts(has(0, 0), times(x[u][0], y[0]));
 #pragma unroll
-      for (int s = 1; s < S::steps; ++s) pending[u] += if_counts(counts[s], times(x[u][s], y[s]));
+      for (int s = 1; s < S::steps; ++s) pending[u] += if_counts(has(0, s), times(x[u][s], y[s]));
     }
   }
   /// By halves of the batch, as two rows an edge are in flight.
@@ -152,9 +149,9 @@ struct DotWalk : BatchVisitor<S> {
       if (begin == 0) flush(edges.first + j - loads);
 #pragma unroll
       for (int u = 0; u < half; ++u) {
-        pending[begin + u] = if_counts(counts[0], times(x[u][0], z[u][0].values));
+        pending[begin + u] = if_counts(has(0, 0), times(x[u][0], z[u][0].values));
 #pragma unroll
-        for (int s = 1; s < S::steps; ++s) pending[begin + u] += if_counts(counts[s], times(x[u][s], z[u][s].values));
+        for (int s = 1; s < S::steps; ++s) pending[begin + u] += if_counts(has(0, s), times(x[u][s], z[u][s].values));
       }
     }
   }
@@ -178,10 +175,9 @@ struct DotWalk : BatchVisitor<S> {
 template <class Storage, class S>
 __global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(Storage), S::value))
     dot_edges(const DotArgs<Storage> args) {
-  const int group = threadIdx.x / S::lanes, lane = threadIdx.x % S::lanes;
-  const EdgeShare share = EdgeShare::loose<S::groups>(args.split, group);
-  DotWalk<Storage, S> walk(args, share, lane);
-  for_each_batch<S>(args.split, share, lane, NoValues{}, walk);
+  const EdgeShare share = EdgeShare::loose<S::groups>(args.split, threadIdx.x / S::lanes);
+  DotWalk<Storage, S> walk(args, share);
+  for_each_batch<S>(args.split, share, walk.lane(), NoValues{}, walk);
   constexpr int step = S::each == 1 ? S::loads : S::lanes * S::each;
   walk.flush((share.most + step - 1) / step * step - S::loads);
 }
