@@ -72,6 +72,11 @@ constexpr bool folds_heads(std::int64_t heads, std::int64_t width, int element_b
 constexpr int resident_blocks(int element_bytes, const GatherShape& shape) {
   return element_bytes > 4 || shape.steps > 2 || shape.vector * shape.steps > 8 ? 2 : 3;
 }
+/// The same as a launch bound: lanes of one or two features get along with 64 registers, for a fourth block. (Plans
+/// count on three: how they cut rows decides how sums round.)
+constexpr int bounded_blocks(int element_bytes, const GatherShape& shape) {
+  return element_bytes <= 4 && shape.vector * shape.steps <= 2 ? 4 : resident_blocks(element_bytes, shape);
+}
 /// Attention holds more: at three blocks weights of several heads spill, unless packs are of few halves (4 heads of 16
 /// features in f32 took 7404 us on products, and 5940 with two blocks; in f16 by fours 5023 and 5614), and so do
 /// gradients. `shared`: lanes share weights out.

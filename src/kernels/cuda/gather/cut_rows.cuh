@@ -39,6 +39,11 @@ struct CutRows {
     __syncwarp();
   }
 
+  /// EdgeShare's, once the share has begun.
+  __device__ __forceinline__ NodeId row_past_end() const {
+    return heads.ends[group].runs_on ? heads.ends[group].last : -1;
+  }
+
   /// Keeps a settled state of the row that began before the share.
   __device__ __forceinline__ void save_head(const State& state) const {
     if (here.args.split.joined) {

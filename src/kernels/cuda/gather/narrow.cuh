@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<typename Message:
   open.clear();
   Chunk next;
   next.start(split, share, lane);
-  next.load(split, share, 0, lane, edge_values);
+  next.load(split, share, 0, lane, edge_values, share.row_past_end());
   cut.begin(share);
   for (int first = 0; first < share.length; first += Chunk::size) {
     X x[slabs][S::steps];
@@ -92,10 +92,11 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<typename Message:
     for (int i = 0; i < slabs; ++i) {
       rows[i] = next.row[i];
       if constexpr (multiplies) values[i] = edge_values.value(next.value[i]);
-      ends[i] = next.ends_of(i, share, first, lane);
+      ends[i] = next.ends_of(i, lane);
       any |= ends[i];
     }
-    if (first + Chunk::size < share.length) next.load(split, share, first + Chunk::size, lane, edge_values);
+    if (first + Chunk::size < share.length)
+      next.load(split, share, first + Chunk::size, lane, edge_values, share.row_past_end());
 
     // Edges past the share's end send 0.
     const auto message = [&](int i, int n) -> Acc {

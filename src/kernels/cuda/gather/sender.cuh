@@ -127,6 +127,6 @@ struct Sender;
 
 /// Blocks a multiprocessor: what the registers of a message's lanes allow.
 template <class Message, class S>
-inline constexpr int blocks_of = resident_blocks(sizeof(typename Message::Storage), S::value);
+inline constexpr int blocks_of = bounded_blocks(sizeof(typename Message::Storage), S::value);
 
 }  // namespace weft::cuda

@@ -48,6 +48,8 @@ struct Walk : BatchVisitor<S> {
   static __device__ __forceinline__ int lane() { return threadIdx.x % S::lanes; }
   __device__ __forceinline__ Cut cut() const { return {here, slots, group(), lane()}; }
 
+  using BatchVisitor<S>::row_past_end;
+  __device__ __forceinline__ NodeId row_past_end() const { return cut().row_past_end(); }
   __device__ __forceinline__ void begin_share() {
     cut().begin(share);  // what it keeps is waited for: the edges are on their way
     sender.begin_share(share);

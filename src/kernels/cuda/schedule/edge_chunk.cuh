@@ -27,7 +27,7 @@ struct HeldEdges {
     return __shfl_sync(~0u, held[place_of(q)], lane_of(q), Lanes);
   }
   __device__ __forceinline__ std::uint32_t source(int q) const { return static_cast<std::uint32_t>(from_lane(col, q)); }
-  /// Past the share's end: row 0.
+  /// Past the share's end: one that there is.
   __device__ __forceinline__ std::uint32_t destination(int q) const {
     return static_cast<std::uint32_t>(max(from_lane(row, q), 0));
   }
@@ -52,18 +52,18 @@ struct EdgeChunk {
       ahead[i] = i * Lanes + lane < share.length ? split.id_at(share.begin + i * Lanes + lane) : 0;
   }
   /// Edges [first, first + size) of the share, with values.load(k, id, column) for the k-th edge of all, `id` only
-  /// being one where edges have ids; those past the share's end become edges of source 0 with an empty value. Ids
-  /// are loaded a chunk earlier than what they lead to, so that nothing waits for them.
+  /// being one where edges have ids; those past the share's end become edges of source 0 and row `past_end` with an
+  /// empty value. Ids are loaded a chunk earlier than what they lead to, so that nothing waits for them.
   template <class Values>
   __device__ __forceinline__ void load(const EdgeSplit& split, const EdgeShare& share, int first, int lane,
-                                       const Values& values) {
+                                       const Values& values, NodeId past_end) {
     const GraphView& g = split.graph;
-    behind = first + size < share.length ? __ldg(g.rows + share.begin + first + size) : -1;
+    behind = first + size < share.length ? __ldg(g.rows + share.begin + first + size) : past_end;
 #pragma unroll
     for (int i = 0; i < Each; ++i) {
       const int p = first + i * Lanes + lane;
       col[i] = 0;
-      row[i] = -1;
+      row[i] = past_end;
       value[i] = Value{};
       if (p >= share.length) continue;
       const EdgeId k = share.begin + p;
@@ -78,22 +78,22 @@ struct EdgeChunk {
     }
   }
 
-  /// Bit l of the warp's, for each of its lanes: a row ends with that lane's i-th edge.
-  __device__ __forceinline__ unsigned ends_of(int i, const EdgeShare& share, int first, int lane) const {
+  /// Bit l of the warp's, for each of its lanes: a row ends with that lane's i-th edge. The share's last one is
+  /// followed by row_past_end.
+  __device__ __forceinline__ unsigned ends_of(int i, int lane) const {
     NodeId follower = __shfl_down_sync(~0u, row[i], 1, Lanes);
     const NodeId wrapped = i + 1 < Each ? __shfl_sync(~0u, row[i + 1 < Each ? i + 1 : i], 0, Lanes) : behind;
     if (lane == Lanes - 1) follower = wrapped;
-    const int p = first + i * Lanes + lane;
-    return __ballot_sync(~0u, p < share.length - 1 ? row[i] != follower : p == share.length - 1 && !share.runs_on);
+    return __ballot_sync(~0u, row[i] != follower);
   }
 
   /// Bit k of this group's, in chunks of up to 32 edges: a row ends with edge k.
-  __device__ __forceinline__ unsigned ends(const EdgeShare& share, int first, int lane, int shift) const {
+  __device__ __forceinline__ unsigned ends(int lane, int shift) const {
     static_assert(size <= 32);
     constexpr unsigned lanes = Lanes >= 32 ? ~0u : (1u << (Lanes & 31)) - 1;
     unsigned bits = 0;
 #pragma unroll
-    for (int i = 0; i < Each; ++i) bits |= (ends_of(i, share, first, lane) >> shift & lanes) << (i * Lanes & 31);
+    for (int i = 0; i < Each; ++i) bits |= (ends_of(i, lane) >> shift & lanes) << (i * Lanes & 31);
     return bits;
   }
 };
@@ -108,6 +108,9 @@ struct NoValues {
 template <class S>
 struct BatchVisitor {
   using Edges = HeldEdges<S::lanes, S::each>;
+  /// The row of edges past the share's end: of the first chunk, and then, which a visitor that needs registers may find
+  /// elsewhere.
+  __device__ __forceinline__ NodeId row_past_end(const EdgeShare& share) const { return share.row_past_end(); }
   /// While the first chunk is on its way.
   __device__ __forceinline__ void begin_share() {}
   /// Before the next chunk is asked for: `loaded` is what `Values` loaded for this lane's edges.
@@ -127,7 +130,7 @@ __device__ __forceinline__ void for_each_batch(const EdgeSplit& split, const Edg
   const int shift = threadIdx.x % 32 / S::lanes * S::lanes;
   Chunk next;
   next.start(split, share, lane);
-  next.load(split, share, 0, lane, values);
+  next.load(split, share, 0, lane, values, visitor.row_past_end(share));
   visitor.begin_share();
   for (int first = 0; first < share.most; first += Chunk::size) {
     HeldEdges<S::lanes, S::each> edges;
@@ -138,8 +141,9 @@ __device__ __forceinline__ void for_each_batch(const EdgeSplit& split, const Edg
       edges.row[i] = next.row[i];
     }
     visitor.begin_chunk(edges, next.value);
-    edges.ends = next.ends(share, first, lane, shift);
-    if (first + Chunk::size < share.most) next.load(split, share, first + Chunk::size, lane, values);
+    edges.ends = next.ends(lane, shift);
+    if (first + Chunk::size < share.most)
+      next.load(split, share, first + Chunk::size, lane, values, visitor.row_past_end());
     visitor.begin_batches(edges);
     if constexpr (S::each == 1) {
       int j = 0;

@@ -17,6 +17,9 @@ struct EdgeShare {
   NodeId last = -1;      // the row of the last edge
   bool runs_on = false;  // past the end of the share
 
+  /// What stands for the row of edges past the end: the last edge's own where it runs on, else none.
+  __device__ __forceinline__ NodeId row_past_end() const { return runs_on ? last : -1; }
+
   /// What has been loaded of where joined task t begins. Borders are found in two steps, and nothing here branches, so
   /// that the loads of both ends of a task are on their way together: small graphs are mostly waiting for them.
   struct Border {

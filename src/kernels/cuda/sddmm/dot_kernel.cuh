@@ -51,15 +51,12 @@ struct DotWalk : BatchVisitor<S> {
   static __device__ __forceinline__ bool writes() {
     return S::lanes <= loads || lane() % (S::lanes >= loads ? S::lanes / loads : 1) == 0;
   }
+  /// Nothing is reduced by rows, and row 0 is one to load from.
+  __device__ __forceinline__ NodeId row_past_end(const EdgeShare& = {}) const { return 0; }
   __device__ __forceinline__ bool has(int tile, int s) const {
     return tile + feature() + s * S::lanes * S::vector < args.features;
   }
 
-  template <class Loaded>
-  __device__ __forceinline__ void begin_chunk(Edges& edges, const Loaded (&)[S::each]) {
-#pragma unroll
-    for (int i = 0; i < S::each; ++i) edges.row[i] = edges.row[i] < 0 ? 0 : edges.row[i];
-  }
   __device__ __forceinline__ void batch(const Edges& edges, int j) {
     // Whether every edge of the batch has the same destination; the warp takes one path.
     const bool changes = (edges.ends >> j & ((1u << (loads - 1)) - 1)) != 0;
@@ -173,11 +170,11 @@ struct DotWalk : BatchVisitor<S> {
 };
 
 template <class Storage, class S>
-__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(Storage), S::value))
+__global__ void __launch_bounds__(block_threads, bounded_blocks(sizeof(Storage), S::value))
     dot_edges(const DotArgs<Storage> args) {
   const EdgeShare share = EdgeShare::loose<S::groups>(args.split, threadIdx.x / S::lanes);
   DotWalk<Storage, S> walk(args, share);
-  for_each_batch<S>(args.split, share, walk.lane(), NoValues{}, walk);
+  for_each_batch<S>(args.split, walk.share, walk.lane(), NoValues{}, walk);
   constexpr int step = S::each == 1 ? S::loads : S::lanes * S::each;
   walk.flush((share.most + step - 1) / step * step - S::loads);
 }
