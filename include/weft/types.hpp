@@ -16,10 +16,18 @@ using EdgeId = std::int64_t;  // 64 bits: graphs with more than 2^31 edges are o
 
 enum class Dtype : std::uint8_t { f32, f16, bf16, f64, i32, i64 };
 
+[[noreturn]] void refuse_dtype(Dtype dtype);  // an Error: no enumerator has that value
 /// Bytes of an element.
 constexpr std::size_t size_of(Dtype dtype) {
-  if (dtype == Dtype::f16 || dtype == Dtype::bf16) return 2;
-  return dtype == Dtype::f64 || dtype == Dtype::i64 ? 8 : 4;
+  switch (dtype) {
+    case Dtype::f16:
+    case Dtype::bf16: return 2;
+    case Dtype::f32:
+    case Dtype::i32: return 4;
+    case Dtype::f64:
+    case Dtype::i64: return 8;
+  }
+  refuse_dtype(dtype);
 }
 std::string_view name(Dtype dtype);
 /// "f32", "f16", "bf16", "f64", "i32" or "i64"; anything else is an Error that lists them.

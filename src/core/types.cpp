@@ -6,6 +6,8 @@
 
 namespace weft {
 
+void refuse_dtype(Dtype dtype) { fail(ErrorCode::internal, "dtype {} has no size", static_cast<int>(dtype)); }
+
 double largest_value(Dtype dtype) {
   switch (dtype) {
     case Dtype::f16: return 65504;

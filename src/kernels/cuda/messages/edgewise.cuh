@@ -117,19 +117,16 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
         }
     };
     const SpmmOp op = args.message.op;
-    bool combined = false;
+    if (semantics::with_meaning(op, [](auto meaning) { return semantics::adds_edge<decltype(meaning)>; })) {
+      // Copies, sums and differences are one path: a copy is a sum with 0.
+      const Acc sign =
+          semantics::with_meaning(op, [](auto meaning) { return decltype(meaning)::by_right.sign < 0; }) ? -1 : 1;
+      return each([&](Acc x, Acc e) { return fma(sign, e, x); });
+    }
     semantics::with_meaning(op, [&](auto meaning) {
       using Meaning = decltype(meaning);
-      if constexpr (!semantics::adds_edge<Meaning>) {
-        each([](Acc x, Acc e) { return Meaning::Value::of(x, e); });
-        combined = true;
-      }
+      if constexpr (!semantics::adds_edge<Meaning>) each([](Acc x, Acc e) { return Meaning::Value::of(x, e); });
     });
-    if (combined) return;
-    // Copies, sums and differences are one path: a copy is a sum with 0.
-    const Acc sign =
-        semantics::with_meaning(op, [](auto meaning) { return decltype(meaning)::by_right.sign < 0; }) ? -1 : 1;
-    each([&](Acc x, Acc e) { return fma(sign, e, x); });
   }
 };
 

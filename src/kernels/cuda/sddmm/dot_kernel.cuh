@@ -123,19 +123,19 @@ struct DotWalk : BatchVisitor<S> {
       for (int s = 1; s < S::steps; ++s) pending[u] += if_counts(has(0, s), times(x[u][s], y[s]));
     }
   }
-  /// By halves of the batch, as two rows an edge are in flight.
+  /// Two rows an edge are in flight: by halves of the batch, unless a lane has one or two features of it.
   __device__ __forceinline__ void multiply_rows(const Edges& edges, int j) {
     held = ~0u;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s)
 #pragma unroll
       for (int i = 0; i < S::vector; ++i) y[s][i] = 0;  // registers for what follows
-    constexpr int half = (loads + 1) / 2;
+    constexpr int together = S::count <= 2 ? loads : (loads + 1) / 2;
 #pragma unroll
-    for (int begin = 0; begin < loads; begin += half) {
-      X x[half][S::steps], z[half][S::steps];
+    for (int begin = 0; begin < loads; begin += together) {
+      X x[together][S::steps], z[together][S::steps];
 #pragma unroll
-      for (int u = 0; u < half; ++u) {
+      for (int u = 0; u < together; ++u) {
         const std::uint32_t col = edges.source(j + begin + u), row = row_of(edges, j + begin + u);
 #pragma unroll
         for (int s = 0; s < S::steps; ++s) {
@@ -145,7 +145,7 @@ struct DotWalk : BatchVisitor<S> {
       }
       if (begin == 0) flush(edges.first + j - loads);
 #pragma unroll
-      for (int u = 0; u < half; ++u) {
+      for (int u = 0; u < together; ++u) {
         pending[begin + u] = if_counts(has(0, 0), times(x[u][0], z[u][0].values));
 #pragma unroll
         for (int s = 1; s < S::steps; ++s) pending[begin + u] += if_counts(has(0, s), times(x[u][s], z[u][s].values));
