@@ -3,4 +3,4 @@ set(weft_generate_sources
 list(TRANSFORM weft_generate_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/generate/)
 target_sources(weft_graph PRIVATE ${weft_generate_sources})
 # The same graph on every machine: no fused multiply-adds, which GCC and clang use where the processor has them.
-set_source_files_properties(${weft_generate_sources} PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+set_source_files_properties(${weft_generate_sources} PROPERTIES COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)

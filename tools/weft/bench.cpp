@@ -1,6 +1,7 @@
 // weft bench: how fast an operator runs, beside what memory allows and what other libraries do, with
 // every result checked before it is timed.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <limits>

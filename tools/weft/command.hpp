@@ -1,10 +1,16 @@
 // One file a subcommand: each adds its options to the root and says what runs when it was asked for.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <stdexcept>
 #include <string>
+
+// CLI/CLI.hpp is for files that add options: it takes four seconds of each that includes it.
+namespace CLI {
+class App;
+class Option;
+class ParseError;
+}  // namespace CLI
 
 namespace weft::tool {
 

@@ -1,5 +1,6 @@
 // weft convert: from one graph file or dataset to another, cleaned up on the way.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,7 @@
 #include "data_options.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,6 @@
 // weft doctor: what this build is, what this machine has, and whether the two work together.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,7 @@
 #include "edge_changes.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "text.hpp"
 

@@ -1,5 +1,6 @@
 // weft explain: how an operator would run on a graph, what else was weighed, and why it lost.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // weft generate: a synthetic graph to a file.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <filesystem>

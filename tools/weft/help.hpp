@@ -1,7 +1,7 @@
 // --help, at most 80 columns wide.
 #pragma once
 
-#include "command.hpp"
+#include <CLI/CLI.hpp>
 
 namespace weft::tool {
 

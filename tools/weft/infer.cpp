@@ -1,5 +1,6 @@
 // weft infer: what a trained model says of every node of a graph, seen before or not.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>

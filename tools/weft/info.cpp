@@ -1,5 +1,6 @@
 // weft info: what a graph looks like, and what belongs to it.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,7 @@
 // The weft command. Exit status: 0 done, 1 failed, 2 wrong usage; a failure is one line on stderr.
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>

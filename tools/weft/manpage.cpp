@@ -1,6 +1,7 @@
 #include "manpage.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "option_text.hpp"
 #include "weft/version.hpp"

@@ -1,6 +1,7 @@
 #include "option_text.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // weft completion and weft manpage: files for the shell and for man, which installing puts in place.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <array>
 #include <memory>

@@ -1,5 +1,6 @@
 // weft train: a graph neural network on a dataset, watched while it learns.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <csignal>
 #include <filesystem>
