@@ -8,8 +8,8 @@ namespace weft {
 
 /// IEEE binary16 as storage.
 struct Half {
-  std::uint16_t bits = 0;
-  Half() = default;
+  std::uint16_t bits;
+  Half() = default;  // leaves the bits open; Half{} is 0
   explicit Half(float value);
   explicit operator float() const;
   static constexpr Half from_bits(std::uint16_t bits) {
@@ -21,7 +21,7 @@ struct Half {
 
 /// bfloat16 as storage: the upper half of a float.
 struct BFloat16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits;
   BFloat16() = default;
   explicit BFloat16(float value);
   explicit operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }

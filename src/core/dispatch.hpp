@@ -7,27 +7,18 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/accumulator.hpp"
 #include "core/check.hpp"
-#include "weft/types.hpp"
+#include "core/storage.hpp"
 
 namespace weft {
-
-template <class T>
-struct TypeTag {
-  using type = T;
-};
 
 /// Calls f(TypeTag<Storage>{}) for the floating storage type `dtype` names; `what` is the argument to blame.
 template <class F>
 decltype(auto) with_floating(Dtype dtype, std::string_view what, F&& f) {
-  switch (dtype) {
-    case Dtype::f32: return f(TypeTag<float>{});
-    case Dtype::f16: return f(TypeTag<Half>{});
-    case Dtype::bf16: return f(TypeTag<BFloat16>{});
-    case Dtype::f64: return f(TypeTag<double>{});
-    default: fail(ErrorCode::invalid_argument, "{} has dtype {}: expected f32, f16, bf16 or f64", what, name(dtype));
-  }
+  using Returned = decltype(f(TypeTag<float>{}));
+  return with_storage_of(AllStorages{}, dtype, std::forward<F>(f), [&]() -> Returned {
+    fail(ErrorCode::invalid_argument, "{} has dtype {}: expected f32, f16, bf16 or f64", what, name(dtype));
+  });
 }
 
 /// The same over all six types.

@@ -68,7 +68,7 @@ struct ActivateStretch {
     for (int i = 0; i < size; i += 4) {
       const auto four = pack_at<Acc, 4>(bias, column + i);
       WEFT_UNROLLED
-      for (int n = 0; n < 4; ++n) values[i + n] += four.at[n];
+      for (int n = 0; n < 4; ++n) values[i + n] += four.values[n];
     }
   }
   WEFT_ANYWHERE void activate(Acc (&values)[size]) const {
@@ -141,8 +141,8 @@ struct HeadDots {
           const auto of_src = pack_at<Acc, 4>(a, i + n), of_dst = pack_at<Acc, 4>(b, i + n);
           WEFT_UNROLLED
           for (int m = 0; m < 4; ++m) {
-            src += widen(values.at[n + m]) * of_src.at[m];
-            dst += widen(values.at[n + m]) * of_dst.at[m];
+            src += widen(values.values[n + m]) * of_src.values[m];
+            dst += widen(values.values[n + m]) * of_dst.values[m];
           }
         }
       }

@@ -26,20 +26,21 @@ struct ActivateBackwardStrip : StripOf<ActivateBackwardArgs, 1, Width> {
     const std::int64_t i = row * args.width + column;
     Acc grads[Width];
     WEFT_UNROLLED
-    for (int n = 0; n < Width; ++n) grads[n] = widen(loaded.grads.at[n]);
+    for (int n = 0; n < Width; ++n) grads[n] = widen(loaded.grads.values[n]);
     go_back(grads, loaded.outs, i);
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) sum[0][n] += grads[n];
     if (args.grad != nullptr) {
       const Acc of_row = args.row_scale != nullptr ? static_cast<const Acc*>(args.row_scale)[row] : Acc(1);
       WEFT_UNROLLED
-      for (int n = 0; n < Width; ++n) loaded.grads.at[n] = narrow<T>(grads[n] * of_row);
+      for (int n = 0; n < Width; ++n) loaded.grads.values[n] = narrow<T>(grads[n] * of_row);
       put_pack(args.grad, i, loaded.grads);
     }
     if (args.added_to == nullptr) return;
     const Acc factor = 1 + (args.added_eps != nullptr ? *static_cast<const Acc*>(args.added_eps) : Acc(0));
     WEFT_UNROLLED
-    for (int n = 0; n < Width; ++n) loaded.others.at[n] = narrow<T>(widen(loaded.others.at[n]) + factor * grads[n]);
+    for (int n = 0; n < Width; ++n)
+      loaded.others.values[n] = narrow<T>(widen(loaded.others.values[n]) + factor * grads[n]);
     put_pack(args.added_to, i, loaded.others);
   }
 
@@ -51,13 +52,13 @@ struct ActivateBackwardStrip : StripOf<ActivateBackwardArgs, 1, Width> {
     const Acc scale = args.mask.given() ? args.mask.scale() : 1.0f;
     if (relu) {
       WEFT_UNROLLED
-      for (int n = 0; n < Width; ++n) grads[n] = widen(outs.at[n]) <= 0 ? Acc(0) : grads[n] * scale;
+      for (int n = 0; n < Width; ++n) grads[n] = widen(outs.values[n]) <= 0 ? Acc(0) : grads[n] * scale;
       return;
     }
     if (args.activation == Activation::elu) {
       WEFT_UNROLLED
       for (int n = 0; n < Width; ++n) {
-        const Acc out = widen(outs.at[n]);
+        const Acc out = widen(outs.values[n]);
         grads[n] *= out < 0 ? scale + out : scale;  // scale * (exp(x) - 1 + 1)
       }
     } else if (args.mask.given()) {
@@ -87,7 +88,7 @@ struct SelfGradStrip : StripOf<SelfGradArgs, 1, Width> {
   WEFT_ANYWHERE Row load(std::int64_t row) const { return {args.x, args.out_grad, row * args.width + column}; }
   WEFT_ANYWHERE void take(std::int64_t, const Row& loaded) {
     WEFT_UNROLLED
-    for (int n = 0; n < Width; ++n) sum[0][n] += widen(loaded.xs.at[n]) * widen(loaded.grads.at[n]);
+    for (int n = 0; n < Width; ++n) sum[0][n] += widen(loaded.xs.values[n]) * widen(loaded.grads.values[n]);
   }
 };
 
@@ -122,8 +123,8 @@ struct HeadDotsBackwardStrip : StripOf<HeadDotsBackwardArgs, 2, Width> {
     auto& [xs, grads] = loaded.packs;
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      const Acc x = widen(xs.at[n]);
-      grads.at[n] = narrow<T>(widen(grads.at[n]) + src * source[n] + dst * destination[n]);
+      const Acc x = widen(xs.values[n]);
+      grads.values[n] = narrow<T>(widen(grads.values[n]) + src * source[n] + dst * destination[n]);
       sum[0][n] += src * x;
       sum[1][n] += dst * x;
     }

@@ -22,7 +22,8 @@ struct ColumnMeanStrip : MomentStrip<T, Width> {
 
   WEFT_ANYWHERE void take(std::int64_t, const Row& xs) {
     WEFT_UNROLLED
-    for (int n = 0; n < Width; ++n) sum[0][n] += static_cast<double>(widen(xs.at[n])) / static_cast<double>(args.rows);
+    for (int n = 0; n < Width; ++n)
+      sum[0][n] += static_cast<double>(widen(xs.values[n])) / static_cast<double>(args.rows);
   }
 };
 /// After the mean, so that nothing cancels.
@@ -36,8 +37,8 @@ struct ColumnVarianceStrip : MomentStrip<T, Width> {
   WEFT_ANYWHERE void take(std::int64_t, const Row& xs) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      const double away =
-          static_cast<double>(widen(xs.at[n])) - static_cast<double>(static_cast<const Acc*>(args.mean)[column + n]);
+      const double away = static_cast<double>(widen(xs.values[n])) -
+                          static_cast<double>(static_cast<const Acc*>(args.mean)[column + n]);
       sum[0][n] += away * away / static_cast<double>(args.rows);
     }
   }
@@ -89,8 +90,8 @@ struct BatchNormSumsStrip : StripOf<BatchNormBackwardArgs, 2, Width> {
   WEFT_ANYWHERE void take(std::int64_t, const Row& loaded) {
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      const Acc grad = widen(loaded.grads.at[n]);
-      sum[0][n] += grad * ((widen(loaded.xs.at[n]) - mean[n]) * per[n]);
+      const Acc grad = widen(loaded.grads.values[n]);
+      sum[0][n] += grad * ((widen(loaded.xs.values[n]) - mean[n]) * per[n]);
       sum[1][n] += grad;
     }
   }
@@ -146,8 +147,8 @@ struct LayerNormSumsStrip : StripOf<LayerNormBackwardArgs, 2, Width> {
     const Acc* const moments = static_cast<const Acc*>(args.moments) + 2 * row;
     WEFT_UNROLLED
     for (int n = 0; n < Width; ++n) {
-      const Acc grad = widen(loaded.grads.at[n]);
-      sum[0][n] += grad * (widen(loaded.xs.at[n]) - moments[0]) * moments[1];
+      const Acc grad = widen(loaded.grads.values[n]);
+      sum[0][n] += grad * (widen(loaded.xs.values[n]) - moments[0]) * moments[1];
       sum[1][n] += grad;
     }
   }

@@ -24,12 +24,12 @@ template <class T, int Width>
 struct PlusOneStrip : loops::StripOf<PlusOneArgs, 1, Width> {
   using Base = loops::StripOf<PlusOneArgs, 1, Width>;
   using Base::args, Base::column, Base::sum, Base::Base;
-  using Row = loops::Pack<T, Width>;
+  using Row = Pack<T, Width>;
   Row load(std::int64_t row) const { return loops::pack_at<T, Width>(args.x, row * args.width + column); }
   void take(std::int64_t row, Row& loaded) {
     for (int n = 0; n < Width; ++n) {
-      loaded.at[n] = loops::narrow<T>(loops::widen(loaded.at[n]) + 1);
-      sum[0][n] += static_cast<double>(loops::widen(loaded.at[n]));
+      loaded.values[n] = narrow<T>(widen(loaded.values[n]) + 1);
+      sum[0][n] += static_cast<double>(widen(loaded.values[n]));
     }
     loops::put_pack(args.out, row * args.width + column, loaded);
   }

@@ -20,7 +20,7 @@ struct Stretch {
   static constexpr int pack = pack_size<T>, count_packs = Count / pack;
   Pack<T> packs[count_packs];
 
-  WEFT_ANYWHERE T& operator[](int i) { return packs[i / pack].at[i % pack]; }
+  WEFT_ANYWHERE T& operator[](int i) { return packs[i / pack].values[i % pack]; }
   WEFT_ANYWHERE void load(const void* from, std::int64_t count, std::int64_t k) {
     if ((k + 1) * Count <= count) {
       WEFT_UNROLLED

@@ -1,18 +1,13 @@
 // Elements of any floating storage type, on the host and on a GPU alike.
 #pragma once
 
-#ifdef __CUDACC__
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#endif
-
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 
-#include "core/accumulator.hpp"
+#include "core/pack.hpp"
 #include "core/philox.hpp"
-#include "weft/types.hpp"
+#include "core/storage.hpp"
 
 /// Before a loop whose arrays are to stand in registers on a GPU: which element is meant must be known then.
 #ifdef __CUDA_ARCH__
@@ -23,42 +18,7 @@
 
 namespace weft::loops {
 
-template <class T>
-WEFT_ANYWHERE inline AccumulatorOf<T> widen(T value) {
-#ifdef __CUDA_ARCH__
-  if constexpr (std::is_same_v<T, Half>) {
-    return __half2float(__ushort_as_half(value.bits));
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return __bfloat162float(__ushort_as_bfloat16(value.bits));
-  } else {
-    return value;
-  }
-#else
-  return static_cast<AccumulatorOf<T>>(value);
-#endif
-}
-
-/// One rounding, to nearest even.
-template <class T>
-WEFT_ANYWHERE inline T narrow(AccumulatorOf<T> value) {
-#ifdef __CUDA_ARCH__
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    T narrowed;
-    if constexpr (std::is_same_v<T, Half>) {
-      narrowed.bits = __half_as_ushort(__float2half_rn(value));
-    } else {
-      narrowed.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
-    }
-    return narrowed;
-  } else {
-    return value;
-  }
-#else
-  return static_cast<T>(value);
-#endif
-}
-
-/// The same, but what is past the range of f16 becomes the largest value there is; NaN stays.
+/// narrow(), but what is past the range of f16 becomes the largest value there is; NaN stays.
 template <class T>
 WEFT_ANYWHERE inline T narrow_within(AccumulatorOf<T> value) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -69,14 +29,6 @@ WEFT_ANYWHERE inline T narrow_within(AccumulatorOf<T> value) {
   return narrow<T>(value);
 }
 
-/// Elements that are moved together: 16 bytes, and at least four.
-template <class T>
-inline constexpr int pack_size = sizeof(T) <= 4 ? static_cast<int>(16 / sizeof(T)) : 4;
-template <class T, int Count = pack_size<T>>
-struct alignas(Count * sizeof(T)) Pack {
-  T at[Count];
-};
-
 /// `Count` elements from the i-th on, which is a multiple of it.
 template <class T, int Count>
 WEFT_ANYWHERE inline Pack<T, Count> pack_at(const void* from, std::int64_t i) {
@@ -85,7 +37,7 @@ WEFT_ANYWHERE inline Pack<T, Count> pack_at(const void* from, std::int64_t i) {
   return *reinterpret_cast<const Pack<T, Count>*>(first);
 #else
   Pack<T, Count> pack;
-  for (int n = 0; n < Count; ++n) pack.at[n] = first[n];
+  for (int n = 0; n < Count; ++n) pack.values[n] = first[n];
   return pack;
 #endif
 }
@@ -95,7 +47,7 @@ WEFT_ANYWHERE inline void put_pack(void* to, std::int64_t i, const Pack<T, Count
 #ifdef __CUDA_ARCH__
   *reinterpret_cast<Pack<T, Count>*>(first) = pack;
 #else
-  for (int n = 0; n < Count; ++n) first[n] = pack.at[n];
+  for (int n = 0; n < Count; ++n) first[n] = pack.values[n];
 #endif
 }
 

@@ -1,21 +1,18 @@
 // From a storage type known when a pass runs to one its body is compiled for.
 #pragma once
 
-#include "weft/types.hpp"
+#include <type_traits>
+
+#include "core/storage.hpp"
 
 namespace weft::loops {
 
 /// f.operator()<T>(). Loops without f64 take f32 for it.
 template <class Loops, class F>
 void with_storage(const Loops&, Dtype dtype, const F& f) {
-  switch (dtype) {
-    case Dtype::f16: return f.template operator()<Half>();
-    case Dtype::bf16: return f.template operator()<BFloat16>();
-    case Dtype::f64:
-      if constexpr (Loops::has_f64) return f.template operator()<double>();
-      [[fallthrough]];
-    default: f.template operator()<float>();
-  }
+  with_storage_of(
+      std::conditional_t<Loops::has_f64, AllStorages, StoragesWithoutF64>{}, dtype,
+      [&]<class T>(TypeTag<T>) { f.template operator()<T>(); }, [&] { f.template operator()<float>(); });
 }
 
 }  // namespace weft::loops

@@ -187,7 +187,7 @@ __device__ __forceinline__ void copy_rows(const char* memory, int pitch, const T
     }
 #pragma unroll
     for (int c = 0; c < together; ++c)
-      copy_ahead(places[c], sources[c], there[c], first + c * outer_threads < rows * packs);
+      copy_async_of_line(places[c], sources[c], there[c], first + c * outer_threads < rows * packs);
   }
 }
 

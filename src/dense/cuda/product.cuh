@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/cuda/copy_async.cuh"
 #include "core/device.hpp"
 #include "core/loops/value.hpp"
 
 namespace weft::dense::cuda {
 
 using namespace loops;  // elements and packs of them
+using weft::cuda::commit_copies, weft::cuda::copy_async_of_line, weft::cuda::wait_for_copies;
 
 inline constexpr int lanes = 32;
 inline constexpr int max_width = 256;          // of k and n
@@ -85,25 +87,6 @@ __device__ __forceinline__ void multiply_all(float (&c)[I][J][4], const Fragment
     each([](float(&sum)[4], const auto& x, const auto& y) { multiply<T>(sum, x.hi, y.lo); });
   }
   each([](float(&sum)[4], const auto& x, const auto& y) { multiply<T>(sum, x.hi, y.hi); });
-}
-
-/// Starts copying 16 bytes to an address in shared memory, if `wanted`; zeros where they are not `there`. (The other
-/// half of the line is asked for soon after.)
-__device__ __forceinline__ void copy_ahead(unsigned to, const void* from, bool there, bool wanted = true) {
-  asm volatile(
-      "{\n"
-      "  .reg .pred wanted;\n"
-      "  setp.ne.u32 wanted, %3, 0;\n"
-      "  @wanted cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n"
-      "}\n" ::"r"(to),
-      "l"(from), "r"(there ? 16 : 0), "r"(static_cast<unsigned>(wanted))
-      : "memory");
-}
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits until at most `Later` of the groups committed last are still under way.
-template <int Later>
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(Later) : "memory");
 }
 
 }  // namespace weft::dense::cuda

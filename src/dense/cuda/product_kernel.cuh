@@ -73,7 +73,7 @@ class Feed {
         const bool inside = (step_ * 4 + quad) * 16 < pitch_;
 #pragma unroll
         for (int v = 0; v < vectors; ++v)
-          copy_ahead(to + v * slot_bytes, at_ + v * 8 * pitch_, inside && 8 * v < left_);
+          copy_async_of_line(to + v * slot_bytes, at_ + v * 8 * pitch_, inside && 8 * v < left_);
         at_ += chunk_words * 4;
       } else {
         push_extra(to);
@@ -97,7 +97,8 @@ class Feed {
     const int column = blockIdx.y * (Groups * group_columns<T>)+(group * 4 + threadIdx.x % 4) * pack_size<T>;
     const T* const mine = from + static_cast<std::int64_t>(static_cast<int>(args_.m) - left_) * n + column;
 #pragma unroll
-    for (int v = 0; v < vectors; ++v) copy_ahead(to + v * slot_bytes, mine + v * 8 * n, column < n && 8 * v < left_);
+    for (int v = 0; v < vectors; ++v)
+      copy_async_of_line(to + v * slot_bytes, mine + v * 8 * n, column < n && 8 * v < left_);
   }
 
   const ProductArgs& args_;
@@ -233,21 +234,21 @@ struct FinishColumns {
     if (e.adds && !is_wide) {
       uint4 before[Vectors];
       pop(before);
-      each([&](float x, int v, int i) { return x + widen(reinterpret_cast<const Pack<T>&>(before[v]).at[i]); });
+      each([&](float x, int v, int i) { return x + widen(reinterpret_cast<const Pack<T>&>(before[v]).values[i]); });
     } else if (e.adds) {
       const float* const before = static_cast<const float*>(args.c) + row * args.n + column;
       each([&](float x, int v, int i) { return inside && 8 * v < left ? x + before[8 * v * args.n + i] : x; });
     }
     if (e.bias != nullptr) {
       const auto of = *reinterpret_cast<const Pack<float, count>*>(bias);
-      each([&](float x, int, int i) { return x + of.at[i]; });
+      each([&](float x, int, int i) { return x + of.values[i]; });
     }
     if (e.relu) each([](float x, int, int) { return weft::cuda::larger(x, 0.0f); });
     if (e.gate != nullptr) {
       uint4 gate[Vectors];
       pop(gate);
       each([&](float x, int v, int i) {
-        return widen(reinterpret_cast<const Pack<T>&>(gate[v]).at[i]) <= 0 ? 0.0f : x * e.gate_scale;
+        return widen(reinterpret_cast<const Pack<T>&>(gate[v]).values[i]) <= 0 ? 0.0f : x * e.gate_scale;
       });
     }
   }
@@ -272,7 +273,7 @@ struct FinishColumns {
       Pack<T> packed;
 #pragma unroll
       for (int i = 0; i < count; ++i)
-        packed.at[i] = args.epilogue.saturates ? narrow_within<T>(value[v][i]) : narrow<T>(value[v][i]);
+        packed.values[i] = args.epilogue.saturates ? narrow_within<T>(value[v][i]) : narrow<T>(value[v][i]);
       if (8 * v < left) *reinterpret_cast<Pack<T>*>(to + v * down) = packed;
     }
   }

@@ -3,14 +3,14 @@
 
 #include <cstdint>
 
-#include "core/accumulator.hpp"
+#include "core/storage.hpp"
 
 namespace weft::cuda {
 
 /// As far as 16 bytes, this pointer and this pitch allow; a power of two.
 template <class Storage>
 int aligned_elements(const Storage* data, std::int64_t pitch) {
-  int elements = 16 / static_cast<int>(sizeof(Storage));
+  int elements = StorageTraits<Storage>::widest_load;
   while (elements > 1 &&
          (reinterpret_cast<std::uintptr_t>(data) % (sizeof(Storage) * elements) != 0 || pitch % elements != 0))
     elements /= 2;
@@ -24,7 +24,7 @@ int aligned_elements(const Storage* out, bool wide, std::int64_t pitch) {
   using Acc = AccumulatorOf<Storage>;
   const int whole = 16 / static_cast<int>(sizeof(Acc));
   const int elements = aligned_elements(reinterpret_cast<const Acc*>(out), pitch);
-  return elements == whole ? 16 / static_cast<int>(sizeof(Storage)) : elements;
+  return elements == whole ? StorageTraits<Storage>::widest_load : elements;
 }
 
 }  // namespace weft::cuda

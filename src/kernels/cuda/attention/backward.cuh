@@ -23,7 +23,7 @@ struct RowOf<GatBackward<Storage>, S, Kind> {
   static __device__ __forceinline__ void write(const GatherArgs<GatBackward<Storage>>& args, NodeId row, int feature,
                                                const Acc (&value)[Count], Acc total, int lead) {
     store_row<Count>(args.epilogue, row, feature, value);
-    if (lead >= 0) args.message.src_grad[row * args.message.src_grad_pitch + lead] = static_cast<Storage>(total);
+    if (lead >= 0) args.message.src_grad[row * args.message.src_grad_pitch + lead] = narrow<Storage>(total);
   }
 };
 
@@ -152,7 +152,7 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
   }
   __device__ __forceinline__ Weight weight(const Batch& batch, int u) const { return weight_of<true>(batch, u); }
   __device__ __forceinline__ Acc message(const Batch& batch, int u, const Weight& weight, int n) const {
-    return weight.weight[n / S::vector] * widened(batch.x[u][n / S::vector].values[n % S::vector]);
+    return weight.weight[n / S::vector] * widen(batch.x[u][n / S::vector].values[n % S::vector]);
   }
 
  private:
@@ -161,7 +161,7 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
   /// Of the k-th edge in the order of the work.
   __device__ __forceinline__ Edge edge_of(Storage from, const DestinationTerms<Acc>& destination, EdgeId k,
                                           int s) const {
-    const Acc z = widened(from) + destination.dst;
+    const Acc z = widen(from) + destination.dst;
     const bool rises = z > 0;
     const Acc alpha = exponential((rises ? z : z * terms.slope) - destination.reference) * destination.share;
     const Acc slope = rises ? Acc(1) : terms.slope;
@@ -170,7 +170,7 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
     return {alpha * kept, alpha * kept * slope, alpha * slope * destination.mean};
   }
   __device__ __forceinline__ Storage source(std::uint32_t row, int s) const {
-    return __ldg(row_at(terms.src + heads[s] * terms.src_head, row, terms.src_pitch_bytes));
+    return load_element(row_at(terms.src + heads[s] * terms.src_head, row, terms.src_pitch_bytes));
   }
   __device__ __forceinline__ DestinationTerms<Acc> destination(std::uint32_t col, int s) const {
     const auto pack = Pack<Acc, 4>::load(
@@ -347,7 +347,7 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
     for (int s = 0; s < S::steps; ++s) {
       Acc sum = 0;
 #pragma unroll
-      for (int i = 0; i < S::vector; ++i) sum += widened(x[s].values[i]) * widened(value[s].values[i]);
+      for (int i = 0; i < S::vector; ++i) sum += widen(x[s].values[i]) * widen(value[s].values[i]);
       sum = has_features >> s & 1u ? sum : Acc(0);
       Acc& product = dot[s < steps ? s : 0][u];
       product = s < steps ? sum : product + sum;
@@ -379,8 +379,7 @@ struct Sender<GatBackward<Storage>, S, Kind> : SenderBase<GatBackward<Storage>, 
 };
 
 template <class Storage, class S>
-inline constexpr int blocks_of<GatBackward<Storage>, S> = resident_blocks_of_attention(true,
-                                                                                       S::head_map == HeadMap::shared,
-                                                                                       sizeof(Storage), S::value);
+inline constexpr int blocks_of<GatBackward<Storage>, S> =
+    resident_blocks_of_attention(true, S::head_map == HeadMap::shared, StorageTraits<Storage>::bytes, S::value);
 
 }  // namespace weft::cuda

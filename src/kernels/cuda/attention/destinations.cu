@@ -1,8 +1,9 @@
 #include "core/loops/cuda/each.cuh"
+#include "core/pack.hpp"
 #include "kernels/cuda/attention/destinations.hpp"
 #include "kernels/cuda/launch_check.hpp"
-#include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/primitives/reduce.cuh"
+#include "plan/built_kernels.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -34,7 +35,7 @@ __global__ void __launch_bounds__(each_threads) destination_terms(const Attentio
     if (there && lane == 0) {
       total = static_cast<const Acc*>(forward.row_sum.data)[row * forward.row_sum.row_stride + head];
       reference = static_cast<const Acc*>(forward.row_max.data)[row * forward.row_max.row_stride + head];
-      mine = widened(
+      mine = widen(
           static_cast<const Storage*>(forward.dst.data)[row * forward.dst.row_stride + head * forward.dst.head_stride]);
     }
     Acc sum[1] = {};
@@ -44,7 +45,7 @@ __global__ void __launch_bounds__(each_threads) destination_terms(const Attentio
         const auto grads = Pack<Storage, Each>::load(grad + f);
         const auto outs = Pack<Out, Each>::load(out + f);
 #pragma unroll
-        for (int i = 0; i < Each; ++i) sum[0] += widened(grads.values[i]) * widened(outs.values[i]);
+        for (int i = 0; i < Each; ++i) sum[0] += widen(grads.values[i]) * widen(outs.values[i]);
       }
     }
     sum_over_lanes<Lanes>(sum, lane);
@@ -62,7 +63,7 @@ void launch(const AttentionArgs& forward, const Operand& out_grad, DestinationTe
         <<<blocks_for(items * Lanes), each_threads, 0, stream>>>(forward, out_grad, to);
     check_launch("the rows of attention's gradients", forward.graph.num_rows, forward.graph.num_edges, forward.heads);
   };
-  constexpr int each = 16 / sizeof(Storage);
+  constexpr int each = StorageTraits<Storage>::widest_load;
   const auto in_packs = [](const void* data, std::int64_t stride) {
     return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % each == 0;
   };
@@ -86,15 +87,9 @@ void find_destination_terms(const AttentionArgs& forward, const Operand& out_gra
                                       : launch<Storage, Storage>(forward, out_grad, to, stream);
 }
 
-template void find_destination_terms<float>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,
-                                            CUstream_st*);
-#ifndef WEFT_NO_CUDA_F64
-template void find_destination_terms<double>(const AttentionArgs&, const Operand&, DestinationTerms<double>*,
-                                             CUstream_st*);
-#endif
-template void find_destination_terms<__half>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,
-                                             CUstream_st*);
-template void find_destination_terms<__nv_bfloat16>(const AttentionArgs&, const Operand&, DestinationTerms<float>*,
-                                                    CUstream_st*);
+#define WEFT_FIND(STORAGE)                                                            \
+  template void find_destination_terms<STORAGE>(const AttentionArgs&, const Operand&, \
+                                                DestinationTerms<AccumulatorOf<STORAGE>>*, CUstream_st*);
+WEFT_FOR_STORAGES(WEFT_FIND)
 
 }  // namespace weft::cuda

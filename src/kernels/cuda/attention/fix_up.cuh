@@ -34,7 +34,7 @@ struct AttentionRows {
       const Acc typical = scores.typical(h);
       for (int i = threadIdx.x; i < rows_a_block && base + i < g.num_rows; i += block_threads)
         message.row_max[(base + i) * message.max_pitch + h] =
-            scores.reference(typical, widened(scores.destination(static_cast<std::uint32_t>(base + i), h)));
+            scores.reference(typical, widen(scores.destination(static_cast<std::uint32_t>(base + i), h)));
     }
   }
   /// Whether all sums of weights are usable that the tasks wrote for a row.
@@ -77,7 +77,7 @@ struct AttentionBackwardRows {
     unite_head<Count>(args, left, feature, head, value, total);
     store_row<Count>(args.epilogue, left.row, feature, value);
     if (head * message.width == feature)
-      message.src_grad[left.row * message.src_grad_pitch + head] = static_cast<Storage>(total[0]);
+      message.src_grad[left.row * message.src_grad_pitch + head] = narrow<Storage>(total[0]);
   }
 };
 

@@ -25,10 +25,10 @@ struct GatScores {
 
   __device__ __forceinline__ Acc leaky(Acc z) const { return z > 0 ? z : z * args.slope; }
   __device__ __forceinline__ Storage source(std::uint32_t col, int head) const {
-    return __ldg(row_at(args.src + head * args.src_head, col, args.src_pitch_bytes));
+    return load_element(row_at(args.src + head * args.src_head, col, args.src_pitch_bytes));
   }
   __device__ __forceinline__ Storage destination(std::uint32_t row, int head) const {
-    return __ldg(row_at(args.dst + head * args.dst_head, row, args.dst_pitch_bytes));
+    return load_element(row_at(args.dst + head * args.dst_head, row, args.dst_pitch_bytes));
   }
   /// Of the k-th edge in the order of the work.
   __device__ __forceinline__ Acc score(Acc src, Acc dst, EdgeId k, int head) const {
@@ -42,7 +42,7 @@ struct GatScores {
     Acc best = -Acc(INFINITY);
 #pragma unroll
     for (int i = 0; i < few; ++i) {
-      const Acc value = widened(source(static_cast<std::uint32_t>(std::int64_t{split.graph.num_cols} * i / few), head));
+      const Acc value = widen(source(static_cast<std::uint32_t>(std::int64_t{split.graph.num_cols} * i / few), head));
       best = fabs(value) < Acc(INFINITY) && value > best ? value : best;
     }
     return best > -Acc(INFINITY) ? best : Acc(0);
@@ -109,7 +109,7 @@ struct AttentionSender : Weights {
   }
   template <class BatchOf, class Weight>
   __device__ __forceinline__ Acc message(const BatchOf& batch, int u, const Weight& weight, int n) const {
-    return weight.weight[n / S::vector] * widened(batch.x[u][n / S::vector].values[n % S::vector]);
+    return weight.weight[n / S::vector] * widen(batch.x[u][n / S::vector].values[n % S::vector]);
   }
   template <class State, class BatchOf>
   __device__ __forceinline__ void fold(State& state, const BatchOf& batch, int place, const EdgeShare&, const Edges&,
@@ -149,7 +149,7 @@ struct LaneWeights {
   }
   /// Of the k-th edge in the order of the work. One that is dropped counts in the sum of weights alone: it is negative.
   __device__ __forceinline__ Acc weight(Storage of_source, Storage of_destination, EdgeId k, int s) const {
-    const Acc from = widened(of_source), to = widened(of_destination);
+    const Acc from = widen(of_source), to = widen(of_destination);
     const Acc w = scores.weight(scores.score(from, to, k, heads[s]), scores.reference(typical[s], to));
     const Dropout& dropout = scores.args.dropout;
     return dropout.given() && is_dropped(dropout, scores.split.id_of(k), heads[s]) ? -w : w;

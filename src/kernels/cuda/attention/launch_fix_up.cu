@@ -1,6 +1,7 @@
 #include "kernels/cuda/attention/fix_up.cuh"
 #include "kernels/cuda/attention/launch.hpp"
 #include "kernels/cuda/gather/launch_fix_up.cuh"
+#include "plan/built_kernels.hpp"
 
 namespace weft::cuda {
 
@@ -18,12 +19,6 @@ void launch_backward_fix_up(const GatherArgs<GatBackward<Storage>>& args, const 
   template void launch_attention_fix_up<STORAGE>(const GatherArgs<Gat<STORAGE>>&, const GatherShape&, CUstream_st*); \
   template void launch_backward_fix_up<STORAGE>(const GatherArgs<GatBackward<STORAGE>>&, const GatherShape&,         \
                                                 CUstream_st*);
-WEFT_FIX_UP(float)
-#ifndef WEFT_NO_CUDA_F64
-WEFT_FIX_UP(double)
-#endif
-WEFT_FIX_UP(__half)
-WEFT_FIX_UP(__nv_bfloat16)
-#undef WEFT_FIX_UP
+WEFT_FOR_STORAGES(WEFT_FIX_UP)
 
 }  // namespace weft::cuda

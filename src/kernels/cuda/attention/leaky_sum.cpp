@@ -47,8 +47,8 @@ void run(const LeakyArgs& given, const Plan& plan, Arena arena, CUstream_st* str
   const Kernel kernel = select_leaky_sum(plan.desc.dtype, args.features, most);
   if (args.split.tasks > 0) launch_gather<LeakySum<Storage>, Reduction::sum>(args, kernel.shape, stream);
   if (plan.cuda().finish_pass)
-    launch_fix_up<Storage, Reduction::sum>(args, gather_shape(args.features, sizeof(Storage), kernel.shape.vector),
-                                           stream);
+    launch_fix_up<Storage, Reduction::sum>(
+        args, gather_shape(args.features, StorageTraits<Storage>::bytes, kernel.shape.vector), stream);
 }
 
 }  // namespace

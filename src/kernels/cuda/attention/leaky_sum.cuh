@@ -31,7 +31,7 @@ struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
       const int f = here.has(s) ? here.at(s) : 0, head = f / terms.width, within = f - head * terms.width;
       heads[s] = head;
       row_lane[s] = terms.row + head * terms.row_head + within;
-      attn[s] = terms.attn != nullptr ? X::load(terms.attn + head * terms.attn_head + within) : X::all(Storage(0));
+      attn[s] = terms.attn != nullptr ? X::load(terms.attn + head * terms.attn_head + within) : X::all(Storage{});
     }
   }
   __device__ __forceinline__ void weigh(Batch& batch, const EdgeShare& share, const Edges& edges, int j, bool) {
@@ -56,9 +56,9 @@ struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
   }
   __device__ __forceinline__ Acc message(const Batch& batch, int u, const Weight& weight, int n) const {
     const int s = n / S::vector, i = n % S::vector;
-    const Acc z = widened(batch.x[u][s].values[i]) + widened(batch.of_row[u][s].values[i]);
+    const Acc z = widen(batch.x[u][s].values[i]) + widen(batch.of_row[u][s].values[i]);
     if (terms.attn == nullptr) return weight.weight[s] * (z > 0 ? z : z * terms.slope);
-    return weight.weight[s] * (widened(attn[s].values[i]) * (z > 0 ? Acc(1) : terms.slope));
+    return weight.weight[s] * (widen(attn[s].values[i]) * (z > 0 ? Acc(1) : terms.slope));
   }
   template <class State>
   __device__ __forceinline__ void fold(State& state, const Batch& batch, int place, const EdgeShare&, const Edges&,

@@ -17,11 +17,11 @@ __device__ __forceinline__ void redo_row(const GatherArgs<Gat<Storage>>& args, s
   const int head = feature / scores.width;
   const Storage* const x = args.x + head * scores.x_head + (feature - head * scores.width);
   const auto to = static_cast<std::uint32_t>(row);
-  const Acc dst = scores.score == Score::gat ? widened(of_sums.destination(to, head)) : Acc(0);
+  const Acc dst = scores.score == Score::gat ? widen(of_sums.destination(to, head)) : Acc(0);
   const EdgeId begin = __ldg(args.split.starts + row), degree = __ldg(g.offsets + row + 1) - __ldg(g.offsets + row);
   const auto score_of = [&](EdgeId k) {
     const auto from = static_cast<std::uint32_t>(__ldg(g.cols + k));
-    if (scores.score == Score::gat) return of_sums.score(widened(of_sums.source(from, head)), dst, k, head);
+    if (scores.score == Score::gat) return of_sums.score(widen(of_sums.source(from, head)), dst, k, head);
     return of_vectors.with_bias(of_vectors.unbiased(of_vectors.sum_of(from, to, head)), k, head);
   };
   Acc top = -Acc(INFINITY);
@@ -40,7 +40,7 @@ __device__ __forceinline__ void redo_row(const GatherArgs<Gat<Storage>>& args, s
     if (!settle(total, total_rest)) drop_rest(total_rest);
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-      rest[i] += kept * widened(values.values[i]);
+      rest[i] += kept * widen(values.values[i]);
       if (!settle(sum[i], rest[i])) drop_rest(rest[i]);
     }
   }

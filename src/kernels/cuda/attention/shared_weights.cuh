@@ -112,6 +112,6 @@ struct Sender<Gat<Storage>, S, Kind> : AttentionSender<GatWeights<Storage, S>, S
 
 template <class Storage, class S>
 inline constexpr int blocks_of<Gat<Storage>, S> = resident_blocks_of_attention(false, S::head_map == HeadMap::shared,
-                                                                               sizeof(Storage), S::value);
+                                                                               StorageTraits<Storage>::bytes, S::value);
 
 }  // namespace weft::cuda

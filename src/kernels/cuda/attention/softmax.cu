@@ -39,8 +39,7 @@ struct WriteEdges {
       for (int i = 0; i < Each; ++i) row[i] = args.rows[rows[i]];
       Pack<Storage, Each> out;
 #pragma unroll
-      for (int i = 0; i < Each; ++i)
-        out.values[i] = static_cast<Storage>(result(row[i], widened(scores[i]), widened(grad[i])));
+      for (int i = 0; i < Each; ++i) out.values[i] = narrow<Storage>(result(row[i], widen(scores[i]), widen(grad[i])));
       out.store(args.out.data + k);
     } else {
       one(k);
@@ -50,9 +49,9 @@ struct WriteEdges {
     const EdgeId id = args.split.id_of(k);
     const SoftmaxPart<Acc>* row = args.rows + __ldg(args.split.graph.rows + k) * std::int64_t{args.heads};
     for (int h = 0; h < args.heads; ++h) {
-      const Acc score = widened(args.scores.data[id * args.scores.pitch + h]);
-      const Acc grad = Backward ? widened(args.grad.data[id * args.grad.pitch + h]) : Acc(0);
-      args.out.data[id * args.out.pitch + h] = static_cast<Storage>(result(row[h], score, grad));
+      const Acc score = widen(args.scores.data[id * args.scores.pitch + h]);
+      const Acc grad = Backward ? widen(args.grad.data[id * args.grad.pitch + h]) : Acc(0);
+      args.out.data[id * args.out.pitch + h] = narrow<Storage>(result(row[h], score, grad));
     }
   }
 };
@@ -89,7 +88,7 @@ void run(const SoftmaxArgs& given, const Plan& plan, Arena arena, CUstream_st* s
   int most = aligned_elements(args.scores.data, args.scores.pitch);
   if (Backward) most = std::min(most, aligned_elements(args.grad.data, args.grad.pitch));
   const auto by_heads = [&] {
-    if constexpr (sizeof(Storage) <= 4) {
+    if constexpr (!StorageTraits<Storage>::is_double) {
       if (most >= 4 && args.heads % 4 == 0) return launch.template operator()<4>();
       if (most >= 2 && args.heads % 2 == 0) return launch.template operator()<2>();
     }
@@ -104,7 +103,7 @@ void run(const SoftmaxArgs& given, const Plan& plan, Arena arena, CUstream_st* s
   constexpr int run = 4;
   const bool runs = args.heads == 1 && args.split.in_order() && args.scores.pitch == 1 && args.out.pitch == 1 &&
                     (!Backward || args.grad.pitch == 1) &&
-                    aligned_elements(args.out.data, run) >= std::min<int>(run, 16 / sizeof(Storage));
+                    aligned_elements(args.out.data, run) >= std::min<int>(run, StorageTraits<Storage>::widest_load);
   if (runs) {
     each((given.graph.num_edges + run - 1) / run, stream, "writing the weights of edges",
          WriteEdges<Storage, Backward, run>{args});

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/half.hpp"
+#include "kernels/cuda/maybe_wide.hpp"
 #include "kernels/cuda/schedule/edge_split.hpp"
 
 namespace weft::cuda {

@@ -6,8 +6,8 @@
 // the tasks.
 #pragma once
 
+#include "core/pack.hpp"
 #include "kernels/cuda/attention/softmax_args.hpp"
-#include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/primitives/softmax_part.cuh"
 #include "kernels/cuda/schedule/edge_split.cuh"
 #include "plan/gather_shape.hpp"
@@ -55,7 +55,7 @@ struct ScoreParts {
     scores.load(args.scores, args.split, k, head, count);
   }
   __device__ __forceinline__ auto part(int i, int h) const {
-    return SoftmaxPart<AccumulatorOf<Storage>>::of_score(widened(scores.values[i * Heads + h]));
+    return SoftmaxPart<AccumulatorOf<Storage>>::of_score(widen(scores.values[i * Heads + h]));
   }
 };
 
@@ -70,7 +70,7 @@ struct ProductParts {
   }
   __device__ __forceinline__ auto part(int i, int h) const {
     using Acc = AccumulatorOf<Storage>;
-    return SoftmaxPart<Acc>{Acc(0), widened(alpha.values[i * Heads + h]) * widened(grad.values[i * Heads + h])};
+    return SoftmaxPart<Acc>{Acc(0), widen(alpha.values[i * Heads + h]) * widen(grad.values[i * Heads + h])};
   }
 };
 
@@ -79,7 +79,8 @@ inline constexpr int softmax_warps = block_threads / 32;
 template <class Storage, int Heads, template <class, int, int> class Parts>
 __global__ void __launch_bounds__(block_threads) softmax_rows(const SoftmaxKernelArgs<Storage> args) {
   using Part = SoftmaxPart<AccumulatorOf<Storage>>;
-  constexpr int each = Heads * sizeof(Storage) > 4 ? 4 : 8, chunk = 32 * each;  // edges of a lane and of the warp
+  constexpr int each = Heads * StorageTraits<Storage>::is_double ? 4 : 8,
+                chunk = 32 * each;  // edges of a lane and of the warp
   const EdgeSplit& split = args.split;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, head = static_cast<int>(blockIdx.y) * Heads;
   const EdgeShare share = EdgeShare::of<softmax_warps>(split, warp);

@@ -38,8 +38,8 @@ struct VectorScores {
     const Storage* const attn = args.attn + head * args.attn_head;
     Acc sum = 0;
     for (int f = 0; f < args.score_width; ++f) {
-      const Acc from = widened(__ldg(src + f)), to = widened(__ldg(dst + f));
-      sum = is_dot() ? with_product(sum, from, to) : with_leaky(sum, from, to, widened(__ldg(attn + f)));
+      const Acc from = widen(load_element(src + f)), to = widen(load_element(dst + f));
+      sum = is_dot() ? with_product(sum, from, to) : with_leaky(sum, from, to, widen(load_element(attn + f)));
     }
     return sum;
   }
@@ -82,7 +82,7 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
       has_features |= static_cast<unsigned>(here.has(s)) << s;
       src_lane[s] = args.src + head * args.src_head + within;
       dst_lane[s] = args.dst + head * args.dst_head + within;
-      attn[s] = X::all(Storage(0));
+      attn[s] = X::all(Storage{});
       if (shared && !scores.is_dot()) attn[s] = X::load(args.attn + head * args.attn_head + within);
     }
   }
@@ -211,8 +211,8 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
             Acc part = 0;
 #pragma unroll
             for (int i = 0; i < S::vector; ++i)
-              part = with_term(part, widened(key[u][s].values[i]), widened(query(u)[s].values[i]),
-                               widened(attn[s].values[i]));
+              part =
+                  with_term(part, widen(key[u][s].values[i]), widen(query(u)[s].values[i]), widen(attn[s].values[i]));
             sum[s][u] = has_features >> s & 1u ? part : Acc(0);
           }
       };
@@ -246,9 +246,10 @@ struct Sender<VectorScored<Storage>, S, Kind> : AttentionSender<ScoredWeights<St
 
 /// Vector scores need more registers per lane than other messages, except for one head in f16 and bf16.
 template <class Storage, class S>
-inline constexpr int blocks_of<VectorScored<Storage>, S> = sizeof(Storage) <= 2 && S::head_map
-                                                                                       == HeadMap::one&& S::count <= 4
-                                                               ? resident_blocks(sizeof(Storage), S::value)
+inline constexpr int blocks_of<VectorScored<Storage>, S> = StorageTraits<Storage>::is_half&& S::head_map ==
+                                                                   HeadMap::one&& S::count <= 4
+                                                               ? resident_blocks(StorageTraits<Storage>::bytes,
+                                                                                 S::value)
                                                                : 2;
 
 }  // namespace weft::cuda

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/accumulator.hpp"
-#include "kernels/cuda/half.hpp"
+#include "kernels/cuda/maybe_wide.hpp"
 #include "kernels/cuda/schedule/edge_split.hpp"
 #include "plan/kernel_table.hpp"
 #include "weft/types.hpp"

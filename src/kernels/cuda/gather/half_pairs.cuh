@@ -1,8 +1,8 @@
 // Batches of halves added up in pairs (HalfGNN's discretised reduction): half the conversions and additions of float32.
 #pragma once
 
+#include "core/pack.hpp"
 #include "kernels/cuda/gather/accumulator.cuh"
-#include "kernels/cuda/primitives/pack.cuh"
 
 namespace weft::cuda {
 
@@ -10,14 +10,14 @@ namespace weft::cuda {
 template <class Storage>
 struct PairOf;
 template <>
-struct PairOf<__half> {
+struct PairOf<Half> {
   using type = __half2;
   static __device__ __forceinline__ __half2 of(float value) { return __float2half2_rn(value); }
   static __device__ __forceinline__ __half2 of(float first, float second) { return __floats2half2_rn(first, second); }
   static __device__ __forceinline__ float2 wide(__half2 pair) { return __half22float2(pair); }
 };
 template <>
-struct PairOf<__nv_bfloat16> {
+struct PairOf<BFloat16> {
   using type = __nv_bfloat162;
   static __device__ __forceinline__ __nv_bfloat162 of(float value) { return __float2bfloat162_rn(value); }
   static __device__ __forceinline__ __nv_bfloat162 of(float first, float second) {

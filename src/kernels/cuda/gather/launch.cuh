@@ -19,7 +19,7 @@ void launch_shape(const GatherArgs<Message>& args, CUstream_st* stream) {
 
 /// The table's row of a message's kernels.
 template <class Message, KernelFamily Family, Reduction Kind = Reduction::sum, int Tile = 0>
-inline constexpr int row_for = row_index(Family, Message::kind, Kind, storage_dtype<typename Message::Storage>, Tile);
+inline constexpr int row_for = row_index(Family, Message::kind, Kind, dtype_of<typename Message::Storage>, Tile);
 
 template <class Message, Reduction Kind>
 void launch_gather(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream) {

@@ -1,22 +1,14 @@
 #include "kernels/cuda/gather/launch_fix_up.cuh"
+#include "plan/built_kernels.hpp"
 
 namespace weft::cuda {
 
-#define WEFT_FIX_UP(STORAGE, KIND) \
+#define WEFT_FIX_UP_OF(STORAGE, KIND) \
   template void launch_fix_up<STORAGE, KIND>(const GatherCommon<STORAGE>&, const GatherShape&, CUstream_st*);
-WEFT_FIX_UP(float, Reduction::sum)
-WEFT_FIX_UP(float, Reduction::extremum)
-WEFT_FIX_UP(float, Reduction::winner)
-#ifndef WEFT_NO_CUDA_F64
-WEFT_FIX_UP(double, Reduction::sum)
-WEFT_FIX_UP(double, Reduction::winner)
-#endif
-WEFT_FIX_UP(__half, Reduction::sum)
-WEFT_FIX_UP(__half, Reduction::extremum)
-WEFT_FIX_UP(__half, Reduction::winner)
-WEFT_FIX_UP(__nv_bfloat16, Reduction::sum)
-WEFT_FIX_UP(__nv_bfloat16, Reduction::extremum)
-WEFT_FIX_UP(__nv_bfloat16, Reduction::winner)
-#undef WEFT_FIX_UP
+#define WEFT_FIX_UP(STORAGE)                   \
+  WEFT_FIX_UP_OF(STORAGE, Reduction::sum)      \
+  WEFT_FIX_UP_OF(STORAGE, Reduction::extremum) \
+  WEFT_FIX_UP_OF(STORAGE, Reduction::winner)
+WEFT_FOR_STORAGES(WEFT_FIX_UP)
 
 }  // namespace weft::cuda

@@ -42,9 +42,9 @@ struct OpenRow {
 
 /// Blocks a multiprocessor: what registers allow.
 template <class Storage, int Count>
-inline constexpr int narrow_blocks = sizeof(Storage) > 4 ? 2
-                                     : Count > 2         ? 3
-                                                         : 4;
+inline constexpr int narrow_blocks = StorageTraits<Storage>::is_double ? 2
+                                     : Count > 2                       ? 3
+                                                                       : 4;
 
 /// S is the shape of one lane: it covers a row alone.
 template <class Message, class S>
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<typename Message:
       const bool there = first + i * narrow_lanes + lane < share.length;
 #pragma unroll
       for (int s = 0; s < S::steps; ++s)
-        x[i][s] = there && here.has(s) ? X::load(from + here.at(s)) : X::all(Storage(0));
+        x[i][s] = there && here.has(s) ? X::load(from + here.at(s)) : X::all(Storage{});
     }
 #pragma unroll
     for (int i = 0; i < slabs; ++i) {
@@ -100,8 +100,9 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<typename Message:
 
     // Edges past the share's end send 0.
     const auto message = [&](int i, int n) -> Acc {
-      const Acc value = widened(x[i][n / S::vector].values[n % S::vector]);
-      return multiplies ? values[i] * value : value;
+      const Acc value = widen(x[i][n / S::vector].values[n % S::vector]);
+      if constexpr (multiplies) return values[i] * value;
+      return value;
     };
     if (any == 0) {
       open.lanes.template fold_batch<slabs>(0, [&](int i, const auto& take) {

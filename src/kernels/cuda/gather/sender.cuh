@@ -9,10 +9,10 @@
 // ends in the batch, or weigh_ends and edge by edge weight and message. All of them are called by whole warps.
 #pragma once
 
+#include "core/pack.hpp"
 #include "kernels/cuda/gather/accumulator.cuh"
 #include "kernels/cuda/gather/epilogue.cuh"
 #include "kernels/cuda/messages/messages.hpp"
-#include "kernels/cuda/primitives/pack.cuh"
 #include "kernels/cuda/primitives/row_at.cuh"
 #include "kernels/cuda/schedule/edge_chunk.cuh"
 #include "kernels/cuda/schedule/shape.hpp"
@@ -127,6 +127,6 @@ struct Sender;
 
 /// Blocks a multiprocessor: what the registers of a message's lanes allow.
 template <class Message, class S>
-inline constexpr int blocks_of = bounded_blocks(sizeof(typename Message::Storage), S::value);
+inline constexpr int blocks_of = bounded_blocks(StorageTraits<typename Message::Storage>::bytes, S::value);
 
 }  // namespace weft::cuda

@@ -108,7 +108,7 @@ struct StagedGroup {
     }
   }
   __device__ __forceinline__ float message(int u, int n) const {
-    return w[u] * widened(x[u][n / S::vector].values[n % S::vector]);
+    return w[u] * widen(x[u][n / S::vector].values[n % S::vector]);
   }
   __device__ __forceinline__ void fold(int u) {
 #pragma unroll

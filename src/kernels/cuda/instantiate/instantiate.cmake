@@ -1,9 +1,10 @@
 # The launches of plan/kernels.def: a source for every file and storage type of the list, with an instantiation for each
 # of its rows. A file costs some five seconds before its first kernel, and files build side by side.
-set(type_f32 float)
-set(type_f64 double)
-set(type_f16 __half)
-set(type_bf16 __nv_bfloat16)
+foreach(pair IN LISTS weft_storage_types)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 name)
+  list(GET pair 1 type_${name})
+endforeach()
 
 # The header that a message's kernels need, and its type.
 set(message_source messages/scalar.cuh Source)

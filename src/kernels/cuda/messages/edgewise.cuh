@@ -93,8 +93,10 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
 #pragma unroll
       for (int s = 0; s < S::steps; ++s) {
         const Storage* const at = row_at(x_lane[s], cols[u], args.x_pitch_bytes);
-        batch.x[u][s] = args.x == nullptr ? X::all(Storage(0)) : message.x_vector ? X::load(at) : X::all(__ldg(at));
-        batch.e[u][s] = X::all(Storage(0));
+        batch.x[u][s] = args.x == nullptr  ? X::all(Storage{})
+                        : message.x_vector ? X::load(at)
+                                           : X::all(load_element(at));
+        batch.e[u][s] = X::all(Storage{});
         if (message.edge.data == nullptr) continue;
         if (message.edge_vector) {
           batch.e[u][s] = X::load(edge + edge_lane[s] + edge_row[u]);
@@ -110,8 +112,8 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
       for (int u = 0; u < S::loads; ++u)
 #pragma unroll
         for (int n = 0; n < S::count; ++n) {
-          const Acc x = widened(batch.x[u][n / S::vector].values[n % S::vector]);
-          const Acc e = args.message.edge_vector ? widened(batch.e[u][n / S::vector].values[n % S::vector])
+          const Acc x = widen(batch.x[u][n / S::vector].values[n % S::vector]);
+          const Acc e = args.message.edge_vector ? widen(batch.e[u][n / S::vector].values[n % S::vector])
                                                  : batch.e_one[u][n / S::vector];
           batch.combined[u][n] = f(x, e);
         }

@@ -106,7 +106,7 @@ struct ScalarSender : Weights {
 
   template <class BatchOf>
   __device__ __forceinline__ Acc message(const BatchOf& batch, int u, Acc weight, int n) const {
-    const Acc value = widened(batch.x[u][n / S::vector].values[n % S::vector]);
+    const Acc value = widen(batch.x[u][n / S::vector].values[n % S::vector]);
     return Multiplies ? weight * value : value;
   }
   template <class State, class BatchOf>
@@ -143,7 +143,7 @@ template <class Storage, class S, Reduction Kind>
 struct Sender<Scaled<Storage>, S, Kind> : ScalarSender<ScalarWeights<Scaled<Storage>, S, Kind>, S, true> {
   using ScalarSender<ScalarWeights<Scaled<Storage>, S, Kind>, S, true>::ScalarSender;
   static constexpr RowEnds row_ends =
-      Kind == Reduction::extremum && sizeof(Storage) <= 4 ? RowEnds::either : RowEnds::one_by_one;
+      Kind == Reduction::extremum && !StorageTraits<Storage>::is_double ? RowEnds::either : RowEnds::one_by_one;
 };
 
 }  // namespace weft::cuda

@@ -3,27 +3,14 @@
 // are. (Wider rows keep edges in registers, see schedule/edge_chunk.cuh.)
 #pragma once
 
-#include <cuda_pipeline_primitives.h>
-
 #include <cstdint>
 
-#include "kernels/cuda/half.hpp"
+#include "core/cuda/copy_async.cuh"
+#include "core/pack.hpp"
+#include "kernels/cuda/maybe_wide.hpp"
 #include "weft/types.hpp"
 
 namespace weft::cuda {
-
-/// Starts copying Bytes (4 or 16) from global to shared memory, of which only the first `given` are read: zeros stand
-/// for the others.
-template <int Bytes>
-__device__ __forceinline__ void copy_async(void* to, const void* from, int given) {
-  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(given) : "memory");
-  } else {
-    static_assert(Bytes == 4);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(given) : "memory");
-  }
-}
 
 template <int Tile, class Value>
 struct EdgeTile {
@@ -69,7 +56,7 @@ class StagedEdges {
       for (int i = 0; i < each; ++i) buffers_[0].values[i * 32 + lane_] = buffers_[1].values[i * 32 + lane_] = Value(1);
     }
     copy(0);
-    __pipeline_commit();
+    commit_copies();
   }
 
   /// The tile of edges [first, first + Tile), which must follow the one before: asks for the next tile, then waits for
@@ -78,11 +65,11 @@ class StagedEdges {
     __syncwarp();  // no lane reads the tile before any more
     if (held()) {
 #pragma unroll
-      for (int i = 0; i < each; ++i) buffer(first).values[i * 32 + lane_] = widened(held_[i]);
+      for (int i = 0; i < each; ++i) buffer(first).values[i * 32 + lane_] = widen(held_[i]);
     }
     if (first + Tile < length_) copy(first + Tile);
-    __pipeline_commit();
-    __pipeline_wait_prior(1);
+    commit_copies();
+    wait_for_copies<1>();
     __syncwarp();  // what the other lanes have copied is there
     Buffer& tile = buffer(first);
 #pragma unroll
@@ -137,9 +124,10 @@ class StagedEdges {
 #pragma unroll
       for (int i = 0; i < each; ++i) {
         const int p = i * 32 + lane_;
-        held_[i] = Storage(0);
+        held_[i] = Storage{};
         if (p < left)
-          held_[i] = __ldg(static_cast<const Storage*>(values_.data) + (in_order_ ? from + p : place_(from + p)));
+          held_[i] =
+              load_element(static_cast<const Storage*>(values_.data) + (in_order_ ? from + p : place_(from + p)));
       }
       return;
     }

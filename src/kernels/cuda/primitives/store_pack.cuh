@@ -1,8 +1,8 @@
 // From accumulators to an output that is of the storage type, or wide.
 #pragma once
 
-#include "kernels/cuda/half.hpp"
-#include "kernels/cuda/primitives/pack.cuh"
+#include "core/pack.hpp"
+#include "kernels/cuda/maybe_wide.hpp"
 
 namespace weft::cuda {
 
@@ -13,7 +13,7 @@ __device__ __forceinline__ void store_pack(Storage* array, bool wide, const Acc 
     using To = std::remove_pointer_t<decltype(out)>;
     Pack<To, Count> pack;
 #pragma unroll
-    for (int i = 0; i < Count; ++i) pack.values[i] = static_cast<To>(value[i]);
+    for (int i = 0; i < Count; ++i) pack.values[i] = narrow<To>(value[i]);
     pack.store(at(out));
   };
   if constexpr (!std::is_same_v<Storage, Acc>)

@@ -7,7 +7,7 @@ namespace weft::cuda {
 
 template <class Storage>
 void launch_dot(const DotArgs<Storage>& args, const GatherShape& shape, CUstream_st* stream) {
-  constexpr int row = row_index(KernelFamily::dot, KernelMessage::ends, Reduction::sum, storage_dtype<Storage>);
+  constexpr int row = row_index(KernelFamily::dot, KernelMessage::ends, Reduction::sum, dtype_of<Storage>);
   with_shape<row>(shape, [&]<class S>(S) {
     const dim3 grid(static_cast<unsigned>(args.split.blocks(S::groups)), static_cast<unsigned>(args.heads));
     dot_edges<Storage, S><<<grid, block_threads, 0, stream>>>(args);
@@ -15,11 +15,8 @@ void launch_dot(const DotArgs<Storage>& args, const GatherShape& shape, CUstream
   });
 }
 
-template void launch_dot<float>(const DotArgs<float>&, const GatherShape&, CUstream_st*);
-template void launch_dot<__half>(const DotArgs<__half>&, const GatherShape&, CUstream_st*);
-template void launch_dot<__nv_bfloat16>(const DotArgs<__nv_bfloat16>&, const GatherShape&, CUstream_st*);
-#ifndef WEFT_NO_CUDA_F64
-template void launch_dot<double>(const DotArgs<double>&, const GatherShape&, CUstream_st*);
-#endif
+#define WEFT_LAUNCH(STORAGE) \
+  template void launch_dot<STORAGE>(const DotArgs<STORAGE>&, const GatherShape&, CUstream_st*);
+WEFT_FOR_STORAGES(WEFT_LAUNCH)
 
 }  // namespace weft::cuda

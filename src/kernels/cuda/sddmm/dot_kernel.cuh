@@ -5,7 +5,7 @@
 // are summed across the group together.
 #pragma once
 
-#include "kernels/cuda/primitives/pack.cuh"
+#include "core/pack.hpp"
 #include "kernels/cuda/primitives/reduce.cuh"
 #include "kernels/cuda/primitives/row_at.cuh"
 #include "kernels/cuda/schedule/edge_chunk.cuh"
@@ -92,9 +92,9 @@ struct DotWalk : BatchVisitor<S> {
   }
   template <class Other>
   static __device__ __forceinline__ Acc times(const X& a, const Other& b) {
-    Acc sum = widened(a.values[0]) * widened(b[0]);
+    Acc sum = widen(a.values[0]) * widen(b[0]);
 #pragma unroll
-    for (int i = 1; i < S::vector; ++i) sum = fma(widened(a.values[i]), widened(b[i]), sum);
+    for (int i = 1; i < S::vector; ++i) sum = fma(widen(a.values[i]), widen(b[i]), sum);
     return sum;
   }
   __device__ __forceinline__ void multiply_one_row(const Edges& edges, int j) {
@@ -113,7 +113,7 @@ struct DotWalk : BatchVisitor<S> {
       for (int s = 0; s < S::steps; ++s) {
         const X loaded = X::load(row_at(destination[s], row, args.destination_pitch_bytes));
 #pragma unroll
-        for (int i = 0; i < S::vector; ++i) y[s][i] = widened(loaded.values[i]);
+        for (int i = 0; i < S::vector; ++i) y[s][i] = widen(loaded.values[i]);
       }
     }
 #pragma unroll
@@ -170,7 +170,7 @@ struct DotWalk : BatchVisitor<S> {
 };
 
 template <class Storage, class S>
-__global__ void __launch_bounds__(block_threads, bounded_blocks(sizeof(Storage), S::value))
+__global__ void __launch_bounds__(block_threads, bounded_blocks(StorageTraits<Storage>::bytes, S::value))
     dot_edges(const DotArgs<Storage> args) {
   const EdgeShare share = EdgeShare::loose<S::groups>(args.split, threadIdx.x / S::lanes);
   DotWalk<Storage, S> walk(args, share);

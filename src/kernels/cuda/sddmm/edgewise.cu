@@ -4,6 +4,7 @@
 #include "kernels/cuda/primitives/store_pack.cuh"
 #include "kernels/cuda/sddmm/sddmm_args.hpp"
 #include "kernels/semantics.hpp"
+#include "plan/built_kernels.hpp"
 #include "plan/gather_shape.hpp"
 
 namespace weft::cuda {
@@ -13,10 +14,10 @@ namespace {
 template <int Count, class Storage>
 __device__ __forceinline__ Pack<Storage, Count> operand_at(const EdgeOperand<Storage>& o, std::int64_t u,
                                                            std::int64_t v, EdgeId e, int head, int feature) {
-  if (o.data == nullptr) return Pack<Storage, Count>::all(Storage(0));
+  if (o.data == nullptr) return Pack<Storage, Count>::all(Storage{});
   const std::int64_t row = o.target == Target::u ? u : o.target == Target::v ? v : e;
   const Storage* at = o.data + row * o.pitch + head * o.head;
-  return o.vector ? Pack<Storage, Count>::load(at + feature) : Pack<Storage, Count>::all(__ldg(at));
+  return o.vector ? Pack<Storage, Count>::load(at + feature) : Pack<Storage, Count>::all(load_element(at));
 }
 
 /// Every operator but dot: lanes along the features of an edge, 2^shift of them, so that results are written side by
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(block_threads) map_edges(const EdgewiseArgs<St
       Acc result[Count];
 #pragma unroll
       for (int i = 0; i < Count; ++i) {
-        const Acc left = widened(a.values[i]), right = widened(b.values[i]);
+        const Acc left = widen(a.values[i]), right = widen(b.values[i]);
         result[i] =
             semantics::with_meaning(args.op, [&](auto meaning) { return decltype(meaning)::Value::of(left, right); });
       }
@@ -62,8 +63,8 @@ __global__ void __launch_bounds__(block_threads) dot_any(const EdgewiseArgs<Stor
     const EdgeId e = g.edge_ids != nullptr ? __ldg(g.edge_ids + k) : k;
     Acc sum = 0;
     for (int f = threadIdx.x % warp; f < args.width; f += warp)
-      sum += widened(operand_at<1>(args.lhs, u, v, e, head, f).values[0]) *
-             widened(operand_at<1>(args.rhs, u, v, e, head, f).values[0]);
+      sum += widen(operand_at<1>(args.lhs, u, v, e, head, f).values[0]) *
+             widen(operand_at<1>(args.rhs, u, v, e, head, f).values[0]);
 #pragma unroll
     for (int step = warp / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
     if (threadIdx.x % warp == 0) store_once(args.out, args.wide, e * args.out_pitch + head, sum);
@@ -85,7 +86,7 @@ void launch_map(const EdgewiseArgs<Storage>& args, cudaStream_t stream) {
 
 template <class Storage>
 void launch_maps(const EdgewiseArgs<Storage>& args, int vector, cudaStream_t stream) {
-  constexpr int most = 16 / sizeof(Storage);
+  constexpr int most = StorageTraits<Storage>::widest_load;
   if (vector == most) return launch_map<Storage, most>(args, stream);
   if constexpr (most > 4)
     if (vector == 4) return launch_map<Storage, 4>(args, stream);
@@ -105,11 +106,7 @@ void launch_edgewise(const EdgewiseArgs<Storage>& args, int vector, CUstream_st*
   check_launch("sddmm", args.graph.num_rows, args.graph.num_edges, std::int64_t{args.heads} * args.width);
 }
 
-template void launch_edgewise<float>(const EdgewiseArgs<float>&, int, CUstream_st*);
-template void launch_edgewise<__half>(const EdgewiseArgs<__half>&, int, CUstream_st*);
-template void launch_edgewise<__nv_bfloat16>(const EdgewiseArgs<__nv_bfloat16>&, int, CUstream_st*);
-#ifndef WEFT_NO_CUDA_F64
-template void launch_edgewise<double>(const EdgewiseArgs<double>&, int, CUstream_st*);
-#endif
+#define WEFT_LAUNCH(STORAGE) template void launch_edgewise<STORAGE>(const EdgewiseArgs<STORAGE>&, int, CUstream_st*);
+WEFT_FOR_STORAGES(WEFT_LAUNCH)
 
 }  // namespace weft::cuda

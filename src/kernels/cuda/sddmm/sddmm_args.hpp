@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/accumulator.hpp"
-#include "kernels/cuda/half.hpp"
+#include "kernels/cuda/maybe_wide.hpp"
 #include "kernels/cuda/schedule/edge_split.hpp"
 #include "plan/gather_shape.hpp"
 #include "weft/context.hpp"

@@ -3,6 +3,7 @@
 #include "core/check.hpp"
 #include "kernels/cuda/gather/common.hpp"
 #include "kernels/semantics.hpp"
+#include "plan/built_kernels.hpp"
 #include "plan/gather_shape.hpp"
 
 namespace weft::cuda {
@@ -84,10 +85,6 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
 }
 
 #define WEFT_CALL(STORAGE) template SpmmCall<STORAGE> spmm_call<STORAGE>(const SpmmArgs&, const Plan&, Arena, bool);
-WEFT_CALL(float)
-WEFT_CALL(double)
-WEFT_CALL(__half)
-WEFT_CALL(__nv_bfloat16)
-#undef WEFT_CALL
+WEFT_FOR_STORAGES(WEFT_CALL)
 
 }  // namespace weft::cuda

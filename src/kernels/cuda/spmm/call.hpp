@@ -26,7 +26,7 @@ template <class Storage, class F>
 void with_message(KernelMessage message, const SpmmCall<Storage>& call, const F& f) {
   const auto& o = call.operands;
   if (message == KernelMessage::edgewise) return f(GatherArgs<Edgewise<Storage>>{call.common, o});
-  if constexpr (sizeof(Storage) <= 4) {
+  if constexpr (!StorageTraits<Storage>::is_double) {
     if (message == KernelMessage::source) return f(GatherArgs<Source<Storage>>{call.common, {}});
     if (message == KernelMessage::averaged) return f(GatherArgs<Averaged<Storage>>{call.common, {}});
     if (message == KernelMessage::weighted) return f(call.weighted());

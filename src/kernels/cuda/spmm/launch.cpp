@@ -61,7 +61,7 @@ int widest_pack(const SpmmArgs& args, const SpmmCall<Storage>& call, const Plan&
 template <class Storage, class F>
 void with_reduction(Reduction kind, const F& f) {
   if (kind == Reduction::sum) return f(std::integral_constant<Reduction, Reduction::sum>{});
-  if constexpr (sizeof(Storage) <= 4)
+  if constexpr (!StorageTraits<Storage>::is_double)
     if (kind == Reduction::extremum) return f(std::integral_constant<Reduction, Reduction::extremum>{});
   f(std::integral_constant<Reduction, Reduction::winner>{});
 }
@@ -82,7 +82,7 @@ void launch_over_tiles(const GatherArgs<Weighted<Storage>>& args, const Plan& pl
   if (args.split.tasks == 0) return;
   const auto launch_if = [&]<int Tile>(Constant<Tile>) {
     constexpr int row =
-        row_index(KernelFamily::staged, KernelMessage::weighted, Reduction::sum, storage_dtype<Storage>, Tile);
+        row_index(KernelFamily::staged, KernelMessage::weighted, Reduction::sum, dtype_of<Storage>, Tile);
     if constexpr (row >= 0)
       if constexpr (is_built(kernel_rows[row]))
         if (kernel.stage_edges == Tile)
@@ -98,7 +98,7 @@ template <class Storage>
 void launch_tasks(const Kernel& kernel, const SpmmCall<Storage>& call, CUstream_st* stream) {
   with_message(kernel.message, call, [&]<class Message>(const GatherArgs<Message>& args) {
     constexpr auto built = [](KernelFamily family, Reduction kind) {
-      const int row = row_index(family, Message::kind, kind, storage_dtype<Storage>);
+      const int row = row_index(family, Message::kind, kind, dtype_of<Storage>);
       return row >= 0 && is_built(kernel_rows[row]);
     };
     if constexpr (built(KernelFamily::narrow, Reduction::sum))
@@ -122,7 +122,7 @@ void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stre
   WEFT_CHECK(has_kernel(kernel), internal, "the call needs a kernel that is not there: {}", to_string(kernel));
   if (kernel.family != KernelFamily::staged) {
     if (call.common.split.tasks > 0) launch_tasks(kernel, call, stream);
-  } else if constexpr (sizeof(Storage) <= 4) {
+  } else if constexpr (!StorageTraits<Storage>::is_double) {
     launch_over_tiles(call.weighted(), plan, kernel, stream);
   }
   if (plan.cuda().finish_pass)

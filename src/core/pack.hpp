@@ -1,17 +1,15 @@
-// Count neighbouring elements of one storage type, moved by loads or stores of up to 16 bytes each.
+// Neighbouring elements of one storage type that are moved together.
 #pragma once
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
 
 #include <cstdint>
 
-namespace weft::cuda {
+namespace weft {
 
+#ifdef __CUDACC__
+/// What a load of so many bytes moves; of more, several words.
 template <int Bytes>
 struct WordOf {
-  using type = uint4;  // several of them
+  using type = uint4;
 };
 template <>
 struct WordOf<2> {
@@ -25,13 +23,20 @@ template <>
 struct WordOf<8> {
   using type = uint2;
 };
+#endif
 
-template <class Storage, int Count>
-struct alignas(typename WordOf<sizeof(Storage) * Count>::type) Pack {
-  using Word = typename WordOf<sizeof(Storage) * Count>::type;
-  static_assert(sizeof(Storage) * Count % sizeof(Word) == 0, "whole words only");
-  static constexpr int words = sizeof(Storage) * Count / sizeof(Word);
+/// Elements that are moved together unless another number is asked for: 16 bytes, and at least four.
+template <class Storage>
+inline constexpr int pack_size = sizeof(Storage) <= 4 ? static_cast<int>(16 / sizeof(Storage)) : 4;
+
+template <class Storage, int Count = pack_size<Storage>>
+struct alignas(Count * sizeof(Storage) < 16 ? Count * sizeof(Storage) : 16) Pack {
   Storage values[Count];
+
+#ifdef __CUDACC__
+  using Word = typename WordOf<static_cast<int>(sizeof(Storage)) * Count>::type;
+  static_assert(sizeof(Storage) * Count % sizeof(Word) == 0, "whole words only");
+  static constexpr int words = static_cast<int>(sizeof(Storage)) * Count / static_cast<int>(sizeof(Word));
 
   /// Memory no kernel of this launch writes: it may come through the read-only path.
   static __device__ __forceinline__ Pack load(const Storage* from) {
@@ -64,7 +69,15 @@ struct alignas(typename WordOf<sizeof(Storage) * Count>::type) Pack {
     for (int i = 0; i < words; ++i) word[i] = load(reinterpret_cast<const Word*>(from) + i);
     return *reinterpret_cast<const Pack*>(word);
   }
+#endif
 };
+
+#ifdef __CUDACC__
+/// One element of memory that no kernel of this launch writes.
+template <class Storage>
+__device__ __forceinline__ Storage load_element(const Storage* from) {
+  return Pack<Storage, 1>::load(from).values[0];
+}
 
 /// `Count` neighbours in shared memory, four at a time, aligned as such.
 template <int Count, class T>
@@ -77,5 +90,6 @@ __device__ __forceinline__ void read_fours(const T* from, T (&to)[Count]) {
     for (int k = 0; k < 4; ++k) to[i + k] = four.values[k];
   }
 }
+#endif
 
-}  // namespace weft::cuda
+}  // namespace weft

@@ -1,32 +1,29 @@
-// Storage types of two bytes as kernels see them, and arrays that hold either those or what they are summed in.
+// Arrays that hold values of a storage type, or what those are summed in.
 #pragma once
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include <cstdint>
 #include <type_traits>
 
-#include "core/accumulator.hpp"
-#include "weft/types.hpp"
+#include "core/storage.hpp"
 
 namespace weft::cuda {
 
 #ifdef __CUDACC__
-/// A stored value in its accumulator's type.
-__device__ __forceinline__ float widened(float value) { return value; }
-__device__ __forceinline__ double widened(double value) { return value; }
-__device__ __forceinline__ float widened(__half value) { return __half2float(value); }
-// The upper half of a float: the compiler's own conversion takes registers it then has to spill.
-__device__ __forceinline__ float widened(__nv_bfloat16 value) {
-  return __uint_as_float(static_cast<unsigned>(__bfloat16_as_ushort(value)) << 16);
+/// What is written so is not read again soon.
+template <class Storage>
+__device__ __forceinline__ void store_streaming(Storage* to, Storage value) {
+  if constexpr (StorageTraits<Storage>::is_half) {
+    __stcs(reinterpret_cast<unsigned short*>(to), static_cast<unsigned short>(value.bits));
+  } else {
+    __stcs(to, value);
+  }
 }
-/// An accumulator into an array that is of the storage type, or wide; what is written there is not read again soon.
+/// An accumulator into an array that is of the storage type, or wide.
 template <class Storage>
 __device__ __forceinline__ void store_once(Storage* array, bool wide, std::int64_t i, AccumulatorOf<Storage> value) {
   if constexpr (!std::is_same_v<Storage, AccumulatorOf<Storage>>)
     if (wide) return __stcs(reinterpret_cast<AccumulatorOf<Storage>*>(array) + i, value);
-  __stcs(array + i, static_cast<Storage>(value));
+  store_streaming(array + i, narrow<Storage>(value));
 }
 #endif
 
@@ -35,7 +32,7 @@ __device__ __forceinline__ void store_once(Storage* array, bool wide, std::int64
 template <class Storage>
 struct MaybeWide {
   using Acc = AccumulatorOf<Storage>;
-  static constexpr bool can_differ = !std::is_same_v<Storage, Acc>;
+  static constexpr bool can_differ = StorageTraits<Storage>::narrower_than_accumulator;
   const void* data = nullptr;
   bool wide = false;
 
@@ -56,8 +53,9 @@ struct MaybeWide {
   }
   __device__ __forceinline__ Acc value(Loaded loaded) const {
     if constexpr (can_differ) {
-      const auto bits = static_cast<unsigned short>(loaded);
-      return wide ? __uint_as_float(loaded) : widened(*reinterpret_cast<const Storage*>(&bits));
+      Storage stored;
+      stored.bits = static_cast<std::uint16_t>(loaded);
+      return wide ? __uint_as_float(loaded) : widen(stored);
     } else {
       return loaded;
     }
