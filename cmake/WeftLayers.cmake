@@ -6,9 +6,9 @@ target_compile_features(weft_settings INTERFACE cxx_std_20)
 # CUDA files know by themselves that there is CUDA. Without it launchers refuse without a look at their arguments
 # (core/cuda/launcher.hpp).
 target_compile_definitions(weft_settings INTERFACE $<$<AND:$<BOOL:${WEFT_HAS_CUDA}>,$<COMPILE_LANGUAGE:CXX>>:WEFT_HAS_CUDA>)
-target_compile_options(weft_settings INTERFACE $<$<NOT:$<BOOL:${WEFT_HAS_CUDA}>>:-Wno-unused-parameter>)
 target_compile_options(weft_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-psabi>
+  $<$<NOT:$<BOOL:${WEFT_HAS_CUDA}>>:-Wno-unused-parameter>  # after -Wextra, which for clang brings it back
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WEFT_WERROR}>>:-Werror>)
 # One section for each function and variable: whoever links a static library can drop those it does not use.
 target_compile_options(weft_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections -fdata-sections>)
