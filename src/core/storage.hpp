@@ -16,10 +16,13 @@
 namespace weft {
 
 template <class... Types>
-struct Storages {};
-/// Every storage type there is, and those that CUDA's everyday builds have.
-using AllStorages = Storages<float, Half, BFloat16, double>;
+struct Storages {
+  template <class Type>
+  using With = Storages<Types..., Type>;
+};
+/// The storage types that CUDA's everyday builds have, and every one there is.
 using StoragesWithoutF64 = Storages<float, Half, BFloat16>;
+using AllStorages = StoragesWithoutF64::With<double>;
 
 template <class T>
 struct TypeTag {
