@@ -16,7 +16,7 @@ if(WEFT_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()
 if(WEFT_BUILD_BENCH)
-  find_package(benchmark REQUIRED)
+  find_package(benchmark QUIET)
 endif()
 include(WeftCuda)
 

@@ -113,11 +113,12 @@ struct CudaPlan {
   bool stage_asked = false;      // by the policy: a call that has no such kernel is refused
   Flush flush = Flush::ordered;
   Accumulate accumulate = Accumulate::f32;
-  int vector = 0;       // elements a load
-  int lanes = 0;        // threads of a group: they cover a row, or where rows are narrow one edge each
-  int steps = 0;        // loads a thread makes for one row
-  int loads = 0;        // rows in flight
-  bool shaped = false;  // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
+  int vector = 0;          // elements a load
+  int lanes = 0;           // threads of a group: they cover a row, or where rows are narrow one edge each
+  int steps = 0;           // loads a thread makes for one row
+  int loads = 0;           // rows in flight
+  bool shaped = false;     // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
+  bool long_rows = false;  // sddmm: the edges of a batch nearly always share their destination
   friend bool operator==(const CudaPlan&, const CudaPlan&) = default;
 };
 

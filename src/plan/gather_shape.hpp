@@ -77,9 +77,8 @@ constexpr int resident_blocks(int element_bytes, const GatherShape& shape) {
 constexpr int bounded_blocks(int element_bytes, const GatherShape& shape) {
   return element_bytes <= 4 && shape.vector * shape.steps <= 2 ? 4 : resident_blocks(element_bytes, shape);
 }
-/// Attention holds more: at three blocks weights of several heads spill, unless packs are of few halves (4 heads of 16
-/// features in f32 took 7404 us on products, and 5940 with two blocks; in f16 by fours 5023 and 5614), and so do
-/// gradients. `shared`: lanes share weights out.
+/// Attention holds more: at three blocks weights of several heads spill, unless packs are of few halves, and so
+/// do gradients. `shared`: lanes share weights out.
 constexpr int resident_blocks_of_attention(bool backward, bool shared, int element_bytes, const GatherShape& shape) {
   const bool holds_more = backward || (shared && (element_bytes > 2 || shape.vector * shape.steps >= 8));
   return holds_more ? 2 : resident_blocks(element_bytes, shape);

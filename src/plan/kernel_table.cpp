@@ -16,8 +16,14 @@ constexpr std::string_view message_names[] = {"source", "averaged",     "weighte
 constexpr std::string_view reduction_names[] = {"sum", "extremum", "winner"};
 constexpr std::string_view map_names[] = {"one head", "heads share lanes", "heads as they lie"};
 
+// Names stand in the order of their enumerators.
+static_assert(std::size(family_names) == static_cast<std::size_t>(KernelFamily::dot) + 1);
+static_assert(std::size(message_names) == static_cast<std::size_t>(KernelMessage::ends) + 1);
+static_assert(std::size(reduction_names) == static_cast<std::size_t>(Reduction::winner) + 1);
+static_assert(std::size(map_names) == static_cast<std::size_t>(HeadMap::any) + 1);
+
 template <class Enum, std::size_t N>
-std::string_view name_in(const std::string_view (&names)[N], Enum value) {
+constexpr std::string_view name_in(const std::string_view (&names)[N], Enum value) {
   return names[static_cast<std::size_t>(value)];
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 void check(const OpDesc& desc) {
   check_enum(desc.kind, OpKind::segment, "kind");
-  check_enum(desc.reduce, Reduce::min, "reduce");
+  check_enum(desc.reduce, last_of<Reduce>(), "reduce");
   WEFT_CHECK(is_floating(desc.dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64",
              name(desc.dtype));
   WEFT_CHECK(desc.heads >= 1, invalid_argument, "heads is {}: expected at least 1", desc.heads);

@@ -8,7 +8,9 @@
 #include "cuda/gpu.hpp"
 #include "dense/cuda/product.hpp"
 #include "support/compare.hpp"
+#include "support/errors.hpp"
 #include "support/values.hpp"
+#include "weft/dense.hpp"
 
 namespace weft::test {
 namespace {
@@ -40,6 +42,24 @@ std::string named(Dtype dtype, std::int64_t m, Size size) {
 /// `value` may be off by so much, and rounded to `dtype` once.
 bool is_near(Dtype dtype, double actual, double value, double margin) {
   return actual >= rounded_to(dtype, value - margin) && actual <= rounded_to(dtype, value + margin);
+}
+
+TEST_F(cuda_products, activations_in_f64_are_refused_rather_than_read_as_f32) {
+  Context context = Context::cuda();
+  const Tensor x = Tensor::zeros(Shape(3, 4), Dtype::f64, "x", gpu);
+  Tensor out = Tensor::zeros(Shape(3, 4), Dtype::f64, "out", gpu);
+  const std::string message = refusal_of([&] { activate(context, x, {}, Activation::relu, out); });
+  EXPECT_NE(message.find("dtype f64"), message.npos) << message;
+  EXPECT_FALSE(refusal_of([&] { activate_backward(context, x, x, Activation::relu, out); }).empty());
+}
+
+TEST_F(cuda_products, activations_of_no_columns_have_a_backward_that_does_nothing) {
+  Context context = Context::cuda();
+  Tensor none = Tensor::zeros(Shape(5, 0), Dtype::f32, "none", gpu),
+         bias = Tensor::zeros(Shape(0), Dtype::f32, "b", gpu);
+  activate(context, none, bias, Activation::relu, none);
+  activate_backward(context, none, none, Activation::relu, none, bias);
+  context.synchronise();
 }
 
 struct Wanted {

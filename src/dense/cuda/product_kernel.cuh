@@ -165,7 +165,7 @@ __device__ __forceinline__ void fill_weights(const ProductArgs& args, const Prod
 }
 
 /// A slot of weights. Of f32 in the order in which the program asks: the compiler would load more ahead than it has
-/// registers for, and then let products wait for one another (3 to 12% of the time for 128 columns on an H200).
+/// registers for, and then let products wait for one another.
 template <class T>
 __device__ __forceinline__ uint4 load_slot(const uint4* slot) {
   if constexpr (!std::is_same_v<T, float>) return *slot;

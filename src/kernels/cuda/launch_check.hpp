@@ -5,9 +5,20 @@
 
 #include <cstdint>
 
-#include "plan/gather_shape.hpp"
+#include "plan/kernel_table.hpp"
 
 namespace weft::cuda {
+
+/// The operator that a message's gather is part of, for errors.
+constexpr const char* operator_of(KernelMessage message) {
+  switch (message) {
+    case KernelMessage::gat:
+    case KernelMessage::vector_scored: return "attention";
+    case KernelMessage::gat_backward:
+    case KernelMessage::leaky_sum: return "attention's backward";
+    default: return "spmm";
+  }
+}
 
 /// An Error with the operator, its shape and CUDA's own words, unless the launch before it was taken.
 void check_launch(const char* op, std::int64_t rows, std::int64_t edges, std::int64_t features);

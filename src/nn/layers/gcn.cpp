@@ -6,8 +6,7 @@ namespace weft::nn {
 namespace {
 
 /// Norms are outside of the sums: what stands at sources is scaled before and what stands at destinations after, in
-/// passes over nodes that are there anyway or cost little, while along the edges only plain sums are left. (Scales
-/// inside of the sum took 3.0 ms on products with 16 features in f32 on an H200, plain sums 2.0.)
+/// passes over nodes that are there anyway or cost little, while along the edges only plain sums are left.
 class Gcn : public Conv {
  public:
   Gcn(const Build& build, std::int64_t layer, const SparseInput* sparse)

@@ -1,6 +1,7 @@
 // The bodies of passes that draw and cut out batches, run by the loops of either device.
 #pragma once
 
+#include "core/loops/with_storage.hpp"
 #include "nn/sample/passes.hpp"
 
 namespace weft::nn {
@@ -269,13 +270,7 @@ void run_on(const Loops& on, const SumWeightsArgs& args) {
 }
 template <class Loops>
 void run_on(const Loops& on, const WeighArgs& args) {
-  const auto with = [&]<class T>() { on.teams(args.count, 8, "weighing edges", WeighRow<T>{args}); };
-  switch (args.dtype) {
-    case Dtype::f16: return with.template operator()<Half>();
-    case Dtype::bf16: return with.template operator()<BFloat16>();
-    case Dtype::f64: return with.template operator()<double>();
-    default: with.template operator()<float>();
-  }
+  loops::with_storage(on, args.dtype, [&]<class T>() { on.teams(args.count, 8, "weighing edges", WeighRow<T>{args}); });
 }
 template <class Loops>
 void run_on(const Loops& on, const LossWeightsArgs& args) {

@@ -67,10 +67,20 @@ std::int64_t edges_for_waves(const Call& call, int waves) {
 /// window of sources runs at a time, and one is best; otherwise all that fill the GPU are weighed.
 std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, WorkOrder order) {
   const auto whole = [](std::int64_t edges) { return (edges + 7) / 8 * 8; };
+  // Whole tiles, and few enough that sums which go on from tile to tile keep to the bound.
+  const auto tiles = [&](std::int64_t edges) {
+    return std::min<std::int64_t>((edges + call.stage_edges - 1) / call.stage_edges, 8) * call.stage_edges;
+  };
   if (policy.edges_a_group > 0) return {whole(policy.edges_a_group)};
   // What HP-SpMM compares its waves with: edges / rows, however full the GPU is then.
-  if (!policy.waves)
-    return {whole(std::clamp<std::int64_t>(static_cast<std::int64_t>(call.mean_degree()), 1, max_edges_a_group))};
+  // (No longer than sums may be: the limits that `edges=` has.)
+  if (!policy.waves) {
+    const std::int64_t most = call.desc.kind == OpKind::softmax ? tuning::most_edges_of_softmax
+                              : call.narrow                     ? max_edges_a_group
+                                                                : tuning::most_edges_in_sequence;
+    const std::int64_t mean = std::clamp<std::int64_t>(static_cast<std::int64_t>(call.mean_degree()), 1, most);
+    return {call.stage_edges > 0 ? tiles(mean) : whole(mean)};
+  }
   const auto cached = [&](std::int64_t most) {
     std::int64_t size = most;
     while (size > 32 && waves(call, size) < 8) size /= 2;
@@ -95,9 +105,8 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   for (const int waves : {1, 2, 3, 4, 6, 8})
     sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
   for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
-  if (call.stage_edges > 0)  // whole tiles, and few enough that sums which go on from tile to tile keep to the bound
-    for (std::int64_t& size : sizes)
-      size = std::min<std::int64_t>((size + call.stage_edges - 1) / call.stage_edges, 8) * call.stage_edges;
+  if (call.stage_edges > 0)
+    for (std::int64_t& size : sizes) size = tiles(size);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
@@ -280,6 +289,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   cuda.steps = call.shape.steps;
   cuda.loads = call.shape.loads;
   cuda.shaped = call.shape != usual;
+  cuda.long_rows = graph.num_edges >= tuning::least_long_row * graph.num_rows;
   cuda.accumulate = choose_accumulate(call.shape, desc, policy, cuda.stage_edges > 0);
   if (cuda.stage_edges > 0) {
     if (size_of(desc.dtype) == 2) cuda.loads = 4 / cuda.steps;

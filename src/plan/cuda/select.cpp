@@ -218,7 +218,7 @@ std::optional<Kernel> usual_kernel(const Plan& plan) {
       return select_gat(d.backward ? KernelMessage::gat_backward : KernelMessage::gat, d.dtype, d.heads, d.width,
                         cuda->vector)
           .kernel;
-    case OpKind::sddmm: return select_dot(d.dtype, d.width, cuda->vector, false);
+    case OpKind::sddmm: return select_dot(d.dtype, d.width, cuda->vector, cuda->long_rows);
     default: return std::nullopt;
   }
 }

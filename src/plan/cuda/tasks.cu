@@ -10,10 +10,9 @@
 namespace weft {
 namespace {
 
-// A task inside one row has the column in its middle as key (2% faster on an H200 than its first one: then tasks of
-// all lengths run beside those that lie around the same columns). The others have one behind all columns and, the sort
-// being stable, keep their places; but those over two rows belong where the longer part does, once they are most tasks
-// (2% on rows of 486 edges in tasks of 256, and a loss in tasks of 128).
+// A task inside one row has the column in its middle as key: then tasks of all lengths run beside those that lie around
+// the same columns. The others have one behind all columns and, the sort
+// being stable, keep their places; but those over two rows belong where the longer part does, once they are most tasks.
 struct TaskKey {
   GraphView graph;
   std::int64_t size;

@@ -92,7 +92,7 @@ constexpr std::int64_t most_edges_a_group(double mean_degree, double row_bytes) 
 }
 
 /// Whether rows are short and so much alike that whole ones make tasks of much the same length. Narrow ones share their
-/// warp with too many others that are longer (2% slower at 16 features on molecules).
+/// warp with too many others that are longer.
 constexpr bool rows_alike(double mean_degree, std::int64_t longest_row, double row_bytes) {
   return mean_degree < 16 && longest_row >= 0 && static_cast<double>(longest_row) <= 4 * mean_degree + 8 &&
          row_bytes >= 256;
@@ -102,14 +102,15 @@ constexpr bool rows_alike(double mean_degree, std::int64_t longest_row, double r
 /// lanes along the edges takes as many in each lane.)
 inline constexpr std::int64_t most_edges_in_sequence = 1024;
 
-/// Edges a row group: on molecules (mean degree 2) 245, 446 and 938 us at 64, 128 and 256 features, where 40 took 245,
-/// 451 and 987, and tasks of equal edges 254, 462 and 954 (bench/records/h200/row-groups.json).
+/// Edges a row, in the mean, from which SDDMM's batches of edges nearly always share their destination.
+inline constexpr std::int64_t least_long_row = 128;
+
+/// Edges a row group: bench/records/h200/row-group-sizes.json, and row-groups.json against tasks of equal edges.
 inline constexpr std::int64_t edges_by_rows = 24;
 
 /// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
 /// so they must not be much longer than rows are. Parts of rows of halves are twice as large as what they are parts of,
-/// and attention's gradients wait for more than rows: there fewer and longer tasks are faster (by 5% with 512 edges
-/// instead of 128, on reddit: sums of 128 halves, and gradients of 64 floats).
+/// and attention's gradients wait for more than rows: there fewer and longer tasks are faster.
 constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree, bool longer) {
   std::int64_t edges = longer ? 512 : 256;
   while (edges > 32 && static_cast<double>(edges) * row_bytes > (longer ? 131072 : 32768)) edges /= 2;
@@ -125,7 +126,6 @@ constexpr bool orders_over_two_rows(std::int64_t edges_a_task, double mean_degre
 
 /// Whether edges come through shared memory, a warp's tile at a time: where few threads cover a row the index would
 /// take more of L1's time than the rows do. Rows must be long for the groups of a warp to share them, and tasks many.
-/// (In f16 32 features are 8% slower this way on products, and 8% faster on reddit.)
 constexpr bool stages_edges(std::int64_t features, double mean_degree, std::int64_t edges) {
   return features <= 16 && mean_degree >= 32 && edges >= 4'000'000;
 }
@@ -134,7 +134,7 @@ constexpr bool stages_edges(std::int64_t features, double mean_degree, std::int6
 constexpr std::int64_t edges_by_tiles(double mean_degree) { return mean_degree >= 128 ? 512 : 256; }
 
 /// Halves a load moves: 16 bytes, but at least four lanes cover a row, unless rows are short: with fewer the index
-/// comes in small pieces (arxiv at 16 features took 1.7 times as long by eights as by fours). A graph that leaves the
+/// comes in small pieces. A graph that leaves the
 /// GPU half empty has room for more lanes, each with less to do.
 constexpr int halves_a_load(std::int64_t features, double mean_degree, std::int64_t edges, std::int64_t blocks) {
   int halves = 8;
@@ -145,18 +145,14 @@ constexpr int halves_a_load(std::int64_t features, double mean_degree, std::int6
 }
 
 /// Whether sums of halves go by fours all the same: four lanes of eights hold more sums than registers where rows are
-/// long (32 features took 1313 us by eights and 1041 by fours on reddit, 2428 and 2102 on products, but 52 and 55 on
-/// arxiv).
+/// long (bench/records/h200/half-sums.json).
 constexpr bool sums_by_fours(std::int64_t features, double mean_degree) { return features <= 32 && mean_degree >= 32; }
 
 /// The same of extremes and of values for every feature of an edge, which take more registers.
 inline constexpr int most_halves_a_load_otherwise = 4;
-/// Attention as well, but where rows are short or long: f16 at 64 features took 107 us by eights and 103 by fours on
-/// arxiv, 223 and 262 on yeast, and 3552 and 3612 on products; 4 heads of 16 took 5820 and 5023 on products, 333 and
-/// 368 on yeast. Rows of which a lane would take two packs of four go by eights (4 heads of 64 take 310 us so and 351
-/// by fours on arxiv, 7857 and 9866 on reddit, their gradients 668 and 634, 17510 and 19090), unless lanes can share a
-/// head's weights by fours alone (8 heads of 32 took 695 us by eights and 422 by fours on arxiv, 19593 and 11126 on
-/// reddit, their gradients 1192 and 879, 33263 and 26273). `shares`, `shares_by_fours`: whether they can.
+/// Attention as well, but where rows are short or long. Rows of which a lane would take two packs of four go by
+/// eights, unless lanes can share a head's weights by fours alone, which outweighs all else (the cells of attention-*
+/// in bench/records/h200). `shares`, `shares_by_fours`: whether they can.
 constexpr bool attends_by_fours(std::int64_t heads, std::int64_t width, bool shares, bool shares_by_fours,
                                 bool backward, double mean_degree) {
   if (heads > 1 && !shares && (shares_by_fours || !backward)) return true;

@@ -56,6 +56,7 @@ struct GpuLoops {
 
   template <class T, template <class, int> class Strip, class Args, class Acc>
   void fold_columns(const Args& args, std::int64_t columns, const char* doing, Acc* first, Acc* second) const {
+    if (columns == 0) return;
     const bool wanted = first != nullptr || second != nullptr;
     auto* const partial = wanted ? static_cast<double*>(args.scratch) : nullptr;
     fold<T, Strip>(args, columns, doing, partial);

@@ -79,8 +79,8 @@ inline constexpr int softmax_warps = block_threads / 32;
 template <class Storage, int Heads, template <class, int, int> class Parts>
 __global__ void __launch_bounds__(block_threads) softmax_rows(const SoftmaxKernelArgs<Storage> args) {
   using Part = SoftmaxPart<AccumulatorOf<Storage>>;
-  constexpr int each = Heads * StorageTraits<Storage>::is_double ? 4 : 8,
-                chunk = 32 * each;  // edges of a lane and of the warp
+  // Edges of a lane and of the warp.
+  constexpr int each = Heads * StorageTraits<Storage>::bytes > 4 ? 4 : 8, chunk = 32 * each;
   const EdgeSplit& split = args.split;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, head = static_cast<int>(blockIdx.y) * Heads;
   const EdgeShare share = EdgeShare::of<softmax_warps>(split, warp);
@@ -142,13 +142,13 @@ __global__ void __launch_bounds__(block_threads) softmax_rows(const SoftmaxKerne
       }
       Part from = up_to.from_lane(lane > 0 ? lane - 1 : 0);
       if (lane == 0) from = carry[h];
-      if (any) *((begun_row == share.head ? slot(0) : of_row(begun_row)) + h) = from.with(begun);
+      if (any) *((begun_row == share.carried ? slot(0) : of_row(begun_row)) + h) = from.with(begun);
       carry[h] = up_to.from_lane(31);
     }
   }
   if (!share.runs_on || lane != 0) return;
 #pragma unroll
-  for (int h = 0; h < Heads; ++h) slot(share.last == share.head ? 0 : 1)[h] = carry[h];
+  for (int h = 0; h < Heads; ++h) slot(share.last == share.carried ? 0 : 1)[h] = carry[h];
 }
 
 /// Rows that tasks have cut, a warp each.

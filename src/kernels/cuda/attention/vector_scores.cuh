@@ -89,9 +89,9 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
 
   /// Before the share's first edge, by the whole warp.
   __device__ __forceinline__ void begin_share(const EdgeShare& share) {
-    last_row = static_cast<std::uint32_t>(share.head);
-    const auto row = static_cast<std::uint32_t>(max(share.head, 0));
-    const EdgeId first = share.head >= 0 ? __ldg(scores.split.starts + row) : 0;
+    last_row = static_cast<std::uint32_t>(share.carried);
+    const auto row = static_cast<std::uint32_t>(max(share.carried, 0));
+    const EdgeId first = share.carried >= 0 ? __ldg(scores.split.starts + row) : 0;
     const auto col = static_cast<std::uint32_t>(__ldg(scores.split.graph.cols + first));
     X key[1][S::steps], query[S::steps];
     load(src_lane, col, scores.args.src_pitch_bytes, key[0]);

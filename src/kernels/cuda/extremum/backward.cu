@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(each_threads)
     NodeId row = g.rows[share.begin];
     double sum = 0;
     const auto flush = [&](bool runs_on) {
-      const bool began_before = row == share.head;
+      const bool began_before = row == share.carried;
       if (began_before || runs_on) {
         tasks.staged[(2 * share.task + (began_before ? 0 : 1)) * size + element] = sum;
       } else {

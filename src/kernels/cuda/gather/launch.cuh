@@ -14,7 +14,7 @@ void launch_shape(const GatherArgs<Message>& args, CUstream_st* stream) {
   const dim3 grid(static_cast<unsigned>(split.blocks(S::groups)),
                   static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
   gather_edges<Message, S, Kind><<<grid, block_threads, 0, stream>>>(args);
-  check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
+  check_launch(operator_of(Message::kind), split.graph.num_rows, split.graph.num_edges, args.features);
 }
 
 /// The table's row of a message's kernels.

@@ -43,8 +43,8 @@ void launch_fix_up_vector(const typename Rows::Args& args, const GatherShape& sh
   config.numAttrs = args.split.tasks > 0 && starts_early() ? 1 : 0;
   check_status(cudaLaunchKernelEx(&config, fix_up_rows<Rows, Vector>, args, rows_a_block,
                                   std::countr_zero(static_cast<unsigned>(lanes))),
-               "launching the fix-up of spmm");
-  check_launch("the fix-up of spmm", args.split.graph.num_rows, args.split.graph.num_edges, args.features);
+               "launching the fix-up of cut rows");
+  check_launch("the fix-up of cut rows", args.split.graph.num_rows, args.split.graph.num_edges, args.features);
 }
 
 template <class Rows>

@@ -21,6 +21,8 @@ void launch_tiles(const GatherArgs<Weighted<Storage>>& args, bool round_robin, b
   if constexpr (has_ablations || S::warp_groups == 1) {
     gather_staged<Storage, S, false><<<grid, block_threads, 0, stream>>>(args, atomic);
     check_launch("spmm", split.graph.num_rows, split.graph.num_edges, args.features);
+  } else {
+    refuse_shape(S::value);
   }
 }
 

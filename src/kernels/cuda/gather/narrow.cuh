@@ -131,8 +131,8 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<typename Message:
 #pragma unroll
           for (int n = 0; n < S::count; ++n) ended.fold(n, before == 0 ? sum[n] + open.carry[n] : sum[n], 0);
           ended.settle();
-          if (rows[i] == share.head) {
-            cut.save_head(ended);
+          if (rows[i] == share.carried) {
+            cut.save_carried(ended);
           } else {
             here.write(ended, rows[i]);
           }

@@ -43,16 +43,13 @@ __device__ __forceinline__ void add_atomically(float* to, const float (&value)[C
     for (int i = 0; i < Count; ++i) atomicAdd(to + i, value[i]);
   }
 }
-template <int Count, class Half>
-__device__ __forceinline__ void add_atomically(Half* to, const float (&value)[Count]) {
-  if constexpr (Count == 1) {
-    atomicAdd(to, static_cast<Half>(value[0]));
-  } else {
-    using Pair = PairOf<Half>;
+template <int Count, class Storage>
+__device__ __forceinline__ void add_atomically(Storage* to, const float (&value)[Count]) {
+  static_assert(StorageTraits<Storage>::is_half && Count % 2 == 0, "halves are added by pairs");
+  using Pair = PairOf<Storage>;
 #pragma unroll
-    for (int i = 0; i < Count; i += 2)
-      atomicAdd(reinterpret_cast<typename Pair::type*>(to + i), Pair::of(value[i], value[i + 1]));
-  }
+  for (int i = 0; i < Count; i += 2)
+    atomicAdd(reinterpret_cast<typename Pair::type*>(to + i), Pair::of(value[i], value[i + 1]));
 }
 
 /// Adds a lane's features of a row to the output.
@@ -125,7 +122,7 @@ struct StagedGroup {
   __device__ __forceinline__ void flush(const State& sum, NodeId row) const {
     if (atomic) {
       add_row<Lane, S>(here, sum, row);
-    } else if (row == share.head) {
+    } else if (row == share.carried) {
       here.stage(sum, share.task, 0);
     } else {
       here.write(sum, row);
@@ -136,7 +133,7 @@ struct StagedGroup {
     if (atomic) {
       add_row<Lane, S>(here, state, share.last);
     } else {
-      here.stage(state, share.task, share.last == share.head ? 0 : 1);
+      here.stage(state, share.task, share.last == share.carried ? 0 : 1);
     }
   }
 

@@ -29,9 +29,9 @@ struct Walk : BatchVisitor<S> {
   State state;
   // Places of edges are counted from where the task would begin if no border stepped back.
   const int origin;
-  bool head_open;           // the row that began before the share has not ended yet
+  bool carried_open;        // the row that began before the share has not ended yet
   bool one_by_one = false;  // the last batch was added up so
-  int begun = 0;            // where in the share the current row begins, unless it is the head
+  int begun = 0;            // where in the share the current row begins, unless it was carried in
 
   __device__ __forceinline__ Walk(const GatherArgs<Message>& all, typename Cut::Slots& shared)
       : args(all),
@@ -40,7 +40,7 @@ struct Walk : BatchVisitor<S> {
         here(all, share.nominal, static_cast<int>(blockIdx.y) * S::tile + Here::first_of(all, lane())),
         sender(all, here, lane()),
         origin(static_cast<int>(share.begin - here.nominal)),
-        head_open(share.head >= 0) {
+        carried_open(share.carried >= 0) {
     state.clear();
   }
   // From the thread's index where they are needed: members would take registers throughout.
@@ -91,7 +91,7 @@ struct Walk : BatchVisitor<S> {
       if (ends == RowEnds::collected || args.epilogue.none_but_mean) {
         // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
         // registers than there are.
-        if (S::steps == 1 && ends == RowEnds::collected && __all_sync(~0u, whole && (row_ends == 0 || !head_open))) {
+        if (S::steps == 1 && ends == RowEnds::collected && __all_sync(~0u, whole && (row_ends == 0 || !carried_open))) {
           fold_over_ends<false>(edges, j, batch, row_ends);
         } else {
           fold_over_ends<true>(edges, j, batch, row_ends);
@@ -123,11 +123,11 @@ struct Walk : BatchVisitor<S> {
             state.fold_if(there, i, message);
           });
       if constexpr (WithBorders)
-        if (over && head_open) cut().save_head(state.settled());
-      const bool written = over && !(WithBorders && head_open);
+        if (over && carried_open) cut().save_carried(state.settled());
+      const bool written = over && !(WithBorders && carried_open);
       here.write_collected(state, row, written, p + 1 - begun);
       if constexpr (Here::Row::averages) begun = over ? p + 1 : begun;
-      if constexpr (WithBorders) head_open = head_open && !over;
+      if constexpr (WithBorders) carried_open = carried_open && !over;
       state.clear_collected(over);
     }
   }
@@ -146,9 +146,9 @@ struct Walk : BatchVisitor<S> {
           weight, [&](int i, Acc message) __attribute__((always_inline)) { state.fold(i, message, origin + p); });
       if (!(row_ends >> u & 1u)) continue;
       state.settle();
-      if (head_open) {
-        cut().save_head(state);
-        head_open = false;
+      if (carried_open) {
+        cut().save_carried(state);
+        carried_open = false;
       } else {
         here.write(state, row, p + 1 - begun);
       }

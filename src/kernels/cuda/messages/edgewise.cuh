@@ -27,8 +27,7 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
   std::int64_t edge_lane[S::steps];  // where this lane's values stand in an edge's row
 
   struct Batch : Base::Batch {
-    X e[S::loads][S::steps];
-    Acc e_one[S::loads][S::steps];  // where an edge has one value for a head
+    Acc e[S::loads][S::count];
     Acc combined[S::loads][S::count];
   };
 
@@ -74,17 +73,13 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
                                                 const EdgeId (&edge_row)[S::loads]) const {
     const auto& message = args.message;
     const Storage* const edge = static_cast<const Storage*>(message.edge.data);
-#pragma unroll
-    for (int u = 0; u < S::loads; ++u)
-#pragma unroll
-      for (int s = 0; s < S::steps; ++s) batch.e_one[u][s] = 0;
     if (args.x != nullptr && message.x_vector && message.edge.data != nullptr && message.edge_vector) {
 #pragma unroll
       for (int u = 0; u < S::loads; ++u)
 #pragma unroll
         for (int s = 0; s < S::steps; ++s) {
           batch.x[u][s] = X::load(row_at(x_lane[s], cols[u], args.x_pitch_bytes));
-          batch.e[u][s] = X::load_once(edge + edge_lane[s] + edge_row[u]);
+          set(batch, u, s, X::load_once(edge + edge_lane[s] + edge_row[u]));
         }
       return;
     }
@@ -96,14 +91,18 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
         batch.x[u][s] = args.x == nullptr  ? X::all(Storage{})
                         : message.x_vector ? X::load(at)
                                            : X::all(load_element(at));
-        batch.e[u][s] = X::all(Storage{});
-        if (message.edge.data == nullptr) continue;
-        if (message.edge_vector) {
-          batch.e[u][s] = X::load(edge + edge_lane[s] + edge_row[u]);
+        if (message.edge.data != nullptr && message.edge_vector) {
+          set(batch, u, s, X::load(edge + edge_lane[s] + edge_row[u]));
         } else {
-          batch.e_one[u][s] = message.edge[edge_lane[s] + edge_row[u]];
+          const Acc one = message.edge.data != nullptr ? message.edge[edge_lane[s] + edge_row[u]] : Acc(0);
+#pragma unroll
+          for (int n = 0; n < S::vector; ++n) batch.e[u][s * S::vector + n] = one;
         }
       }
+  }
+  static __device__ __forceinline__ void set(Batch& batch, int u, int s, const X& values) {
+#pragma unroll
+    for (int n = 0; n < S::vector; ++n) batch.e[u][s * S::vector + n] = widen(values.values[n]);
   }
   /// The operator is the same for all lanes, and so is the path.
   __device__ __forceinline__ void combine(Batch& batch) const {
@@ -113,8 +112,7 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
 #pragma unroll
         for (int n = 0; n < S::count; ++n) {
           const Acc x = widen(batch.x[u][n / S::vector].values[n % S::vector]);
-          const Acc e = args.message.edge_vector ? widen(batch.e[u][n / S::vector].values[n % S::vector])
-                                                 : batch.e_one[u][n / S::vector];
+          const Acc e = batch.e[u][n];
           batch.combined[u][n] = f(x, e);
         }
     };

@@ -13,7 +13,7 @@ struct EdgeShare {
   EdgeId begin = 0;
   int length = 0;        // 0: this group has none
   int most = 0;          // of the longest share in the block (of whole rows: the warp): its groups make as many steps
-  NodeId head = -1;      // the row of the first edge, where it began before the share
+  NodeId carried = -1;   // the row of the first edge, where it began before the share
   NodeId last = -1;      // the row of the last edge
   bool runs_on = false;  // past the end of the share
 
@@ -69,7 +69,7 @@ struct EdgeShare {
     const auto row_of = [&](EdgeId k) { return __ldg(split.graph.rows + (k < 0 ? 0 : k < edges ? k : edges - 1)); };
     const NodeId before = row_of(begin - 1), first = row_of(begin), last_row = row_of(end - 1), after = row_of(end);
     const bool any = length > 0;
-    head = any && begin > 0 && before == first ? first : -1;
+    carried = any && begin > 0 && before == first ? first : -1;
     last = any ? last_row : -1;
     runs_on = any && end < edges && after == last_row;
   }

@@ -50,11 +50,10 @@ void run(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
     dot.destination_head = destination.head_stride;
     dot.features = static_cast<int>(args.width);
     dot.heads = static_cast<int>(args.heads);
-    const bool long_rows = args.graph.num_edges >= 128 * args.graph.num_rows;  // a batch's edges share a destination
     dot.out = out;
     dot.wide = wide;
     dot.out_pitch = args.out.row_stride;
-    return launch_dot(dot, select_dot(plan.desc.dtype, args.width, most, long_rows).shape, stream);
+    return launch_dot(dot, select_dot(plan.desc.dtype, args.width, most, plan.cuda().long_rows).shape, stream);
   }
   EdgewiseArgs<Storage> edgewise;
   edgewise.graph = args.graph;

@@ -1,6 +1,7 @@
 // One call of spmm as kernels see it: arguments of every message, and what decides which one it takes.
 #pragma once
 
+#include "core/check.hpp"
 #include "kernels/cuda/messages/messages.hpp"
 #include "kernels/signatures.hpp"
 #include "plan/cuda/select.hpp"
@@ -31,6 +32,8 @@ void with_message(KernelMessage message, const SpmmCall<Storage>& call, const F&
     if (message == KernelMessage::averaged) return f(GatherArgs<Averaged<Storage>>{call.common, {}});
     if (message == KernelMessage::weighted) return f(call.weighted());
   }
+  WEFT_CHECK(message == KernelMessage::scaled, internal, "spmm in {} has no kernels of message {}",
+             name(dtype_of<Storage>), static_cast<int>(message));
   f(GatherArgs<Scaled<Storage>>{call.common, {o.edge, o.edge_pitch, o.col_scale}});
 }
 

@@ -80,17 +80,20 @@ void launch_over_tiles(const GatherArgs<Weighted<Storage>>& args, const Plan& pl
           "zeros for {} rows of {} bytes before atomic additions", rows, row);
   }
   if (args.split.tasks == 0) return;
-  const auto launch_if = [&]<int Tile>(Constant<Tile>) {
+  const auto launched_if = [&]<int Tile>(Constant<Tile>) {
     constexpr int row =
         row_index(KernelFamily::staged, KernelMessage::weighted, Reduction::sum, dtype_of<Storage>, Tile);
-    if constexpr (row >= 0)
-      if constexpr (is_built(kernel_rows[row]))
-        if (kernel.stage_edges == Tile)
-          launch_staged<Weighted<Storage>, Tile>(args, kernel.shape, round_robin, atomic, stream);
+    if constexpr (row >= 0) {
+      if constexpr (is_built(kernel_rows[row])) {
+        if (kernel.stage_edges != Tile) return false;
+        launch_staged<Weighted<Storage>, Tile>(args, kernel.shape, round_robin, atomic, stream);
+        return true;
+      }
+    }
+    return false;
   };
-  launch_if(Constant<32>{});
-  launch_if(Constant<64>{});
-  launch_if(Constant<128>{});
+  if (!launched_if(Constant<128>{}) && !launched_if(Constant<64>{}) && !launched_if(Constant<32>{}))
+    refuse_shape(kernel.shape);
 }
 
 /// Launches the kernel that was selected, of those that this storage type, message and reduction have.
@@ -108,7 +111,11 @@ void launch_tasks(const Kernel& kernel, const SpmmCall<Storage>& call, CUstream_
     if constexpr (built(KernelFamily::other_shapes, Reduction::sum))
       if (kernel.family == KernelFamily::other_shapes) return launch_other_shape(args, kernel.shape, stream);
     with_reduction<Storage>(kernel.reduction, [&](auto kind) {
-      if constexpr (built(KernelFamily::gather, kind)) launch_gather<Message, kind>(args, kernel.shape, stream);
+      if constexpr (built(KernelFamily::gather, kind)) {
+        launch_gather<Message, kind>(args, kernel.shape, stream);
+      } else {
+        refuse_shape(kernel.shape);
+      }
     });
   });
 }
