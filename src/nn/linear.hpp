@@ -48,8 +48,8 @@ class Linear {
   void input_grad(ConstTensorView out_grad, TensorView x_grad, const dense::Finish& finish = {});
 
  private:
-  /// Of halves cuBLAS multiplies as fast (f16, 169,343 x 64 x 64: 13 us both on an H200; 256 x 256: 51 and 91): only
-  /// what rides along makes the difference.
+  /// Of halves cuBLAS multiplies as fast or faster: only what rides along makes the difference
+  /// (bench/records/h200/dense-products.json).
   bool own(const dense::Finish& finish) const {
     return fuses_ &&
            (wide_ || finish.bias.given || finish.relu || finish.gate.given || (finish.saturates && saturates_));

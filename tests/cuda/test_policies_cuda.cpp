@@ -108,13 +108,13 @@ TEST_F(cuda_policies, usual_kernels_obey_vector_and_waves) {
 
 TEST_F(cuda_policies, without_waves_no_group_takes_more_edges_than_a_sum_may_have_in_sequence) {
   Context context = Context::cuda();
-  const Graph dense = generate("uniform:nodes=40,edges=120000").graph;
+  const Graph dense = generate("uniform:nodes=1600,edges=2400000").graph;
   const Tensor x = random_tensor(Shape(dense.num_cols(), 64), Dtype::f32, 63);
   const Tensor edge = random_tensor(Shape(dense.num_edges()), Dtype::f32, 64);
   const OnGpu there(context, dense, x, edge);
   const Plan plan = there.plan("waves=off,join=no");
   EXPECT_LE(plan.cuda().edges_a_task, 1024);
-  expect_within_bound(there.run(plan), expected_spmm(dense, x, edge, SpmmOptions{}), "waves=off on rows of 3000 edges");
+  expect_within_bound(there.run(plan), expected_spmm(dense, x, edge, SpmmOptions{}), "waves=off on rows of 1500 edges");
   EXPECT_EQ(there.plan("waves=off,stage=128,assignment=round_robin").cuda().edges_a_task % 128, 0);
 }
 

@@ -32,9 +32,9 @@ struct Kind {
   }
 };
 
-// Which kernel, as measured on an H200 with 169,343 and 2.4 million rows. Columns that are not there cost as much as
-// others, so few have kernels of their own. From 128 x 64 weights on f32 waits for tensor cores, at up to 214 TFLOP/s
-// of tf32, 71 of f32; without the sums of parts, which make it exact, these reach 226 by mma.sync.
+// Which kernel, by times on an H200 with 169,343 and 2.4 million rows (beside cublasLt:
+// bench/records/h200/dense-products.json). Columns that are not there cost as much as others, so few have kernels of
+// their own. From 128 x 64 weights on f32 waits for tensor cores.
 void launch_f32(const ProductArgs& args, Device device, CUstream_st* stream) {
   if (args.n <= 16) return Kind<1, 2, 12>::launch<float>(args, device, stream);
   if (args.n <= 32) return Kind<2, 2, 12>::launch<float>(args, device, stream);
@@ -44,7 +44,7 @@ void launch_f32(const ProductArgs& args, Device device, CUstream_st* stream) {
   constexpr std::int64_t many_rows = 1 << 20;
   if (args.n > 64 && args.m > many_rows && Wide::shared_bytes<float>(args) <= max_shared)
     return Wide::launch<float>(args, device, stream);
-  // k = 64 takes 333 us with 8 warps and 363 with 12, k = 256 1242 and 1203.
+  // Few columns of a keep 8 warps busier than 12, many do not.
   args.k <= 64 ? Kind<4, 2, 8>::launch<float>(args, device, stream)
                : Kind<4, 2, 12>::launch<float>(args, device, stream);
 }

@@ -1,5 +1,5 @@
 // weft's own products of tall, narrow matrices with weights, on a GPU: many rows, at most 256 columns. cuBLAS computes
-// these in f32 at 20 to 27 TFLOP/s on an H200, far from what memory allows, and leaves the passes around them to
+// these in f32 1.4 to 2.4 times as slowly (bench/records/h200/dense-products.json) and leaves the passes around them to
 // kernels of their own. All arrays are dense and row-major.
 #pragma once
 

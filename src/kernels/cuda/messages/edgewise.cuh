@@ -54,7 +54,8 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
       const EdgeId id = p < share.length ? args.split.id_of(share.begin + p) : 0;
       edge_row[u] = id * args.message.edge_pitch;
     }
-    load_operands(batch, cols, edge_row);
+    load_source(batch, cols);
+    load_edge(batch, edge_row);
     combine(batch);
   }
   __device__ __forceinline__ Acc message(const Batch& batch, int u, Acc weight, int n) const {
@@ -68,41 +69,44 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
   }
 
  private:
-  /// One branch for the batch: where each load had its own they waited for one another.
-  __device__ __forceinline__ void load_operands(Batch& batch, const std::uint32_t (&cols)[S::loads],
-                                                const EdgeId (&edge_row)[S::loads]) const {
-    const auto& message = args.message;
-    const Storage* const edge = static_cast<const Storage*>(message.edge.data);
-    if (args.x != nullptr && message.x_vector && message.edge.data != nullptr && message.edge_vector) {
-#pragma unroll
-      for (int u = 0; u < S::loads; ++u)
-#pragma unroll
-        for (int s = 0; s < S::steps; ++s) {
-          batch.x[u][s] = X::load(row_at(x_lane[s], cols[u], args.x_pitch_bytes));
-          set(batch, u, s, X::load_once(edge + edge_lane[s] + edge_row[u]));
-        }
-      return;
-    }
+  /// f(u, s) for every pack of the batch.
+  template <class F>
+  static __device__ __forceinline__ void each_pack(const F& f) {
 #pragma unroll
     for (int u = 0; u < S::loads; ++u)
 #pragma unroll
-      for (int s = 0; s < S::steps; ++s) {
-        const Storage* const at = row_at(x_lane[s], cols[u], args.x_pitch_bytes);
-        batch.x[u][s] = args.x == nullptr  ? X::all(Storage{})
-                        : message.x_vector ? X::load(at)
-                                           : X::all(load_element(at));
-        if (message.edge.data != nullptr && message.edge_vector) {
-          set(batch, u, s, X::load(edge + edge_lane[s] + edge_row[u]));
-        } else {
-          const Acc one = message.edge.data != nullptr ? message.edge[edge_lane[s] + edge_row[u]] : Acc(0);
-#pragma unroll
-          for (int n = 0; n < S::vector; ++n) batch.e[u][s * S::vector + n] = one;
-        }
-      }
+      for (int s = 0; s < S::steps; ++s) f(u, s);
   }
-  static __device__ __forceinline__ void set(Batch& batch, int u, int s, const X& values) {
+  // One branch for all loads of an operand: where each load had its own they waited for one another.
+  __device__ __forceinline__ void load_source(Batch& batch, const std::uint32_t (&cols)[S::loads]) const {
+    const auto at = [&](int u, int s) { return row_at(x_lane[s], cols[u], args.x_pitch_bytes); };
+    if (args.x == nullptr) {
+      each_pack([&](int u, int s) { batch.x[u][s] = X::all(Storage{}); });
+    } else if (args.message.x_vector) {
+      each_pack([&](int u, int s) { batch.x[u][s] = X::load(at(u, s)); });
+    } else {
+      each_pack([&](int u, int s) { batch.x[u][s] = X::all(load_element(at(u, s))); });
+    }
+  }
+  __device__ __forceinline__ void load_edge(Batch& batch, const EdgeId (&edge_row)[S::loads]) const {
+    const auto& edge = args.message.edge;
+    const auto set = [&](int u, int s, const auto& value) {
 #pragma unroll
-    for (int n = 0; n < S::vector; ++n) batch.e[u][s * S::vector + n] = widen(values.values[n]);
+      for (int n = 0; n < S::vector; ++n) batch.e[u][s * S::vector + n] = value(n);
+    };
+    if (edge.data == nullptr) {
+      each_pack([&](int u, int s) { set(u, s, [](int) { return Acc(0); }); });
+    } else if (args.message.edge_vector) {
+      const auto* const values = static_cast<const Storage*>(edge.data);
+      X loaded[S::loads][S::steps];
+      each_pack([&](int u, int s) { loaded[u][s] = X::load_once(values + edge_lane[s] + edge_row[u]); });
+      each_pack([&](int u, int s) { set(u, s, [&](int n) { return widen(loaded[u][s].values[n]); }); });
+    } else {
+      each_pack([&](int u, int s) {
+        const Acc one = edge[edge_lane[s] + edge_row[u]];  // for the whole head
+        set(u, s, [&](int) { return one; });
+      });
+    }
   }
   /// The operator is the same for all lanes, and so is the path.
   __device__ __forceinline__ void combine(Batch& batch) const {
