@@ -143,6 +143,9 @@ class EdgeOrigin {
   std::span<const EdgeId> offsets() const&& = delete;
   std::span<const EdgeId> ids() const& { return ids_ ? ids_.span<EdgeId>() : std::span<const EdgeId>{}; }
   std::span<const EdgeId> ids() const&& = delete;
+  /// The same i64 [E], on whatever device the derived graph is; none where nothing is known.
+  ConstTensorView ids_view() const& { return ids_ ? ids_.view() : ConstTensorView{}; }
+  ConstTensorView ids_view() const&& = delete;
 
  private:
   Tensor offsets_, ids_;

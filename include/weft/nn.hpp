@@ -11,6 +11,7 @@
 
 #include "weft/context.hpp"
 #include "weft/dataset.hpp"
+#include "weft/sample.hpp"
 #include "weft/tensor.hpp"
 #include "weft/types.hpp"
 
@@ -158,6 +159,9 @@ struct SampleOptions {
   /// GraphSAINT's: subgraphs are drawn beforehand until each node was in so many on average; losses and messages are
   /// divided by how often their nodes and edges were. 0: by nothing but the degrees within a batch.
   std::int64_t coverage = 50;
+  /// Of every row at most so many edges, in steps over the whole graph: with EdgeSampling::fresh others in each, by
+  /// TrainOptions::seed. Width 0: all edges. `method` must be none.
+  EdgeSample edges = {.method = EdgeSampling::fresh};
 };
 
 struct TrainOptions {
@@ -237,6 +241,7 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
 struct InferOptions {
   Dtype dtype = Dtype::f32;  // of activations and sparse kernels
   bool embeddings = false;   // keep what the last layer reads
+  EdgeSample edges = {};     // of every row at most so many edges; width 0: all
 };
 
 struct Predictions {
@@ -247,6 +252,7 @@ struct Predictions {
   Tensor embeddings;
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
+  double sampling_rate = 1;  // edges that were kept, of all that the model's graph has
 };
 /// Any graph with as many features will do, whether the model has seen it or not, but for a model of known_nodes: other
 /// names or ids of nodes are refused then. Where model and data both have names of classes, labels are compared with

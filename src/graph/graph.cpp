@@ -7,6 +7,7 @@
 #include "graph/cuda/edge_places.hpp"
 #include "graph/graph_impl.hpp"
 #include "graph/graph_internals.hpp"
+#include "graph/sample/kept_rows.hpp"
 #include "graph/scan.hpp"
 
 namespace weft {
@@ -34,6 +35,7 @@ std::size_t Graph::Impl::bytes() const {
   if (kept_ids() != nullptr) on_demand += cols.size() * sizeof(EdgeId);
   for (const auto& of_writes : places)
     for (const auto& of_both : of_writes) on_demand += of_both != nullptr ? of_both->bytes() : 0;
+  for (const auto& of_width : kept_rows) on_demand += of_width->offsets.bytes();
   return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows_held * sizeof(NodeId) + on_demand;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "core/memory.hpp"
 #include "graph/counting_sort.hpp"
@@ -28,12 +29,13 @@ struct Graph::Impl {
   Buffer<NodeId> rows;                  // built on demand
   const NodeId* device_rows = nullptr;  // of a graph on a device: always there
   bool rows_built = false;
-  bool ids_on_demand = false;                              // of the transpose on a device
-  mutable DeviceBuffer made_ids;                           // those, once somebody reads them
-  EdgeId longest_row = -1;                                 // of a graph on a device, where it is known
-  std::int64_t empty_rows = -1;                            //
-  mutable std::shared_ptr<EdgeOrder> clustered;            // of a graph on a device, built on demand
-  mutable std::shared_ptr<const EdgePlaces> places[2][2];  // likewise, by whether either walk is clustered
+  bool ids_on_demand = false;                                      // of the transpose on a device
+  mutable DeviceBuffer made_ids;                                   // those, once somebody reads them
+  EdgeId longest_row = -1;                                         // of a graph on a device, where it is known
+  std::int64_t empty_rows = -1;                                    //
+  mutable std::shared_ptr<EdgeOrder> clustered;                    // of a graph on a device, built on demand
+  mutable std::shared_ptr<const EdgePlaces> places[2][2];          // likewise, by whether either walk is clustered
+  mutable std::vector<std::shared_ptr<const KeptRows>> kept_rows;  // one for each width of a sample
   Pair* pair = nullptr;
   std::uint64_t identity = next_identity();
 

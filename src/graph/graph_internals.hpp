@@ -10,6 +10,7 @@
 namespace weft {
 
 class EdgeOrder;   // graph/cuda: edges in an order of weft's own, on a device
+struct KeptRows;   // graph/sample: the index space of sampled edges
 class EdgePlaces;  // graph/cuda: where values stand that edges hand on from one order to another
 
 struct GraphInternals {
@@ -30,6 +31,10 @@ struct GraphInternals {
   /// 2^31 - 1 edges only.
   static std::shared_ptr<const EdgePlaces> places_from_transpose(const Graph& graph, bool writes_clustered,
                                                                  bool reads_clustered, CUstream_st* stream);
+
+  /// What rows keep of their edges in samples of that width; built on first use and kept (8 bytes a row). Building
+  /// waits for `stream`, and any stream may use it then.
+  static std::shared_ptr<const KeptRows> kept_rows(const Graph& graph, std::int64_t width, CUstream_st* stream);
 
   /// offsets i64 [rows + 1], cols i32 [edges], of one device and taken to be right; edge k has the id k. On a GPU the
   /// work that wrote them stands in `stream`, and the call waits for it.

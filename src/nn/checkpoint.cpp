@@ -17,6 +17,7 @@ namespace weft::nn {
 namespace {
 
 std::string sampling(const SampleOptions& s) {
+  if (s.edges.width > 0) return fmt::format(" edges={} width={}", name(s.edges.method), s.edges.width);
   if (s.method == Sampling::none) return "";
   return fmt::format(" sampler={} batch={} length={} fanouts={} batches={} coverage={}", name(s.method), s.batch,
                      s.walk_length, fmt::join(s.fanouts, ","), s.batches, s.coverage);

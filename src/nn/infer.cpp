@@ -7,7 +7,7 @@
 #include "core/device.hpp"
 #include "nn/known_nodes.hpp"
 #include "nn/label_map.hpp"
-#include "nn/sample/weigher.hpp"
+#include "nn/sample/edge_blocks.hpp"
 #include "nn/trainer.hpp"
 
 namespace weft {
@@ -118,11 +118,14 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
   build.graph = graph.graph;
   nn::make_orders(build, static_cast<bool>(dataset.sparse_features), static_cast<bool>(graph.weights));
   std::vector<nn::Block> blocks;
-  blocks.push_back(nn::whole_block(context, graph, model.spec, dtype));
+  const auto edges_of = [](const Graph& g) { return static_cast<double>(std::max<std::int64_t>(g.num_edges(), 1)); };
+  blocks.push_back(options.edges.width == 0 ? nn::whole_block(context, graph, model.spec, dtype)
+                                            : nn::EdgeBlocks(context, graph, model.spec, dtype).block(options.edges));
+  Predictions p;
+  p.sampling_rate = edges_of(blocks.front().graph) / edges_of(graph.graph);
   nn::Inferred inferred =
       nn::Network::infer(build, std::make_shared<const nn::Features>(context, padded, dtype, dataset),
                          std::move(blocks), options.embeddings);
-  Predictions p;
   p.seconds = inferred.seconds;
   p.scores = without_padding(as_floats(context, inferred.logits), model.spec.classes);
   if (inferred.hidden) p.embeddings = as_floats(context, inferred.hidden);

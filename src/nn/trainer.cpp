@@ -46,7 +46,7 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
       gemm_(context, options.tf32),
       spec_(padded(model.spec, options.dtype, context.device())),
       graph_(graph_for(context, dataset, spec_, options.dtype)) {
-  const bool whole = options.sample.method == Sampling::none;
+  const bool whole = options.sample.method == Sampling::none && options.sample.edges.width == 0;
   {
     Build first = build(slots_, whole);
     first.graph = graph_.graph;
@@ -108,11 +108,11 @@ double Trainer::run_batch(std::int64_t number) {
     return 1;
   }
   Batch batch = sampler_->draw(next_epoch_, number);
-  Network network(build(batch_slots_, true), std::make_shared<const Features>(context_, *features_, batch.nodes),
-                  std::move(batch.blocks));
+  const auto read = batch.nodes ? std::make_shared<const Features>(context_, *features_, batch.nodes) : features_;
+  Network network(build(batch_slots_, true), read, std::move(batch.blocks));
   LossArgs loss = targets_.args(options_.dtype);
   loss.rows = network.outputs();
-  loss.nodes = batch.nodes.view().as<NodeId>();
+  if (batch.nodes) loss.nodes = batch.nodes.view().as<NodeId>();
   if (batch.loss_weights) loss.row_weights = batch.loss_weights.view().as<float>();
   loss.weight *= batch.weight;
   batch_slots_.need_bytes(Slot::fold, fold_bytes(loss.rows, num_splits * 4, 1));

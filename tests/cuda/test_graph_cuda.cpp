@@ -13,6 +13,7 @@
 #include "support/graphs.hpp"
 #include "support/small_graphs.hpp"
 #include "weft/plan.hpp"
+#include "weft/sample.hpp"
 
 namespace weft::test {
 namespace {
@@ -87,6 +88,25 @@ TEST_F(cuda_graph, transposes_every_battery_graph_as_the_host_does) {
     expect_same(there.transpose().transpose(), fresh);
     expect_same(fresh.to(gpu).transpose(), fresh.transpose());
   }
+}
+
+TEST_F(cuda_graph, samples_the_edges_that_the_host_samples) {
+  for (const BatteryGraph& battery : battery_graphs())
+    for (const Graph& graph : {battery.graph, battery.graph.transpose()})  // whose ids are in order, or not
+      for (const EdgeSampling method :
+           {EdgeSampling::bucket, EdgeSampling::fastrand, EdgeSampling::strata, EdgeSampling::fresh})
+        for (const std::int64_t width : {1, 5, 1 << 20}) {
+          const EdgeSample sample{method, width, 3, 7};
+          const Derived here = sample_edges(graph, sample), there = sample_edges(graph.to(gpu), sample);
+          const std::string what = fmt::format("{} {} width {}", battery.name, name(method), width);
+          const Graph back = there.graph.to(Device{});
+          ASSERT_EQ(back.num_edges(), here.graph.num_edges()) << what;
+          EXPECT_TRUE(std::ranges::equal(back.offsets(), here.graph.offsets())) << what;
+          EXPECT_TRUE(std::ranges::equal(back.cols(), here.graph.cols())) << what;
+          EXPECT_EQ(kept_edges(graph.to(gpu), width), back.num_edges()) << what;
+          const auto* const ids = there.origin.ids_view().as<EdgeId>();
+          EXPECT_TRUE(std::ranges::equal(from_gpu(ids, back.num_edges()), here.origin.ids())) << what;
+        }
 }
 
 TEST_F(cuda_graph, keeps_its_transpose) {

@@ -16,6 +16,12 @@ std::vector<SampleOptions> all_samplers() {
     if (method == Sampling::neighbour) options.fanouts = {5, 3};
     all.push_back(options);
   }
+  for (const EdgeSampling method :
+       {EdgeSampling::bucket, EdgeSampling::fastrand, EdgeSampling::strata, EdgeSampling::fresh}) {
+    SampleOptions options;
+    options.edges = {method, 3};
+    all.push_back(options);
+  }
   return all;
 }
 
@@ -79,7 +85,8 @@ TEST_P(cuda_sampled_training, has_the_losses_and_gradients_of_the_cpu_in_float64
   const Dataset dataset = small_dataset(900, 16, 5, c.sparse, c.several_labels, 82);
   const ModelSpec spec = c.spec(dataset);
   for (const SampleOptions& options : all_samplers())
-    if (options.method == Sampling::walk || options.method == Sampling::neighbour)
+    if (options.method == Sampling::walk || options.method == Sampling::neighbour ||
+        options.edges.method == EdgeSampling::strata)
       expect_gradients_of_the_cpu(dataset, make_model(spec, 83), options);
 }
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
+#include "core/draws.hpp"
 #include "core/memory.hpp"
 #include "nn/network_case.hpp"
 #include "nn/sample/batch.hpp"
-#include "nn/sample/random.hpp"
 #include "support/errors.hpp"
 
 namespace weft::test {
@@ -37,7 +37,7 @@ TEST(nn_sampling, shuffles_every_item_to_a_place_of_its_own) {
     std::vector<bool> taken(static_cast<std::size_t>(count), false);
     std::int64_t fixed = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t place = nn::shuffled(i, count, {7, 2, nn::Purpose::shuffling});
+      const std::int64_t place = shuffled(i, count, {7, 2, Purpose::shuffling});
       ASSERT_TRUE(place >= 0 && place < count);
       ASSERT_FALSE(taken[static_cast<std::size_t>(place)]) << count;
       taken[static_cast<std::size_t>(place)] = true;
@@ -51,10 +51,10 @@ TEST(nn_sampling, shuffles_every_item_to_a_place_of_its_own) {
 
 TEST(nn_sampling, draws_numbers_below_a_bound_equally_often) {
   std::vector<int> counts(7, 0);
-  for (std::int64_t i = 0; i < 70'000; ++i) ++counts[static_cast<std::size_t>(nn::Draws{5, 1}.below(i, 0, 7))];
+  for (std::int64_t i = 0; i < 70'000; ++i) ++counts[static_cast<std::size_t>(Draws{5, 1}.below(i, 0, 7))];
   for (const int count : counts) EXPECT_NEAR(count, 10'000, 400);  // four deviations
-  EXPECT_EQ(nn::below(~0u, ~0u, std::int64_t{1} << 40), (std::int64_t{1} << 40) - 1);
-  EXPECT_EQ(nn::below(0, 0, 5), 0);
+  EXPECT_EQ(below(~0u, ~0u, std::int64_t{1} << 40), (std::int64_t{1} << 40) - 1);
+  EXPECT_EQ(below(0, 0, 5), 0);
 }
 
 TEST(nn_sampling, of_subgraphs_takes_all_edges_between_the_nodes_drawn) {

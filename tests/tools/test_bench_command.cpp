@@ -50,6 +50,21 @@ TEST(bench_command, spmm_gives_a_record_for_every_width_and_type) {
   EXPECT_EQ(seen, wanted);
 }
 
+TEST(bench_command, sampled_edges_are_timed_beside_all_and_verified_on_the_sampled_graph) {
+  const auto json = bench({"spmm", small, "--width", "8", "--sample", "bucket", "--sample-width", "2,100000"});
+  ASSERT_EQ(json["results"].size(), 3u);
+  for (const auto& result : json["results"]) expect_verified(result);
+  EXPECT_FALSE(json["results"][0].contains("sample"));
+  const auto &few = json["results"][1], &all = json["results"][2];
+  EXPECT_EQ(few["sample"]["method"], "bucket");
+  EXPECT_EQ(few["sample"]["width"], 2);
+  EXPECT_NEAR(few["sample"]["rate"].get<double>(),
+              few["edges"].get<double>() / json["results"][0]["edges"].get<double>(), 1e-12);
+  EXPECT_GT(few["sample"]["sample_us"].get<double>(), 0);
+  EXPECT_EQ(all["edges"], json["results"][0]["edges"]);
+  EXPECT_EQ(all["sample"]["rate"], 1.0);
+}
+
 TEST(bench_command, every_operator_and_variant_is_verified) {
   const std::vector<std::vector<std::string>> cases{
       {"spmm", "--width", "7", "--unweighted"},

@@ -30,6 +30,45 @@ TEST(infer, writes_predictions_that_other_programs_read) {
   EXPECT_EQ(count_of(text, "\n"), 241u);
 }
 
+TEST(infer, shows_what_sampled_edges_cost_and_save_beside_all_of_them) {
+  const Folder folder;
+  const std::string model = folder / "gcn.safetensors";
+  ASSERT_EQ(run_weft(training({"--save", model, "--sample-width", "3"})).status, 0);
+  const Outcome several = run_weft(
+      inferring(small, model, {"--sample", "strata", "--sample-width", "1,2,4096", "--json", folder / "sampled.json"}));
+  ASSERT_EQ(several.status, 0) << several.err;
+  EXPECT_NE(several.out.find("edges kept by strata"), std::string::npos) << several.out;
+  const nlohmann::json json = nlohmann::json::parse(text_of(folder / "sampled.json"));
+  EXPECT_EQ(json["sample"]["method"], "strata");
+  const auto& runs = json["sample"]["runs"];
+  ASSERT_EQ(runs.size(), 4u);
+  EXPECT_TRUE(runs[0]["width"].is_null());
+  EXPECT_LT(runs[1]["sampling_rate"].get<double>(), runs[2]["sampling_rate"].get<double>());
+  EXPECT_EQ(runs[3]["sampling_rate"], 1.0);
+  EXPECT_EQ(runs[3]["test_accuracy"], runs[0]["test_accuracy"]);
+  // One width: its predictions are written.
+  ASSERT_EQ(run_weft(inferring(small, model, {"--out", folder / "all.npy"})).status, 0);
+  ASSERT_EQ(run_weft(inferring(small, model, {"--sample-width", "4096", "--out", folder / "kept.npy"})).status, 0);
+  EXPECT_EQ(text_of(folder / "all.npy"), text_of(folder / "kept.npy"));
+}
+
+TEST(infer, refuses_samples_that_make_no_sense) {
+  const Folder folder;
+  const std::string model = folder / "gcn.safetensors";
+  ASSERT_EQ(run_weft(training({"--save", model})).status, 0);
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& text) {
+    const Outcome outcome = run_weft(inferring(small, model, more));
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+    EXPECT_EQ(count_of(outcome.err, "\n"), 1u) << outcome.err;
+  };
+  refused({"--sample-width", "0"}, "--sample-width is '0'");
+  refused({"--sample-width", "-4"}, "--sample-width is '-4'");
+  refused({"--sample", "bukket", "--sample-width", "4"}, "did you mean bucket?");
+  refused({"--sample", "bucket"}, "give --sample-width as well");
+  refused({"--sample-width", "4,8", "--out", folder / "x.npy"}, "give one width");
+}
+
 TEST(infer, writes_embeddings_and_probabilities) {
   const Folder folder;
   const std::string model = folder / "gcn.safetensors", csv = folder / "classes.csv", p = folder / "p.npy";

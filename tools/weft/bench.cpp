@@ -11,6 +11,7 @@
 #include "bench/fresh.hpp"
 #include "bench/run_case.hpp"
 #include "bench/table.hpp"
+#include "bench/timing.hpp"
 #include "command.hpp"
 #include "core/check.hpp"
 #include "machine.hpp"
@@ -19,14 +20,16 @@
 #include "outputs.hpp"
 #include "plan/policy_keys.hpp"
 #include "progress.hpp"
+#include "sampled_inference.hpp"
 #include "text.hpp"
+#include "weft/sample.hpp"
 
 namespace weft::tool {
 namespace {
 
 struct Options {
   std::string op, width, dtype = "f32", heads = "1", reduce = "sum", variant, device, threads = "0", repeat = "0",
-                         subgraphs = "0", seed = "1";
+                         subgraphs = "0", seed = "1", sample, sample_width;
   std::vector<std::string> sources, policies;
   std::string json, report;
   bool unweighted = false, edge_vectors = false, backward = false, peers = false;
@@ -40,6 +43,8 @@ struct Request {
   std::vector<NamedPolicy> policies;
   CaseOptions options;
   std::int64_t subgraphs = 0;
+  EdgeSampling method = EdgeSampling::fastrand;
+  std::vector<std::int64_t> sample_widths;  // 0: all edges
 };
 
 /// "dot (default), add, sub": the names of an enum.
@@ -107,6 +112,12 @@ Request read(const Options& options) {
     throw UsageError("--json and --report are both '-': name a file for one of them");
   if (request.subgraphs > 0 && !options.report.empty())
     throw UsageError("--report shows whole graphs: leave it or --subgraphs out");
+  request.sample_widths = parse_sample_widths(options.sample, options.sample_width);
+  if (!options.sample.empty())
+    request.method = as_usage("--sample", [&] { return parse_edge_sampling(options.sample); });
+  if (!request.sample_widths.empty() && request.subgraphs > 0)
+    throw UsageError("--sample-width is for whole graphs: leave it or --subgraphs out");
+  request.sample_widths.insert(request.sample_widths.begin(), 0);
   request.options.peers = options.peers;
   request.options.repeat = static_cast<int>(parse_count("--repeat", options.repeat, 0, 1'000'000));
   return request;
@@ -173,7 +184,9 @@ struct Run {
 
   /// Nothing else is measured that a failure could leave standing.
   bool only_one() const {
-    return options.sources.size() * request.dtypes.size() * request.widths.size() * request.policies.size() == 1;
+    return options.sources.size() * request.dtypes.size() * request.widths.size() * request.policies.size() *
+               request.sample_widths.size() ==
+           1;
   }
   void count(std::size_t more_wrong, std::size_t more_results) {
     wrong += more_wrong;
@@ -203,25 +216,65 @@ struct Run {
   }
 };
 
+/// A graph, or what a sample keeps of it.
+struct BenchGraph {
+  PlacedGraph placed;
+  std::int64_t sample_width = 0;  // 0: all edges
+  double sampling_rate = 1;
+  double sample_us = 0;  // of writing the sample out, where the operator runs
+};
+
+std::vector<BenchGraph> sampled(const Context& context, const Graph& graph, EdgeSampling method,
+                                const std::vector<std::int64_t>& widths) {
+  std::vector<BenchGraph> graphs;
+  for (const std::int64_t width : widths) {
+    if (width == 0) {
+      graphs.push_back({PlacedGraph(context, graph)});
+      continue;
+    }
+    const EdgeSample sample{method, width};
+    BenchGraph one{PlacedGraph(context, sample_edges(graphs.front().placed.host, sample).graph), width};
+    one.sampling_rate = sampling_rate(graph, width);
+    // The median of three, as a plan's: rows are counted in the first.
+    std::vector<double> times;
+    const std::unique_ptr<Timer> timer = make_wall_timer(context);
+    for (int i = 0; i < 4; ++i)
+      times.push_back(
+          timer->microseconds([&] { sample_edges(graphs.front().placed.there, sample, context.stream()); }));
+    times.erase(times.begin());
+    one.sample_us = median_of(std::move(times));
+    graphs.push_back(std::move(one));
+  }
+  return graphs;
+}
+
 std::vector<Record> measure_whole(Run& run) {
   const DeviceKind device = run.context.device().kind;
   std::vector<Record> records;
   std::unique_ptr<ResultTable> table;  // made when the first graph is there
-  const TableOptions columns{device, run.request.setup.desc.kind, run.options.peers, !run.options.policies.empty()};
+  const Request& request = run.request;
+  const bool samples = request.sample_widths.size() > 1;
+  const TableOptions columns{device, request.setup.desc.kind, run.options.peers, !run.options.policies.empty(),
+                             samples};
   // Values in the order the edges are stored in: what peers get, and what a trainer would keep.
-  run.each([&](const GraphFile& file) { return PlacedGraph(run.context, file.graph); },
-           [&](const GraphFile& file, const PlacedGraph& graph, const Setup& setup) {
-             for (Record& record : run_cases(run.context, graph, setup, run.request.policies, run.request.options)) {
-               if (record.failure && run.only_one()) throw *record.failure;
-               record.graph = file.name;
-               record.note = file.note;
-               run.bar.clear();
-               if (table == nullptr) table = std::make_unique<ResultTable>(run.out, columns);
-               table->add(record);
-               run.remarks.add_notes(record, device);
-               records.push_back(std::move(record));
-             }
-           });
+  run.each(
+      [&](const GraphFile& file) { return sampled(run.context, file.graph, request.method, request.sample_widths); },
+      [&](const GraphFile& file, const std::vector<BenchGraph>& graphs, const Setup& setup) {
+        for (const BenchGraph& graph : graphs)
+          for (Record& record : run_cases(run.context, graph.placed, setup, request.policies, request.options)) {
+            if (record.failure && run.only_one()) throw *record.failure;
+            if (samples)
+              record.sample = {std::string(name(request.method)), graph.sample_width, graph.sampling_rate,
+                               graph.sample_us};
+            record.graph = file.name;
+            record.note = file.note;
+            run.bar.clear();
+            if (table == nullptr) table = std::make_unique<ResultTable>(run.out, columns);
+            table->add(record);
+            run.remarks.add_notes(record, device);
+            records.push_back(std::move(record));
+          }
+      });
   run.bar.clear();
   if (device != DeviceKind::cpu) print_peers(run.out, records);
   for (const Record& record : records)
@@ -314,6 +367,8 @@ std::string command_text(const Options& options) {
   add("--repeat", options.repeat, "0");
   add("--subgraphs", options.subgraphs, "0");
   add("--seed", options.seed, "1");
+  add("--sample", options.sample, "");
+  add("--sample-width", options.sample_width, "");
   return text;
 }
 
@@ -353,6 +408,13 @@ Command add_bench(CLI::App& root) {
   app->add_option("--repeat", options->repeat, "Timed runs; 0: at least 20, fewer (never under 5) where they take long")
       ->type_name("N")
       ->capture_default_str();
+  app->add_option("--sample", options->sample, "With --sample-width, which edges of a row are kept (default fastrand)")
+      ->type_name(one_of<EdgeSampling>());
+  app->add_option(
+         "--sample-width", options->sample_width,
+         "Time the operator over at most so many edges of every row as well (ES-SpMM): a line for each, beside "
+         "that of all edges")
+      ->type_name("N,N,..");
   app->add_option(
          "--subgraphs", options->subgraphs,
          "Instead of the whole graph so many subgraphs of 1,000 to 50,000 nodes, walks and drawn nodes in turn, "

@@ -20,6 +20,7 @@
 #include "options.hpp"
 #include "outputs.hpp"
 #include "predictions.hpp"
+#include "sampled_inference.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
 #include "weight_facts.hpp"
@@ -29,6 +30,7 @@ namespace {
 
 struct Options {
   std::string data, load, dtype = "f32", device, threads = "0", out, scores, probabilities, embeddings, json;
+  std::string sample, sample_width;
   bool ignore_weights = false, no_checksum = false;
   DataOptions parts;
 };
@@ -129,22 +131,25 @@ void print(std::FILE* out, const Dataset& dataset, const Model& model, const Pre
 
 // What is not finite is written as null.
 nlohmann::json run_json(const Options& options, const std::string& command, const Context& context,
-                        const Dataset& dataset, const Model& model, const Predictions& predictions) {
-  return {{"command", command},
-          {"data", data_json(dataset, options.data)},
-          {"model", spec_json(model.spec)},
-          {"dtype", name(parse_floating_dtype(options.dtype))},
-          {"device", to_string(context.device())},
-          {"threads", context.threads()},
-          {"result",
-           {{"measure", measure_of(dataset)},
-            {"train_accuracy", predictions.train_accuracy},
-            {"val_accuracy", predictions.val_accuracy},
-            {"test_accuracy", predictions.test_accuracy},
-            {"accuracy", predictions.accuracy},
-            {"seconds", predictions.seconds},
-            {"nodes_a_class", histogram_of(predictions)},
-            {"class_names", class_names_of(names_of_classes(dataset, model))}}}};
+                        const Dataset& dataset, const Model& model, const Predictions& predictions,
+                        const std::vector<SampledRun>& sampled, EdgeSampling method) {
+  nlohmann::json json = {{"command", command},
+                         {"data", data_json(dataset, options.data)},
+                         {"model", spec_json(model.spec)},
+                         {"dtype", name(parse_floating_dtype(options.dtype))},
+                         {"device", to_string(context.device())},
+                         {"threads", context.threads()},
+                         {"result",
+                          {{"measure", measure_of(dataset)},
+                           {"train_accuracy", predictions.train_accuracy},
+                           {"val_accuracy", predictions.val_accuracy},
+                           {"test_accuracy", predictions.test_accuracy},
+                           {"accuracy", predictions.accuracy},
+                           {"seconds", predictions.seconds},
+                           {"nodes_a_class", histogram_of(predictions)},
+                           {"class_names", class_names_of(names_of_classes(dataset, model))}}}};
+  if (!sampled.empty()) json["sample"] = sampled_json(method, sampled);
+  return json;
 }
 
 int run(const Options& options, const std::string& command) {
@@ -153,6 +158,13 @@ int run(const Options& options, const std::string& command) {
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
   options.parts.check();
   check_files(options);
+  const std::vector<std::int64_t> widths = parse_sample_widths(options.sample, options.sample_width);
+  const EdgeSampling method = options.sample.empty()
+                                  ? EdgeSampling::fastrand
+                                  : as_usage("--sample", [&] { return parse_edge_sampling(options.sample); });
+  const std::string* const files[] = {&options.out, &options.scores, &options.probabilities, &options.embeddings};
+  if (widths.size() > 1 && std::ranges::any_of(files, [](const std::string* file) { return !file->empty(); }))
+    throw UsageError("--sample-width has several widths: predictions of one alone can be written; give one width");
   Model model = load_model(options.load, options.no_checksum ? Checksum::ignored : Checksum::required);
   Context context = pick_context(options.device, threads);
   // With JSON on stdout, people's output goes to stderr.
@@ -174,10 +186,12 @@ int run(const Options& options, const std::string& command) {
   print_line(out, "model    " + to_string(model.spec));
   const std::vector<std::string> notes = notes_on_match(dataset, model);
   if (options.ignore_weights) model.spec.edge_weights = false;
-  const Predictions predictions =
-      infer(context, dataset, model, InferOptions{dtypes.front(), !options.embeddings.empty()});
+  const InferOptions how{dtypes.front(), !options.embeddings.empty(), {.method = method}};
+  std::vector<SampledRun> runs = run_sampled(context, dataset, model, how, widths);
+  const Predictions& predictions = runs.back().predictions;  // what is written
   for (const std::string& note : notes) print_line(out, "note     " + note);
-  print(out, dataset, model, predictions);
+  if (!widths.empty()) print_sampled(out, dataset, method, runs);
+  if (widths.size() < 2) print(out, dataset, model, predictions);
   const bool wanted = is_csv(options.out) || !options.probabilities.empty();
   const Tensor chances = wanted ? probabilities(predictions.scores, model.spec.several_labels) : Tensor();
   Outputs outputs(out);
@@ -191,8 +205,11 @@ int run(const Options& options, const std::string& command) {
   outputs.add("--probabilities", options.probabilities, [&](const std::string& path) { save_npy(path, chances); });
   outputs.add("--embeddings", options.embeddings,
               [&](const std::string& path) { save_npy(path, predictions.embeddings); });
-  outputs.add_text("--json", options.json,
-                   [&] { return json_text(run_json(options, command, context, dataset, model, predictions)) + "\n"; });
+  outputs.add_text("--json", options.json, [&] {
+    return json_text(run_json(options, command, context, dataset, model, predictions,
+                              widths.empty() ? std::vector<SampledRun>{} : std::move(runs), method)) +
+           "\n";
+  });
   return outputs.write_all();
 }
 
@@ -202,6 +219,8 @@ std::string command_text(const Options& options) {
   text += options.parts.command();
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
   if (options.ignore_weights) text += " --ignore-weights";
+  if (!options.sample.empty()) text += " --sample " + options.sample;
+  if (!options.sample_width.empty()) text += " --sample-width " + options.sample_width;
   if (!options.device.empty()) text += " --device " + options.device;
   if (options.threads != "0") text += " --threads " + options.threads;
   return text;
@@ -229,6 +248,12 @@ Command add_infer(CLI::App& root) {
   app->add_option("--dtype", options->dtype, "Storage type of activations")
       ->type_name(one_of_floating_dtypes())
       ->capture_default_str();
+  app->add_option("--sample", options->sample, "With --sample-width, which edges of a row are kept (default fastrand)")
+      ->type_name(one_of<EdgeSampling>());
+  app->add_option("--sample-width", options->sample_width,
+                  "Keep at most so many edges of every row, as ES-SpMM does; shows accuracy and time beside those of "
+                  "all edges, for several widths a line each")
+      ->type_name("N,N,..");
   add_device(*app, options->device, options->threads);
   app->add_option(
          "--out", options->out,

@@ -11,6 +11,8 @@ namespace weft::tool {
 namespace {
 
 nlohmann::json sampling_json(const SampleOptions& sample) {
+  if (sample.edges.width > 0)
+    return {{"edges", {{"method", name(sample.edges.method)}, {"width", sample.edges.width}}}};
   return {{"method", name(sample.method)}, {"batch", sample.batch},     {"walk_length", sample.walk_length},
           {"fanouts", sample.fanouts},     {"batches", sample.batches}, {"coverage", sample.coverage}};
 }

@@ -142,6 +142,7 @@ TrainRequest TrainArguments::read() const {
 }
 
 void TrainArguments::read_settings(TrainRequest& request) const {
+  bool samples_edges = false;
   for (std::size_t i = 0; i < settings_.size(); ++i) {
     if (settings_[i]->count() == 0) continue;
     const Setting& setting = settings()[i];
@@ -149,10 +150,14 @@ void TrainArguments::read_settings(TrainRequest& request) const {
     check_among(option, setting.only, request.spec.architecture, "");
     check_among(option, setting.samplers, request.options.sample.method, "--sampler ");
     setting.field.apply(option, texts_[i], request);
+    samples_edges = samples_edges || option == "--edge-sample";
     request.command += fmt::format(" {} {}", option, texts_[i]);
     if (option == "--momentum" && request.options.optimiser != Optimiser::sgd)
       throw UsageError(fmt::format("--momentum: {} has no use for it, only sgd", name(request.options.optimiser)));
   }
+  if (samples_edges && request.options.sample.edges.width == 0)
+    throw UsageError(
+        "--edge-sample says which edges are kept: give --sample-width as well, how many of a row's are kept at most");
   for (std::size_t i = 0; i < switches_.size(); ++i) {
     if (switches_[i]->count() == 0) continue;
     const bool on = switches_[i]->as<bool>();

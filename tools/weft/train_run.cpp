@@ -162,6 +162,8 @@ Lines Trained::lines() const {
   if (request.options.sample.method != Sampling::none)
     lines.emplace_back("batches",
                        fmt::format("{} an epoch, by {}", grouped(result.batches), name(request.options.sample.method)));
+  if (const EdgeSample& edges = request.options.sample.edges; edges.width > 0)
+    lines.emplace_back("edges", fmt::format("at most {} a row, by {}", grouped(edges.width), name(edges.method)));
   if (result.skipped_steps > 0) lines.emplace_back("skipped", skipped(run));
   if (const std::string text = ending(run); !text.empty()) lines.emplace_back("ended", text);
   return lines;
@@ -177,6 +179,8 @@ std::string training_line(const TrainRequest& request) {
   text += fmt::format(", {} epochs", grouped(options.epochs));
   if (options.patience > 0) text += fmt::format(", patience {}", options.patience);
   if (options.sample.method != Sampling::none) text += fmt::format(", batches by {}", name(options.sample.method));
+  if (const EdgeSample& edges = options.sample.edges; edges.width > 0)
+    text += fmt::format(", at most {} edges a row by {}", grouped(edges.width), name(edges.method));
   text += fmt::format(", {}{}, ", name(options.dtype), options.tf32 ? " (tf32)" : "");
   return text + seeds_text(options.seed, request.runs);
 }

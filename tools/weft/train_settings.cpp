@@ -17,6 +17,8 @@ namespace {
 
 using nn::LayerDefinition;
 
+constexpr std::int64_t most_drawn = 1 << 30;
+
 /// The part of a request that has fields of a type.
 template <class Owner, class Request>
 auto& part_of(Request& request) {
@@ -114,6 +116,22 @@ Field fanouts() {
           "N,N,.."};
 }
 
+Field edge_sampling() {
+  return {[](std::string_view option, const std::string& text, TrainRequest& request) {
+            request.options.sample.edges.method = as_usage(option, [&] { return parse_edge_sampling(text); });
+          },
+          [](const TrainRequest& request) { return std::string(name(request.options.sample.edges.method)); },
+          one_of<EdgeSampling>()};
+}
+
+Field sample_width() {
+  return {[](std::string_view option, const std::string& text, TrainRequest& request) {
+            request.options.sample.edges.width = parse_count(option, text, 1, most_drawn);
+          },
+          {},
+          "N"};
+}
+
 std::vector<Architecture> those_with(nn::LayerProperty has) {
   std::vector<Architecture> found;
   for (const LayerDefinition* layer : nn::layer_definitions())
@@ -158,7 +176,6 @@ std::string Switch::names() const {
 const std::vector<Setting>& settings() {
   constexpr std::int64_t widest = 1 << 20;
   constexpr double large = 1e6;
-  constexpr std::int64_t most_drawn = 1 << 30;
   const std::vector<Architecture> attention = those_with(nn::attends);
   const std::vector<Sampling> of_subgraphs{Sampling::node, Sampling::edge, Sampling::walk};
   const std::vector<Sampling> of_any{Sampling::node, Sampling::edge, Sampling::walk, Sampling::neighbour};
@@ -235,6 +252,12 @@ const std::vector<Setting>& settings() {
        count(&SampleOptions::coverage, 0, 100'000),
        {},
        of_subgraphs},
+      {"--edge-sample", of_batches,
+       "With --sample-width, which of a row's edges steps over the whole graph keep: others in every step (fresh), or "
+       "always the same",
+       edge_sampling()},
+      {"--sample-width", of_batches,
+       "Keep at most N edges of every row in training (ES-SpMM); evaluations see all edges", sample_width()},
       {"--dtype", of_run, "Storage type of activations", dtype()},
       {"--seed", of_run, "Of the first parameters, of dropout and of batches", seed()},
       {"--runs", of_run, "Train so often, with seeds from --seed on; shows mean and standard deviation", runs()},

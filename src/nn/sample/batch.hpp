@@ -20,7 +20,8 @@ struct Block {
 };
 
 struct Batch {
-  Tensor nodes;  // i32: those the first layer reads, by their ids in the whole graph; those the last writes come first
+  /// i32: those the first layer reads, by their ids in the whole graph; those the last writes come first. None: all.
+  Tensor nodes;
   std::vector<Block> blocks;  // by layer, or one for all
   Tensor loss_weights;        // f32, of every node the last layer writes; none: 1
   double weight = 1;          // of the sum of the losses, beside that of the training split
@@ -48,6 +49,7 @@ struct SamplerInputs {
 std::unique_ptr<Sampler> make_sampler(const SamplerInputs& inputs, const SampleOptions& options);
 std::unique_ptr<Sampler> make_subgraph_sampler(const SamplerInputs& inputs, const SampleOptions& options);
 std::unique_ptr<Sampler> make_neighbour_sampler(const SamplerInputs& inputs, const SampleOptions& options);
+std::unique_ptr<Sampler> make_edge_sampler(const SamplerInputs& inputs, const EdgeSample& sample);
 
 /// Options with what they leave to the model filled in.
 SampleOptions completed(SampleOptions options, const ModelSpec& spec);

@@ -169,9 +169,12 @@ struct WeighRow {
   template <class Team>
   WEFT_ANYWHERE void operator()(const Team& team, std::int64_t i) const {
     const NodeId node = args.nodes != nullptr ? args.nodes[i] : static_cast<NodeId>(i);
+    const double share = args.by_rows ? static_cast<double>(args.graph.offsets[node + 1] - args.graph.offsets[node]) /
+                                            static_cast<double>(args.offsets[i + 1] - args.offsets[i])
+                                      : 1;
     for (EdgeId e = args.offsets[i] + team.lane(); e < args.offsets[i + 1]; e += team.lanes()) {
       const EdgeId place = args.places != nullptr ? args.places[e] : e;
-      double weight = args.multiples != nullptr ? static_cast<double>(args.multiples[e]) : 1;
+      double weight = args.multiples != nullptr ? static_cast<double>(args.multiples[e]) : share;
       if (args.node_counts != nullptr) weight = (args.node_counts[node] + 1.0) / (args.edge_counts[place] + 1.0);
       if (args.values != nullptr)
         weight *= static_cast<double>(static_cast<const AccumulatorOf<T>*>(args.values)[id_at(args.graph, place)]);

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "core/draws.hpp"
 #include "core/loops/run.hpp"
 #include "core/loops/value.hpp"
-#include "nn/sample/random.hpp"
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
 #include "weft/nn.hpp"
@@ -110,6 +110,7 @@ struct WeighArgs {
   std::int64_t count = 0;
   const EdgeId *offsets = nullptr, *places = nullptr;  // places null: edge k of the batch is the graph's k-th stored
   const EdgeId* ids = nullptr;                         // where the weight of the batch's edge k is written; null: at k
+  bool by_rows = false;                                // each edge stands for its share of the row's in the graph; or
   const float* multiples = nullptr;                    // of DrawRowsArgs; or
   const std::int32_t *node_counts = nullptr, *edge_counts = nullptr;  // of CountArgs; or neither: 1
   void* weights = nullptr;                                            // T

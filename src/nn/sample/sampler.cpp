@@ -31,12 +31,19 @@ void check_sampling(const SampleOptions& o, const ModelSpec& spec) {
   WEFT_CHECK(static_cast<std::int64_t>(o.fanouts.size()) <= spec.layers, invalid_argument,
              "fanouts has {} numbers and the model {} layers: expected one a layer at most", o.fanouts.size(),
              spec.layers);
+  if (o.edges.width != 0) {
+    validate(o.edges);
+    WEFT_CHECK(o.method == Sampling::none, invalid_argument,
+               "edges are sampled ({} of a row), and batches are drawn by {}: expected one of the two", o.edges.width,
+               name(o.method));
+  }
   for (const std::int64_t fanout : o.fanouts)
     check(fanout == all_neighbours || (fanout >= 1 && fanout <= most_fanout), "a number of sample.fanouts", fanout,
           "1 to 4096 neighbours, or -1 for all");
 }
 
 std::unique_ptr<Sampler> make_sampler(const SamplerInputs& inputs, const SampleOptions& options) {
+  if (options.edges.width > 0) return make_edge_sampler(inputs, options.edges);
   if (options.method == Sampling::none) return nullptr;
   const SampleOptions whole = completed(options, inputs.spec);
   return options.method == Sampling::neighbour ? make_neighbour_sampler(inputs, whole)

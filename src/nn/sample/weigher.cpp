@@ -49,6 +49,12 @@ Tensor Weigher::by_multiples(const Edges& edges, const float* multiples) const {
   return weigh(edges, args, norm_, dtype_);
 }
 
+Tensor Weigher::by_rows(const Edges& edges) const {
+  WeighArgs args;
+  args.by_rows = adds_up_;
+  return weigh(edges, args, norm_, dtype_);
+}
+
 Tensor Weigher::by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const {
   WeighArgs args;
   args.node_counts = node_counts;

@@ -32,6 +32,8 @@ class Weigher {
   };
   /// `multiples`: how many edges each stands for; null: itself.
   Tensor by_multiples(const Edges& edges, const float* multiples) const;
+  /// Each edge stands for its share of what its row has in the graph: that over those given.
+  Tensor by_rows(const Edges& edges) const;
   /// From how often nodes and edges were drawn.
   Tensor by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const;
   /// Of a batch that counts as a graph of its own: degrees are those within it. Its edges have the places given.

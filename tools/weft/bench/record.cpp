@@ -34,6 +34,11 @@ json to_json(const Record& r) {
               {"width", r.width},     {"heads", r.heads},  {"dtype", name(r.dtype)},
               {"threads", r.threads}, {"policy", r.policy}};
   if (!r.note.empty()) out["note"] = r.note;
+  if (r.sample && r.sample->width > 0)
+    out["sample"] = {{"method", r.sample->method},
+                     {"width", r.sample->width},
+                     {"rate", number(r.sample->rate)},
+                     {"sample_us", number(r.sample->us)}};
   if (r.failure) {
     out["error"] = r.failure->what();
     return out;

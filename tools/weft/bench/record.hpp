@@ -24,6 +24,14 @@ struct PeerRecord {
   double prepare_us = 0;  // what it does once a matrix, not counted in its time
 };
 
+/// What of a graph's edges was kept.
+struct SampleRecord {
+  std::string method;
+  std::int64_t width = 0;  // edges of a row at most; 0: all
+  double rate = 1;         // of all edges
+  double us = 0;           // of writing them out
+};
+
 struct Record {
   std::string graph, note;
   std::int64_t rows = 0, cols = 0, edges = 0;
@@ -41,7 +49,8 @@ struct Record {
   double median_us = 0, min_us = 0, p90_us = 0, gflops = 0, gathered_gb_s = 0, floor_us = 0, floor_ratio = 0;
   double spmm_us = 0, spmm_ratio = 0;  // attention: the SpMM of as many features, timed in turns with it
   std::vector<PeerRecord> peers;
-  std::optional<Error> failure;  // why there is no result: no plan exists for the policy, or memory ran out
+  std::optional<SampleRecord> sample;  // where samples are measured
+  std::optional<Error> failure;        // why there is no result: no plan exists for the policy, or memory ran out
 
   bool right() const { return !failure && verified.right && (repeatable || !bits_promised); }
 };

@@ -14,6 +14,9 @@ ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options
   std::vector<Column> columns{{"graph", 18, Align::left}, {"op", op_width, Align::left}, {"width", 6}, {"dtype", 5}};
   if (host) columns.push_back({"threads", 7});
   if (options.policies) columns.push_back({"policy", 24, Align::left});
+  if (options.samples)
+    for (Column column : {Column{"edges a row", 11}, {"rate", 7}, {"sample us", 9}})
+      columns.push_back(std::move(column));
   for (Column column : {Column{"median us", 10}, {"min us", 10}, {"GFLOP/s", 8}, {"GB/s", 7}})
     columns.push_back(std::move(column));
   if (!host) columns.push_back({"floor us", 9});
@@ -38,6 +41,12 @@ void ResultTable::add(const Record& r) {
                                  features_text(r.heads, r.width), std::string(name(r.dtype))};
   if (host) cells.push_back(fmt::format("{}", r.threads));
   if (options_.policies) cells.push_back(r.policy.empty() ? "auto" : shortened(r.policy, 24));
+  if (options_.samples) {
+    const bool all = !r.sample || r.sample->width == 0;
+    cells.push_back(all ? "all" : std::to_string(r.sample->width));
+    cells.push_back(all ? "" : fmt::format("{:.1f}%", 100 * r.sample->rate));
+    cells.push_back(all ? "" : fmt::format("{:.1f}", r.sample->us));
+  }
   if (r.right()) {
     const auto or_dash = [](double value, int digits) {
       return value > 0 ? fmt::format("{:.{}f}", value, digits) : "-";

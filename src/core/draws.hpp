@@ -5,10 +5,10 @@
 
 #include "core/philox.hpp"
 
-namespace weft::nn {
+namespace weft {
 
 /// What random numbers are for: those of different purposes have nothing to do with each other.
-enum class Purpose : std::uint32_t { batches, counting, shuffling };
+enum class Purpose : std::uint32_t { batches, counting, shuffling, edges };
 
 /// 0 to bound - 1, all equally likely but for a part in 2^64 / bound.
 WEFT_ANYWHERE constexpr std::int64_t below(std::uint32_t high, std::uint32_t low, std::int64_t bound) {
@@ -19,7 +19,7 @@ WEFT_ANYWHERE constexpr std::int64_t below(std::uint32_t high, std::uint32_t low
   return static_cast<std::int64_t>(high * c + (first >> 32) + (second >> 32));
 }
 
-/// The random numbers of one batch.
+/// The random numbers of one batch, or of one step.
 struct Draws {
   std::uint64_t seed = 0;
   std::int64_t step = 0;
@@ -32,7 +32,7 @@ struct Draws {
   }
   WEFT_ANYWHERE constexpr std::int64_t below(std::int64_t item, std::uint32_t turn, std::int64_t bound) const {
     const FourWords w = words(item, turn);
-    return nn::below(w.at[0], w.at[1], bound);
+    return weft::below(w.at[0], w.at[1], bound);
   }
 };
 
@@ -55,4 +55,4 @@ WEFT_ANYWHERE constexpr std::int64_t shuffled(std::int64_t i, std::int64_t count
   return static_cast<std::int64_t>(at);
 }
 
-}  // namespace weft::nn
+}  // namespace weft

@@ -1,0 +1,34 @@
+// Steps over the whole graph with at most so many edges a row, after ES-SpMM; with `fresh` others in every step.
+#include "nn/sample/edge_blocks.hpp"
+
+namespace weft::nn {
+namespace {
+
+class EdgeSampler : public Sampler {
+ public:
+  EdgeSampler(const SamplerInputs& in, const EdgeSample& sample)
+      : sample_(sample), blocks_(in.context, in.graph, in.spec, in.dtype) {
+    sample_.seed = in.seed;
+  }
+
+  std::int64_t batches() const override { return 1; }
+  Batch draw(std::int64_t epoch, std::int64_t) override {
+    EdgeSample now = sample_;
+    now.step = epoch;
+    Batch batch;
+    batch.blocks.push_back(blocks_.block(now));
+    return batch;
+  }
+
+ private:
+  EdgeSample sample_;
+  EdgeBlocks blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sampler> make_edge_sampler(const SamplerInputs& inputs, const EdgeSample& sample) {
+  return std::make_unique<EdgeSampler>(inputs, sample);
+}
+
+}  // namespace weft::nn
