@@ -15,6 +15,8 @@ struct CUstream_st;  // a CUDA stream, without CUDA's headers
 
 namespace weft {
 
+class OperatorTimer;  // src/core
+
 /// Bump allocation out of one block. Over no block it only counts, so the code that carves a
 /// workspace is also the code that sizes it.
 class Arena {
@@ -40,6 +42,13 @@ class Arena {
   std::byte* base_ = nullptr;
   std::size_t capacity_ = 0;
   std::size_t used_ = 0;
+};
+
+/// What one kind of operator, or the dense products or passes between them, has taken where it ran.
+struct OperatorTime {
+  std::string name;
+  std::int64_t calls = 0;
+  double seconds = 0;
 };
 
 class Context {
@@ -71,7 +80,15 @@ class Context {
   /// A fresh arena over the reserved workspace; what an earlier one carved is overwritten.
   Arena arena() const;
 
+  /// Begins to time operators and dense work, from nothing, or ends it. On a GPU events in the stream do that, which
+  /// costs little; work that is replayed from a CUDA graph is not seen.
+  void time_operators(bool on);
+  /// By name, in the order they were first run; waits for the device. Empty where nothing is timed.
+  std::vector<OperatorTime> operator_times() const;
+
  private:
+  friend class TimedOperator;    // src/core
+  OperatorTimer* timer() const;  // null: nothing is timed
   struct State;
   explicit Context(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -192,6 +192,7 @@ struct TrainOptions {
   bool ignore_weights = false;
   std::string checkpoint;             // file; empty: none
   std::int64_t checkpoint_every = 0;  // epochs; 0: only when training is interrupted
+  bool time_operators = false;        // on a GPU epochs are not recorded and replayed then
   bool resume = false;  // go on from `checkpoint` where it exists; its epochs are among those of the result
   static TrainOptions of(Architecture architecture);
 };
@@ -218,6 +219,7 @@ struct TrainResult {
   std::int64_t batches = 1;        // an epoch
   std::int64_t skipped_steps = 0;  // a gradient was beyond f16, and no parameter changed; with `resume` of all epochs
   bool stopped_early = false, interrupted = false;
+  std::vector<OperatorTime> operators;  // of all epochs with their evaluations, where asked for
   /// Checkpoints of this run that could not be written, which does not end training, and why the last of them could
   /// not. The file keeps the last checkpoint that was written whole.
   std::int64_t failed_checkpoints = 0;
@@ -241,7 +243,8 @@ TrainResult train(Context& context, const Dataset& dataset, Model model, const T
 struct InferOptions {
   Dtype dtype = Dtype::f32;  // of activations and sparse kernels
   bool embeddings = false;   // keep what the last layer reads
-  EdgeSample edges = {};     // of every row at most so many edges; width 0: all
+  bool time_operators = false;
+  EdgeSample edges = {};  // of every row at most so many edges; width 0: all
 };
 
 struct Predictions {
@@ -252,6 +255,7 @@ struct Predictions {
   Tensor embeddings;
   double train_accuracy = 0, val_accuracy = 0, test_accuracy = 0, accuracy = 0;  // NaN without such labels
   double seconds = 0;                                                            // of the forward pass
+  std::vector<OperatorTime> operators;                                           // of the forward pass, where asked for
   double sampling_rate = 1;  // edges that were kept, of all that the model's graph has
 };
 /// Any graph with as many features will do, whether the model has seen it or not, but for a model of known_nodes: other

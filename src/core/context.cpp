@@ -4,6 +4,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "core/operator_timer.hpp"
 #include "core/parallel.hpp"
 
 namespace weft {
@@ -31,6 +32,7 @@ struct Context::State {
   DeviceBuffer workspace;
   std::byte* base = nullptr;  // aligned to Arena::alignment
   std::size_t capacity = 0;
+  std::unique_ptr<OperatorTimer> timer;
 };
 
 Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -79,6 +81,14 @@ void Context::reserve(std::size_t bytes) {
   state_->base = state_->workspace.data() + (Arena::alignment - address % Arena::alignment) % Arena::alignment;
   state_->capacity = bytes;
 }
+
+void Context::time_operators(bool on) {
+  state_->timer = on ? std::make_unique<OperatorTimer>(state_->device, state_->stream) : nullptr;
+}
+std::vector<OperatorTime> Context::operator_times() const {
+  return state_->timer != nullptr ? state_->timer->times() : std::vector<OperatorTime>{};
+}
+OperatorTimer* Context::timer() const { return state_->timer.get(); }
 
 std::size_t Context::workspace_bytes() const { return state_->capacity; }
 

@@ -1,6 +1,7 @@
 #include "dense/gemm.hpp"
 
 #include "core/check.hpp"
+#include "core/operator_timer.hpp"
 #include "dense/cpu/product.hpp"
 #include "dense/cuda/blas.hpp"
 #include "dense/cuda/product.hpp"
@@ -31,7 +32,11 @@ Sizes sizes_of(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed
 }  // namespace
 
 Gemm::Gemm(const Context& context, bool tf32)
-    : device_(context.device()), stream_(context.stream()), threads_(context.threads()), tf32_(tf32) {
+    : context_(context),
+      device_(context.device()),
+      stream_(context.stream()),
+      threads_(context.threads()),
+      tf32_(tf32) {
   if (context.device().kind == DeviceKind::cuda)
     blas_ = std::make_unique<cuda::Blas>(context.device(), context.stream(), tf32);
 }
@@ -59,6 +64,7 @@ void Gemm::reserve(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t
 }
 
 void Gemm::multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, TensorView c, const Finish& finish) {
+  const TimedOperator timed(context_, "dense products");
   const auto [m, n, k] = sizes_of(a, Transposed::no, b, b_as, c);
   if (m == 0) return;
   cuda::ProductArgs args{a.dtype, m, n, k, a.data, b.data, b_as == Transposed::yes, c.mutable_data(), c.dtype};
@@ -72,6 +78,7 @@ void Gemm::multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, Tenso
 }
 
 void Gemm::outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad) {
+  const TimedOperator timed(context_, "dense products");
   const auto [m, n, k] = sizes_of(a, Transposed::yes, g, Transposed::no, c);
   cuda::OuterArgs args{a.dtype, k, n, m, a.data, g.data, c.as<float>(), nullptr, partial_.view().mutable_data()};
   if (bias_grad.given) args.column_sums = bias_grad.as<float>();
@@ -79,6 +86,7 @@ void Gemm::outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView 
 }
 
 void Gemm::operator()(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds) {
+  const TimedOperator timed(context_, "dense products");
   const auto [m, n, k] = sizes_of(a, a_as, b, b_as, c);
   if (m == 0 || n == 0) return;
   if (blas_ != nullptr)

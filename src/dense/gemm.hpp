@@ -33,7 +33,7 @@ struct Finish {
 
 class Gemm {
  public:
-  /// `tf32`: on a GPU, f32 is rounded to 10 bits and multiplied by tensor cores.
+  /// The context must outlive this. `tf32`: on a GPU, f32 is rounded to 10 bits and multiplied by tensor cores.
   explicit Gemm(const Context& context, bool tf32 = false);
   ~Gemm();
   Gemm(const Gemm&) = delete;
@@ -57,6 +57,7 @@ class Gemm {
  private:
   void on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds);
 
+  const Context& context_;
   Device device_;
   CUstream_st* stream_ = nullptr;
   int threads_;

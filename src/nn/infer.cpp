@@ -123,10 +123,15 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
                                             : nn::EdgeBlocks(context, graph, model.spec, dtype).block(options.edges));
   Predictions p;
   p.sampling_rate = edges_of(blocks.front().graph) / edges_of(graph.graph);
+  if (options.time_operators) context.time_operators(true);
   nn::Inferred inferred =
       nn::Network::infer(build, std::make_shared<const nn::Features>(context, padded, dtype, dataset),
                          std::move(blocks), options.embeddings);
   p.seconds = inferred.seconds;
+  if (options.time_operators) {
+    p.operators = context.operator_times();
+    context.time_operators(false);
+  }
   p.scores = without_padding(as_floats(context, inferred.logits), model.spec.classes);
   if (inferred.hidden) p.embeddings = as_floats(context, inferred.hidden);
   const bool comparable = !map.empty();

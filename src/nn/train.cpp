@@ -158,8 +158,16 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
       result.checkpoint_error = error.what();
     }
   };
+  if (options.time_operators) {
+    trainer.record(false);
+    context.time_operators(true);
+  }
   Run run(trainer, options, watch);
   run.go(restored, result, save);
+  if (options.time_operators) {
+    result.operators = context.operator_times();
+    context.time_operators(false);
+  }
   if (!options.checkpoint.empty() && (result.interrupted || options.checkpoint_every > 0)) save();
   result.skipped_steps = trainer.state().skipped;
   nn::Parameters& parameters = trainer.parameters();

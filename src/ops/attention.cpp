@@ -1,3 +1,4 @@
+#include "core/operator_timer.hpp"
 #include "ops/attention_inputs.hpp"
 #include "ops/finite.hpp"
 
@@ -94,6 +95,7 @@ void check_results(const Context& context, const Graph& graph, const AttentionSh
 
 void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& in, TensorView out,
                TensorView row_max, TensorView row_sum) {
+  const TimedOperator timed(context, "attention");
   const AttentionShape shape = resolve(context, graph, in);
   check_plan(context, plan, graph.identity(), shape.desc);
   check_results(context, graph, shape, out, row_max, row_sum);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/memory.hpp"
+#include "core/operator_timer.hpp"
 #include "ops/attention_composed.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/finite.hpp"
@@ -205,6 +206,7 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
 void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
                         const AttentionInputs& in, const AttentionResult& given, ConstTensorView out_grad,
                         const AttentionGradientViews& into) {
+  const TimedOperator timed(context, "attention backward");
   const AttentionShape shape = checked(context, graph, in, given, out_grad);
   WEFT_CHECK(plan.gather.backing.graph == graph.transpose().identity(), invalid_argument,
              "plan {}: make one for this graph with plan_attention_backward",

@@ -1,3 +1,4 @@
+#include "core/operator_timer.hpp"
 #include "kernels/semantics.hpp"
 #include "ops/finite.hpp"
 #include "ops/sddmm_inputs.hpp"
@@ -40,6 +41,7 @@ SddmmShape resolve(const Context& context, const Graph& graph, ConstTensorView l
 
 void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
            TensorView out, const SddmmOptions& options) {
+  const TimedOperator timed(context, "sddmm");
   const SddmmShape r = resolve(context, graph, lhs, rhs, options);
   check_plan(context, plan, graph.identity(), r.desc);
   check_tensor(context, out, "out", graph.num_edges(), "edge", r.out);

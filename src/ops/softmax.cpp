@@ -1,3 +1,4 @@
+#include "core/operator_timer.hpp"
 #include "ops/softmax_backward.hpp"
 
 #include "ops/finite.hpp"
@@ -33,6 +34,7 @@ void check_out(const Context& context, const Graph& graph, ConstTensorView score
 }  // namespace
 
 void edge_softmax(Context& context, const Plan& plan, const Graph& graph, ConstTensorView scores, TensorView out) {
+  const TimedOperator timed(context, "edge softmax");
   const OpDesc desc = describe(context, graph, scores, "scores");
   check_plan(context, plan, graph.identity(), desc);
   check_out(context, graph, scores, out);
@@ -69,6 +71,7 @@ Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorVi
 
 void edge_softmax_backward(Context& context, const Plan& plan, const Graph& graph, ConstTensorView alpha,
                            ConstTensorView alpha_grad, TensorView out) {
+  const TimedOperator timed(context, "edge softmax backward");
   SoftmaxArgs args = arguments(graph, alpha, out);
   args.grad = operand(alpha_grad, Features::of(alpha.shape));
   if (context.device().kind == DeviceKind::cuda) {

@@ -1,3 +1,4 @@
+#include "core/operator_timer.hpp"
 #include "ops/finite.hpp"
 #include "ops/spmm_inputs.hpp"
 #include "plan/plan_view.hpp"
@@ -123,6 +124,7 @@ Tensor spmm(Context& context, const Graph& graph, ConstTensorView x, ConstTensor
 
 void spmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
           TensorView out, const SpmmOptions& options) {
+  const TimedOperator timed(context, "spmm");
   run(context, plan, graph, x, edge, out, options, OpKind::spmm);
 }
 
@@ -132,6 +134,7 @@ Tensor spmv(Context& context, const Graph& graph, ConstTensorView x, ConstTensor
 
 void spmv(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
           TensorView out) {
+  const TimedOperator timed(context, "spmv");
   run(context, plan, graph, x, edge, out, spmv_options(x, edge), OpKind::spmv);
 }
 

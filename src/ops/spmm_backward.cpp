@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/memory.hpp"
+#include "core/operator_timer.hpp"
 #include "kernels/extremum_backward.hpp"
 #include "kernels/semantics.hpp"
 #include "ops/elementwise.hpp"
@@ -286,6 +287,7 @@ SpmmBackwardPlan plan_spmm_backward(Context& context, const Graph& graph, ConstT
 void spmm_backward(Context& context, const SpmmBackwardPlan& plan, const Graph& graph, ConstTensorView x,
                    ConstTensorView edge, ConstTensorView out_grad, const SpmmOptions& options,
                    const SpmmGradientViews& into) {
+  const TimedOperator timed(context, "spmm backward");
   const Problem p = resolve_backward(context, graph, x, edge, out_grad, options, plan.want);
   check_planned(context, plan, p);
   check_into(context, plan, p, into);

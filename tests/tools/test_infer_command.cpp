@@ -52,6 +52,35 @@ TEST(infer, shows_what_sampled_edges_cost_and_save_beside_all_of_them) {
   EXPECT_EQ(text_of(folder / "all.npy"), text_of(folder / "kept.npy"));
 }
 
+TEST(infer, and_training_show_where_the_time_goes) {
+  const Folder folder;
+  const std::string model = folder / "gcn.safetensors";
+  const Outcome trained = run_weft(training({"--save", model, "--time-by-operator", "--json", folder / "train.json"}));
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  const auto names_of = [](const nlohmann::json& operators) {
+    std::vector<std::string> names;
+    for (const auto& each : operators) {
+      names.push_back(each["operator"]);
+      EXPECT_GT(each["calls"].get<int>(), 0);
+      EXPECT_GT(each["seconds"].get<double>(), 0);
+    }
+    std::ranges::sort(names);
+    return names;
+  };
+  const nlohmann::json train_json = nlohmann::json::parse(text_of(folder / "train.json"));
+  const std::vector<std::string> all{"dense products", "passes", "spmm", "spmm backward"};
+  EXPECT_EQ(names_of(train_json["result"]["operators"]), all);
+  EXPECT_NE(trained.out.find("spmm backward"), std::string::npos) << trained.out;
+  const Outcome inferred = run_weft(inferring(small, model, {"--time-by-operator", "--json", folder / "infer.json"}));
+  ASSERT_EQ(inferred.status, 0) << inferred.err;
+  const nlohmann::json json = nlohmann::json::parse(text_of(folder / "infer.json"));
+  const std::vector<std::string> forward{"dense products", "passes", "spmm"};
+  EXPECT_EQ(names_of(json["result"]["operators"]), forward);
+  double spent = 0;
+  for (const auto& each : json["result"]["operators"]) spent += each["seconds"].get<double>();
+  EXPECT_LE(spent, json["result"]["seconds"].get<double>() * 1.01);
+}
+
 TEST(infer, refuses_samples_that_make_no_sense) {
   const Folder folder;
   const std::string model = folder / "gcn.safetensors";

@@ -16,6 +16,7 @@
 #include "nn/class_names.hpp"
 #include "nn/known_nodes.hpp"
 #include "nn/label_map.hpp"
+#include "operator_times.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
@@ -31,7 +32,7 @@ namespace {
 struct Options {
   std::string data, load, dtype = "f32", device, threads = "0", out, scores, probabilities, embeddings, json;
   std::string sample, sample_width;
-  bool ignore_weights = false, no_checksum = false;
+  bool ignore_weights = false, no_checksum = false, time_by_operator = false;
   DataOptions parts;
 };
 
@@ -126,6 +127,7 @@ void print(std::FILE* out, const Dataset& dataset, const Model& model, const Pre
     line(measure, not_measured(dataset, model));
   }
   line("forward pass", seconds_text(predictions.seconds));
+  for (const auto& [label, text] : operator_lines(predictions.operators)) line(label, text);
   print_histogram(out, histogram_of(predictions), names_of_classes(dataset, model));
 }
 
@@ -148,6 +150,7 @@ nlohmann::json run_json(const Options& options, const std::string& command, cons
                            {"seconds", predictions.seconds},
                            {"nodes_a_class", histogram_of(predictions)},
                            {"class_names", class_names_of(names_of_classes(dataset, model))}}}};
+  if (options.time_by_operator) json["result"]["operators"] = operators_json(predictions.operators);
   if (!sampled.empty()) json["sample"] = sampled_json(method, sampled);
   return json;
 }
@@ -186,7 +189,7 @@ int run(const Options& options, const std::string& command) {
   print_line(out, "model    " + to_string(model.spec));
   const std::vector<std::string> notes = notes_on_match(dataset, model);
   if (options.ignore_weights) model.spec.edge_weights = false;
-  const InferOptions how{dtypes.front(), !options.embeddings.empty(), {.method = method}};
+  const InferOptions how{dtypes.front(), !options.embeddings.empty(), options.time_by_operator, {.method = method}};
   std::vector<SampledRun> runs = run_sampled(context, dataset, model, how, widths);
   const Predictions& predictions = runs.back().predictions;  // what is written
   for (const std::string& note : notes) print_line(out, "note     " + note);
@@ -219,6 +222,7 @@ std::string command_text(const Options& options) {
   text += options.parts.command();
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
   if (options.ignore_weights) text += " --ignore-weights";
+  if (options.time_by_operator) text += " --time-by-operator";
   if (!options.sample.empty()) text += " --sample " + options.sample;
   if (!options.sample_width.empty()) text += " --sample-width " + options.sample_width;
   if (!options.device.empty()) text += " --device " + options.device;
@@ -248,6 +252,7 @@ Command add_infer(CLI::App& root) {
   app->add_option("--dtype", options->dtype, "Storage type of activations")
       ->type_name(one_of_floating_dtypes())
       ->capture_default_str();
+  app->add_flag("--time-by-operator", options->time_by_operator, "Show where the time of the forward pass goes");
   app->add_option("--sample", options->sample, "With --sample-width, which edges of a row are kept (default fastrand)")
       ->type_name(one_of<EdgeSampling>());
   app->add_option("--sample-width", options->sample_width,

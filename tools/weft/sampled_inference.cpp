@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model_facts.hpp"
+#include "operator_times.hpp"
 #include "options.hpp"
 #include "text.hpp"
 #include "usage.hpp"
@@ -35,6 +36,7 @@ std::vector<std::int64_t> parse_sample_widths(const std::string& method, const s
 std::vector<SampledRun> run_sampled(Context& context, const Dataset& dataset, const Model& model, InferOptions options,
                                     const std::vector<std::int64_t>& widths) {
   std::vector<SampledRun> runs;
+  options.time_operators = options.time_operators || !widths.empty();
   options.edges.width = 0;
   runs.push_back({0, infer(context, dataset, model, options)});
   for (const std::int64_t width : widths) {
@@ -52,14 +54,21 @@ void print_sampled(std::FILE* out, const Dataset& dataset, EdgeSampling method, 
                         {"rate", 8},
                         {split + measure_of(dataset), 14},
                         {"points", 8},
-                        {"forward pass", 14},
+                        {"edges' part", 13},
+                        {"speed-up", 9},
+                        {"forward pass", 13},
                         {"speed-up", 9}});
   table.print_header();
   for (const SampledRun& run : runs) {
     const Predictions& p = run.predictions;
+    const auto times = [&](double before, double now) {
+      return run.width == 0 || now <= 0 ? std::string() : fmt::format("{:.2f}x", before / now);
+    };
     table.print_row({run.width == 0 ? "all" : std::to_string(run.width), fmt::format("{:.1f}%", 100 * p.sampling_rate),
                      accuracy_text(measured(p)), run.width == 0 ? "" : points(measured(p) - measured(whole)),
-                     seconds_text(p.seconds), run.width == 0 ? "" : fmt::format("{:.2f}x", whole.seconds / p.seconds)});
+                     seconds_text(sparse_seconds(p.operators)),
+                     times(sparse_seconds(whole.operators), sparse_seconds(p.operators)), seconds_text(p.seconds),
+                     times(whole.seconds, p.seconds)});
   }
 }
 
@@ -70,7 +79,8 @@ nlohmann::json sampled_json(EdgeSampling method, const std::vector<SampledRun>& 
                     {"sampling_rate", run.predictions.sampling_rate},
                     {"test_accuracy", run.predictions.test_accuracy},
                     {"accuracy", run.predictions.accuracy},
-                    {"seconds", run.predictions.seconds}});
+                    {"seconds", run.predictions.seconds},
+                    {"sparse_seconds", sparse_seconds(run.predictions.operators)}});
   return {{"method", name(method)}, {"runs", rows}};
 }
 

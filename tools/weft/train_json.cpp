@@ -3,6 +3,7 @@
 
 #include "machine.hpp"
 #include "model_facts.hpp"
+#include "operator_times.hpp"
 #include "options.hpp"
 #include "train_run.hpp"
 #include "weft/version.hpp"
@@ -64,14 +65,17 @@ nlohmann::json epochs_json(const TrainRun& run) {
 
 nlohmann::json result_json(const Trained& trained, const TrainRun& run) {
   const TrainResult& result = run.result;
-  return {{"best_epoch", result.best_epoch},         {"best_by", trained.best_by()},
-          {"batches_an_epoch", result.batches},      {"steps", result.steps()},
-          {"skipped_steps", result.skipped_steps},   {"measure", measure_of(trained.dataset)},
-          {"train_accuracy", result.train_accuracy}, {"val_accuracy", result.val_accuracy},
-          {"test_accuracy", result.test_accuracy},   {"seconds", result.seconds},
-          {"epoch_seconds", result.epoch_seconds},   {"epochs_a_second", run.epochs_a_second()},
-          {"peak_bytes", result.peak_bytes},         {"parameters", trained.best().result.model.num_parameters()},
-          {"stopped_early", result.stopped_early},   {"interrupted", result.interrupted}};
+  nlohmann::json json = {
+      {"best_epoch", result.best_epoch},         {"best_by", trained.best_by()},
+      {"batches_an_epoch", result.batches},      {"steps", result.steps()},
+      {"skipped_steps", result.skipped_steps},   {"measure", measure_of(trained.dataset)},
+      {"train_accuracy", result.train_accuracy}, {"val_accuracy", result.val_accuracy},
+      {"test_accuracy", result.test_accuracy},   {"seconds", result.seconds},
+      {"epoch_seconds", result.epoch_seconds},   {"epochs_a_second", run.epochs_a_second()},
+      {"peak_bytes", result.peak_bytes},         {"parameters", trained.best().result.model.num_parameters()},
+      {"stopped_early", result.stopped_early},   {"interrupted", result.interrupted}};
+  if (!result.operators.empty()) json["operators"] = operators_json(result.operators);
+  return json;
 }
 
 nlohmann::json to_json(const Spread& spread) { return {{"mean", spread.mean}, {"deviation", spread.deviation}}; }

@@ -1,4 +1,5 @@
 #include "train_run.hpp"
+#include "operator_times.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -164,6 +165,7 @@ Lines Trained::lines() const {
                        fmt::format("{} an epoch, by {}", grouped(result.batches), name(request.options.sample.method)));
   if (const EdgeSample& edges = request.options.sample.edges; edges.width > 0)
     lines.emplace_back("edges", fmt::format("at most {} a row, by {}", grouped(edges.width), name(edges.method)));
+  for (const auto& [label, text] : operator_lines(result.operators)) lines.emplace_back(label, text);
   if (result.skipped_steps > 0) lines.emplace_back("skipped", skipped(run));
   if (const std::string text = ending(run); !text.empty()) lines.emplace_back("ended", text);
   return lines;

@@ -278,6 +278,8 @@ const std::vector<Switch>& switches() {
             those_with([](const LayerDefinition& layer) { return layer.reads.learn_eps; })),
       turns("--decay-first-layer-only", of_training, "Weight decay in the first layer alone",
             &TrainOptions::decay_first_layer_only),
+      turns("--time-by-operator", of_run, "Show where the time of training goes; epochs are not recorded then",
+            &TrainOptions::time_operators),
       turns("--tf32", of_run, "f32 on a GPU: multiply dense matrices in TF32, which is faster and less exact",
             &TrainOptions::tf32),
       turns("--recompute", of_run,

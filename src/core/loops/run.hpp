@@ -7,6 +7,7 @@
 
 #include "core/cuda/launcher.hpp"
 #include "core/device.hpp"
+#include "core/operator_timer.hpp"
 #include "weft/context.hpp"
 
 namespace weft::loops {
@@ -28,6 +29,7 @@ WEFT_LAUNCHER(void run(Gpu on, const Args& args));
 
 template <class Args>
 void run(const Context& context, const Args& args) {
+  const TimedOperator timed(context, "passes");
   if (context.device().kind == DeviceKind::cpu) return run(Cpu{context.threads()}, args);
   run(Gpu{context.device(), context.stream()}, args);
 }
