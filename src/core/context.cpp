@@ -89,6 +89,16 @@ std::vector<OperatorTime> Context::operator_times() const {
   return state_->timer != nullptr ? state_->timer->times() : std::vector<OperatorTime>{};
 }
 OperatorTimer* Context::timer() const { return state_->timer.get(); }
+std::unique_ptr<OperatorTimer>& TimedOperator::timer_of(Context& context) { return context.state_->timer; }
+
+TimedScope::TimedScope(Context& context, bool on) : context_(context), on_(on) {
+  if (!on_) return;
+  before_ = std::move(TimedOperator::timer_of(context_));
+  context_.time_operators(true);
+}
+TimedScope::~TimedScope() {
+  if (on_) TimedOperator::timer_of(context_) = std::move(before_);
+}
 
 std::size_t Context::workspace_bytes() const { return state_->capacity; }
 

@@ -1,6 +1,7 @@
 #include "core/operator_timer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -17,18 +18,17 @@ std::size_t OperatorTimer::line_of(const char* name) {
 }
 
 void OperatorTimer::begin(const char* name) {
-  if (depth_++ > 0) return;
-  line_ = line_of(name);
-  if (events_ != nullptr) {
+  if (depth_ == 0) {
+    line_ = line_of(name);
     if (timed_.size() == most_pairs) collect();
-    events_->begin();
-  } else {
+    counts_ = events_ == nullptr || events_->begin();
     begun_ = Clock::now();
   }
+  ++depth_;  // last: what threw above has no end
 }
 
 void OperatorTimer::end() noexcept {
-  if (--depth_ > 0) return;
+  if (--depth_ > 0 || !counts_) return;
   OperatorTime& line = lines_[line_];
   if (events_ == nullptr) {
     ++line.calls;
@@ -36,6 +36,7 @@ void OperatorTimer::end() noexcept {
     return;
   }
   try {
+    timed_.reserve(timed_.size() + 1);
     events_->end();
     timed_.push_back(line_);
   } catch (...) {  // a device that failed says so to whoever waits for it next
@@ -43,12 +44,12 @@ void OperatorTimer::end() noexcept {
 }
 
 void OperatorTimer::collect() {
+  const std::vector<std::size_t> timed = std::exchange(timed_, {});
   const std::vector<double> seconds = events_->take();
-  for (std::size_t i = 0; i < seconds.size() && i < timed_.size(); ++i) {
-    ++lines_[timed_[i]].calls;
-    lines_[timed_[i]].seconds += seconds[i];
+  for (std::size_t i = 0; i < seconds.size() && i < timed.size(); ++i) {
+    ++lines_[timed[i]].calls;
+    lines_[timed[i]].seconds += seconds[i];
   }
-  timed_.clear();
 }
 
 std::vector<OperatorTime> OperatorTimer::times() {

@@ -31,6 +31,7 @@ class OperatorTimer {
 
   int depth_ = 0;
   std::size_t line_ = 0;  // of the operator that runs
+  bool counts_ = false;   // whether that one is timed
   Clock::time_point begun_;
   std::vector<OperatorTime> lines_;
   std::unique_ptr<cuda::EventPairs> events_;  // on a GPU
@@ -49,8 +50,26 @@ class TimedOperator {
   TimedOperator(const TimedOperator&) = delete;
   TimedOperator& operator=(const TimedOperator&) = delete;
 
+  static std::unique_ptr<OperatorTimer>& timer_of(Context& context);
+
  private:
   OperatorTimer* timer_;
+};
+
+/// Times the operators of a context while it lives, if `on`; a timer that the caller has stands still meanwhile.
+class TimedScope {
+ public:
+  TimedScope(Context& context, bool on);
+  ~TimedScope();
+  TimedScope(const TimedScope&) = delete;
+  TimedScope& operator=(const TimedScope&) = delete;
+  /// Of the operators so far; none where nothing is timed.
+  std::vector<OperatorTime> times() const { return on_ ? context_.operator_times() : std::vector<OperatorTime>{}; }
+
+ private:
+  Context& context_;
+  bool on_;
+  std::unique_ptr<OperatorTimer> before_;
 };
 
 }  // namespace weft

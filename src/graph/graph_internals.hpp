@@ -33,8 +33,8 @@ struct GraphInternals {
                                                                  bool reads_clustered, CUstream_st* stream);
 
   /// What rows keep of their edges in samples of that width; built on first use and kept (8 bytes a row). Building
-  /// waits for `stream`, and any stream may use it then.
-  static std::shared_ptr<const KeptRows> kept_rows(const Graph& graph, std::int64_t width, CUstream_st* stream);
+  /// waits for the graph's stream, and any stream may use it then.
+  static std::shared_ptr<const KeptRows> kept_rows(const Graph& graph, std::int64_t width);
 
   /// offsets i64 [rows + 1], cols i32 [edges], of one device and taken to be right; edge k has the id k. On a GPU the
   /// work that wrote them stands in `stream`, and the call waits for it.

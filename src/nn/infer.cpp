@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "core/operator_timer.hpp"
 #include "nn/known_nodes.hpp"
 #include "nn/label_map.hpp"
 #include "nn/sample/edge_blocks.hpp"
@@ -123,15 +124,12 @@ Predictions infer(Context& context, const Dataset& dataset, const Model& model, 
                                             : nn::EdgeBlocks(context, graph, model.spec, dtype).block(options.edges));
   Predictions p;
   p.sampling_rate = edges_of(blocks.front().graph) / edges_of(graph.graph);
-  if (options.time_operators) context.time_operators(true);
+  const TimedScope timed(context, options.time_operators);
   nn::Inferred inferred =
       nn::Network::infer(build, std::make_shared<const nn::Features>(context, padded, dtype, dataset),
                          std::move(blocks), options.embeddings);
   p.seconds = inferred.seconds;
-  if (options.time_operators) {
-    p.operators = context.operator_times();
-    context.time_operators(false);
-  }
+  p.operators = timed.times();
   p.scores = without_padding(as_floats(context, inferred.logits), model.spec.classes);
   if (inferred.hidden) p.embeddings = as_floats(context, inferred.hidden);
   const bool comparable = !map.empty();

@@ -1,5 +1,6 @@
 #include "nn/linear.hpp"
 
+#include "core/operator_timer.hpp"
 #include "dense/passes.hpp"
 
 namespace weft::nn {
@@ -34,6 +35,7 @@ void Linear::forward(const Matrix& x, TensorView out, const dense::Finish& finis
     gemm_(x.dense, dense::Transposed::no, weight, dense::Transposed::no, out, finish.adds);
   } else {
     const TensorView to = finish.adds ? slots_.view(Slot::second, out.shape, out.dtype) : out;
+    const TimedOperator timed(context_, "sparse features");
     spmm(context_, sparse_forward_, x.sparse->graph, weight, x.values(), to, {});
     if (finish.adds)
       run(context_, dense::AddSelfArgs{out.dtype, out.shape.size(), to.data, nullptr, out.mutable_data(), true});
@@ -46,6 +48,7 @@ void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView b
   const TensorView grad = parameters_.grad(index_);
   if (fuses_ && (wide_ || bias_grad.given)) return gemm_.outer(x.dense, out_grad, grad, bias_grad);
   if (x.sparse == nullptr) return gemm_(x.dense, dense::Transposed::yes, out_grad, dense::Transposed::no, grad);
+  const TimedOperator timed(context_, "sparse features");
   spmm(context_, sparse_backward_, x.sparse->graph.transpose(), out_grad, x.values(), grad, {});
 }
 

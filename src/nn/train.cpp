@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/check.hpp"
+#include "core/operator_timer.hpp"
 #include "nn/checkpoint.hpp"
 #include "nn/class_names.hpp"
 #include "nn/edge_weights.hpp"
@@ -158,16 +159,11 @@ TrainResult train_here(Context& context, const Dataset& dataset, Model model, co
       result.checkpoint_error = error.what();
     }
   };
-  if (options.time_operators) {
-    trainer.record(false);
-    context.time_operators(true);
-  }
+  if (options.time_operators) trainer.record(false);
+  const TimedScope timed(context, options.time_operators);
   Run run(trainer, options, watch);
   run.go(restored, result, save);
-  if (options.time_operators) {
-    result.operators = context.operator_times();
-    context.time_operators(false);
-  }
+  result.operators = timed.times();
   if (!options.checkpoint.empty() && (result.interrupted || options.checkpoint_every > 0)) save();
   result.skipped_steps = trainer.state().skipped;
   nn::Parameters& parameters = trainer.parameters();

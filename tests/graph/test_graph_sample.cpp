@@ -156,7 +156,7 @@ TEST(sampled_graph, of_few_nodes_none_or_no_edges_is_as_small) {
 TEST(sampled_graph, counts_what_rows_keep_once_and_tells_its_bytes) {
   const Graph graph = generate("powerlaw:nodes=500,edges=9000").graph;
   const std::size_t before = graph.bytes();
-  EXPECT_EQ(GraphInternals::kept_rows(graph, 8, nullptr), GraphInternals::kept_rows(graph, 8, nullptr));
+  EXPECT_EQ(GraphInternals::kept_rows(graph, 8), GraphInternals::kept_rows(graph, 8));
   EXPECT_EQ(graph.bytes() - before, 501 * sizeof(EdgeId));
   sample_edges(graph, {EdgeSampling::fresh, 8, 1, 1});
   sample_edges(graph, {EdgeSampling::strata, 8});

@@ -68,13 +68,13 @@ TEST(infer, and_training_show_where_the_time_goes) {
     return names;
   };
   const nlohmann::json train_json = nlohmann::json::parse(text_of(folder / "train.json"));
-  const std::vector<std::string> all{"dense products", "passes", "spmm", "spmm backward"};
+  const std::vector<std::string> all{"dense products", "passes", "sparse features", "spmm", "spmm backward"};
   EXPECT_EQ(names_of(train_json["result"]["operators"]), all);
   EXPECT_NE(trained.out.find("spmm backward"), std::string::npos) << trained.out;
   const Outcome inferred = run_weft(inferring(small, model, {"--time-by-operator", "--json", folder / "infer.json"}));
   ASSERT_EQ(inferred.status, 0) << inferred.err;
   const nlohmann::json json = nlohmann::json::parse(text_of(folder / "infer.json"));
-  const std::vector<std::string> forward{"dense products", "passes", "spmm"};
+  const std::vector<std::string> forward{"dense products", "passes", "sparse features", "spmm"};
   EXPECT_EQ(names_of(json["result"]["operators"]), forward);
   double spent = 0;
   for (const auto& each : json["result"]["operators"]) spent += each["seconds"].get<double>();

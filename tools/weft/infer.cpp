@@ -113,7 +113,8 @@ std::string not_measured(const Dataset& dataset, const Model& model) {
   return "not known: the data has no labels";
 }
 
-void print(std::FILE* out, const Dataset& dataset, const Model& model, const Predictions& predictions) {
+void print(std::FILE* out, const Dataset& dataset, const Model& model, const Predictions& predictions,
+           bool by_operator) {
   const auto line = [&](std::string_view label, const std::string& text) {
     print_line(out, fmt::format("{:<16}{}", label, text));
   };
@@ -127,7 +128,8 @@ void print(std::FILE* out, const Dataset& dataset, const Model& model, const Pre
     line(measure, not_measured(dataset, model));
   }
   line("forward pass", seconds_text(predictions.seconds));
-  for (const auto& [label, text] : operator_lines(predictions.operators)) line(label, text);
+  if (by_operator)
+    for (const auto& [label, text] : operator_lines(predictions.operators)) line(label, text);
   print_histogram(out, histogram_of(predictions), names_of_classes(dataset, model));
 }
 
@@ -151,7 +153,7 @@ nlohmann::json run_json(const Options& options, const std::string& command, cons
                            {"nodes_a_class", histogram_of(predictions)},
                            {"class_names", class_names_of(names_of_classes(dataset, model))}}}};
   if (options.time_by_operator) json["result"]["operators"] = operators_json(predictions.operators);
-  if (!sampled.empty()) json["sample"] = sampled_json(method, sampled);
+  if (sampled.size() > 1) json["sample"] = sampled_json(method, sampled);
   return json;
 }
 
@@ -190,11 +192,11 @@ int run(const Options& options, const std::string& command) {
   const std::vector<std::string> notes = notes_on_match(dataset, model);
   if (options.ignore_weights) model.spec.edge_weights = false;
   const InferOptions how{dtypes.front(), !options.embeddings.empty(), options.time_by_operator, {.method = method}};
-  std::vector<SampledRun> runs = run_sampled(context, dataset, model, how, widths);
+  const std::vector<SampledRun> runs = run_sampled(context, dataset, model, how, widths);
   const Predictions& predictions = runs.back().predictions;  // what is written
   for (const std::string& note : notes) print_line(out, "note     " + note);
   if (!widths.empty()) print_sampled(out, dataset, method, runs);
-  if (widths.size() < 2) print(out, dataset, model, predictions);
+  if (widths.size() < 2) print(out, dataset, model, predictions, options.time_by_operator);
   const bool wanted = is_csv(options.out) || !options.probabilities.empty();
   const Tensor chances = wanted ? probabilities(predictions.scores, model.spec.several_labels) : Tensor();
   Outputs outputs(out);
@@ -209,9 +211,7 @@ int run(const Options& options, const std::string& command) {
   outputs.add("--embeddings", options.embeddings,
               [&](const std::string& path) { save_npy(path, predictions.embeddings); });
   outputs.add_text("--json", options.json, [&] {
-    return json_text(run_json(options, command, context, dataset, model, predictions,
-                              widths.empty() ? std::vector<SampledRun>{} : std::move(runs), method)) +
-           "\n";
+    return json_text(run_json(options, command, context, dataset, model, predictions, runs, method)) + "\n";
   });
   return outputs.write_all();
 }

@@ -38,6 +38,7 @@ std::vector<SampledRun> run_sampled(Context& context, const Dataset& dataset, co
   std::vector<SampledRun> runs;
   options.time_operators = options.time_operators || !widths.empty();
   options.edges.width = 0;
+  if (!widths.empty()) infer(context, dataset, model, options);  // what the first run of a program pays is nobody's
   runs.push_back({0, infer(context, dataset, model, options)});
   for (const std::int64_t width : widths) {
     options.edges.width = width;

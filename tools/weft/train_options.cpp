@@ -155,6 +155,10 @@ void TrainArguments::read_settings(TrainRequest& request) const {
     if (option == "--momentum" && request.options.optimiser != Optimiser::sgd)
       throw UsageError(fmt::format("--momentum: {} has no use for it, only sgd", name(request.options.optimiser)));
   }
+  if (request.options.sample.edges.width > 0 && request.options.sample.method != Sampling::none)
+    throw UsageError(fmt::format(
+        "--sample-width keeps few edges of the whole graph, and --sampler {} draws batches: leave one of the two out",
+        name(request.options.sample.method)));
   if (samples_edges && request.options.sample.edges.width == 0)
     throw UsageError(
         "--edge-sample says which edges are kept: give --sample-width as well, how many of a row's are kept at most");

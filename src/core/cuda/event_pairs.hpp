@@ -17,10 +17,11 @@ class EventPairs {
   EventPairs& operator=(const EventPairs&) = delete;
   WEFT_LAUNCHER(~EventPairs());
 
-  /// The work between them is one pair's.
-  WEFT_LAUNCHER(void begin());
+  /// The work between them is one pair's. False, and there is no pair, while the stream is being captured.
+  WEFT_LAUNCHER(bool begin());
   WEFT_LAUNCHER(void end());
-  /// Seconds of every pair since the last call, in order; waits for the last.
+  /// Seconds of every pair since the last call, in order; waits for the last. Afterwards there are none, also where one
+  /// could not be read.
   WEFT_LAUNCHER(std::vector<double> take());
 
  private:

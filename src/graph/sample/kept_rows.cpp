@@ -33,20 +33,20 @@ std::int64_t count_on_host(const GraphView& view, std::int64_t width, EdgeId* of
 
 }  // namespace
 
-std::shared_ptr<const KeptRows> GraphInternals::kept_rows(const Graph& graph, std::int64_t width, CUstream_st* stream) {
+std::shared_ptr<const KeptRows> GraphInternals::kept_rows(const Graph& graph, std::int64_t width) {
   const Graph::Impl& half = Graph::Impl::of(graph);
   const std::lock_guard guard(half.pair->lock);
   for (const auto& made : half.kept_rows)
     if (made->width == width) return made;
   const GraphView view = view_without_ids(graph);
-  check_longest_row(view, half.device, stream);
+  check_longest_row(view, half.device, half.stream);
   auto rows = std::make_shared<KeptRows>();
   rows->width = width;
   rows->offsets =
-      Tensor::zeros(Shape(view.num_rows + 1), Dtype::i64, "kept edges before each row", half.device, stream);
+      Tensor::zeros(Shape(view.num_rows + 1), Dtype::i64, "kept edges before each row", half.device, half.stream);
   auto* const offsets = rows->offsets.view().as<EdgeId>();
   rows->edges = half.device.kind == DeviceKind::cpu ? count_on_host(view, width, offsets)
-                                                    : cuda::count_kept(half.device, stream, view, width, offsets);
+                                                    : cuda::count_kept(half.device, half.stream, view, width, offsets);
   half.kept_rows.push_back(rows);
   return rows;
 }

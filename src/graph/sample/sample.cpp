@@ -50,7 +50,7 @@ void validate(const EdgeSample& sample) {
 
 std::int64_t kept_edges(const Graph& graph, std::int64_t width) {
   check_width(width);
-  return GraphInternals::kept_rows(graph, width, nullptr)->edges;
+  return GraphInternals::kept_rows(graph, width)->edges;
 }
 
 double sampling_rate(const Graph& graph, std::int64_t width) {
@@ -60,7 +60,7 @@ double sampling_rate(const Graph& graph, std::int64_t width) {
 
 KeptEdges take_edges(const Graph& graph, const EdgeSample& sample, CUstream_st* stream) {
   validate(sample);
-  const std::shared_ptr<const KeptRows> kept = GraphInternals::kept_rows(graph, sample.width, stream);
+  const std::shared_ptr<const KeptRows> kept = GraphInternals::kept_rows(graph, sample.width);
   const Device device = graph.device();
   const EdgeChoice choice(sample);
   const GraphView view = GraphInternals::view_without_ids(graph);
@@ -93,6 +93,7 @@ Derived sample_edges(const Graph& graph, const EdgeSample& sample, CUstream_st* 
       });
     } else {
       cuda::places_to_ids(graph.device(), stream, view.edge_ids, count, ids);
+      synchronise(graph.device(), stream);
     }
   }
   return {std::move(kept.graph), EdgeOrigin(std::move(kept.places))};

@@ -16,7 +16,7 @@ EdgeBlocks::EdgeBlocks(const Context& context, const ModelGraph& graph, const Mo
 
 Block EdgeBlocks::block(const EdgeSample& sample) const {
   validate(sample);
-  if (GraphInternals::kept_rows(graph_.graph, sample.width, context_.stream())->edges == graph_.graph.num_edges())
+  if (GraphInternals::kept_rows(graph_.graph, sample.width)->edges == graph_.graph.num_edges())
     return whole_block(context_, graph_, spec_, dtype_);
   const KeptEdges kept = take_edges(graph_.graph, sample, context_.stream());
   Block block;
