@@ -22,6 +22,7 @@ void OperatorTimer::begin(const char* name) {
     line_ = line_of(name);
     if (timed_.size() == most_pairs) collect();
     counts_ = events_ == nullptr || events_->begin();
+    if (events_ != nullptr && counts_) timed_.push_back(line_);
     begun_ = Clock::now();
   }
   ++depth_;  // last: what threw above has no end
@@ -36,10 +37,9 @@ void OperatorTimer::end() noexcept {
     return;
   }
   try {
-    timed_.reserve(timed_.size() + 1);
     events_->end();
-    timed_.push_back(line_);
   } catch (...) {  // a device that failed says so to whoever waits for it next
+    if (!timed_.empty()) timed_.pop_back();
   }
 }
 

@@ -50,9 +50,10 @@ class TimedOperator {
   TimedOperator(const TimedOperator&) = delete;
   TimedOperator& operator=(const TimedOperator&) = delete;
 
+ private:
+  friend class TimedScope;
   static std::unique_ptr<OperatorTimer>& timer_of(Context& context);
 
- private:
   OperatorTimer* timer_;
 };
 
