@@ -20,7 +20,6 @@
 #include "outputs.hpp"
 #include "plan/policy_keys.hpp"
 #include "progress.hpp"
-#include "sampled_inference.hpp"
 #include "text.hpp"
 #include "weft/sample.hpp"
 

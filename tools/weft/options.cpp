@@ -195,4 +195,14 @@ void save_text(const std::string& path, std::string_view text) {
 Stopwatch::Stopwatch() : begun_ns_(now_ns()) {}
 double Stopwatch::seconds() const { return static_cast<double>(now_ns() - begun_ns_) * 1e-9; }
 
+std::vector<std::int64_t> parse_sample_widths(std::string_view method, std::string_view widths) {
+  if (method.empty() && widths.empty()) return {};
+  if (widths.empty())
+    throw UsageError("--sample says which edges are kept: give --sample-width as well, how many of a row's at most");
+  std::vector<std::int64_t> given;
+  for (const std::string& each : split_list("--sample-width", widths))
+    given.push_back(parse_count("--sample-width", each, 1, std::int64_t{1} << 30));
+  return given;
+}
+
 }  // namespace weft::tool

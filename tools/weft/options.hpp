@@ -38,6 +38,9 @@ std::int64_t parse_count(std::string_view option, std::string_view text, std::in
 /// "16,32,64": feature widths for an operator of so many heads; spmv and softmax, which work on single
 /// values, may leave it out.
 std::vector<std::int64_t> parse_widths(OpKind kind, std::int64_t heads, std::string_view text);
+/// The widths of `--sample-width`, in the order given; none where neither option was. A usage error where `--sample`
+/// stands alone.
+std::vector<std::int64_t> parse_sample_widths(std::string_view method, std::string_view widths);
 /// "f32,bf16": floating storage types only, by their names and the usual other ones.
 std::vector<Dtype> parse_dtypes(std::string_view text);
 

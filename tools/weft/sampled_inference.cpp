@@ -7,9 +7,7 @@
 
 #include "model_facts.hpp"
 #include "operator_times.hpp"
-#include "options.hpp"
 #include "text.hpp"
-#include "usage.hpp"
 
 namespace weft::tool {
 namespace {
@@ -22,16 +20,6 @@ double measured(const Predictions& predictions) {
 std::string points(double value) { return std::isfinite(value) ? fmt::format("{:+.2f}", 100 * value) : "-"; }
 
 }  // namespace
-
-std::vector<std::int64_t> parse_sample_widths(const std::string& method, const std::string& widths) {
-  if (method.empty() && widths.empty()) return {};
-  if (widths.empty())
-    throw UsageError("--sample says which edges are kept: give --sample-width as well, how many of a row's at most");
-  std::vector<std::int64_t> given;
-  for (const std::string& each : split_list("--sample-width", widths))
-    given.push_back(parse_count("--sample-width", each, 1, std::int64_t{1} << 30));
-  return given;
-}
 
 std::vector<SampledRun> run_sampled(Context& context, const Dataset& dataset, const Model& model, InferOptions options,
                                     const std::vector<std::int64_t>& widths) {

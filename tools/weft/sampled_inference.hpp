@@ -14,8 +14,6 @@ struct SampledRun {
   Predictions predictions;
 };
 
-/// The widths of `--sample-width`, ascending as they were given. A usage error where the options do not fit each other.
-std::vector<std::int64_t> parse_sample_widths(const std::string& method, const std::string& widths);
 /// The model over all edges, then over the samples.
 std::vector<SampledRun> run_sampled(Context& context, const Dataset& dataset, const Model& model, InferOptions options,
                                     const std::vector<std::int64_t>& widths);
