@@ -15,7 +15,6 @@
 #include "bench/dense/lt_product.hpp"
 #include "dense/gemm.hpp"
 #include "dense/passes.hpp"
-#include "weft/half.hpp"
 
 namespace weft::bench {
 namespace {
@@ -26,18 +25,12 @@ const Device gpu{DeviceKind::cuda, 0};
 
 /// Random numbers, of which a few thousand rows repeat.
 Tensor filled(Shape shape, Dtype dtype, unsigned seed) {
-  const std::int64_t repeats = std::min<std::int64_t>(shape.rows, 4096), count = repeats * shape.row_size();
-  Tensor host = Tensor::empty(Shape(repeats, shape.row_size()), dtype);
+  const std::int64_t repeats = std::min<std::int64_t>(shape.rows, 4096);
+  Tensor numbers = Tensor::empty(Shape(repeats, shape.row_size()), Dtype::f32);
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float value = uniform(random);
-    switch (dtype) {
-      case Dtype::f16: host.view().as<Half>()[i] = Half(value); break;
-      case Dtype::bf16: host.view().as<BFloat16>()[i] = BFloat16(value); break;
-      default: host.view().as<float>()[i] = value;
-    }
-  }
+  for (float& value : numbers.span<float>()) value = uniform(random);
+  const Tensor host = numbers.to(dtype);
   Tensor made = Tensor::empty(shape, dtype, "operand", gpu);
   auto* const to = static_cast<std::byte*>(made.view().mutable_data());
   for (std::size_t at = 0; at < made.bytes(); at += host.bytes())
@@ -47,20 +40,13 @@ Tensor filled(Shape shape, Dtype dtype, unsigned seed) {
 
 /// `count` elements of a matrix on the GPU from (row, col) on, `down` its column or along its row, as doubles.
 std::vector<double> elements(ConstTensorView view, std::int64_t row, std::int64_t col, bool down, std::int64_t count) {
-  const auto size = static_cast<std::size_t>(size_of(view.dtype));
+  const std::size_t size = size_of(view.dtype);
   const auto* from = static_cast<const std::byte*>(view.data) + static_cast<std::size_t>(row * view.ld + col) * size;
-  std::vector<std::byte> raw(static_cast<std::size_t>(count) * size);
-  cudaMemcpy2D(raw.data(), size, from, (down ? static_cast<std::size_t>(view.ld) : 1) * size, size,
+  Tensor taken = Tensor::empty(Shape(count), view.dtype);
+  cudaMemcpy2D(taken.view().mutable_data(), size, from, (down ? static_cast<std::size_t>(view.ld) : 1) * size, size,
                static_cast<std::size_t>(count), cudaMemcpyDeviceToHost);
-  std::vector<double> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    switch (view.dtype) {
-      case Dtype::f16: values[i] = static_cast<float>(reinterpret_cast<const Half*>(raw.data())[i]); break;
-      case Dtype::bf16: values[i] = static_cast<float>(reinterpret_cast<const BFloat16*>(raw.data())[i]); break;
-      default: values[i] = static_cast<double>(reinterpret_cast<const float*>(raw.data())[i]);
-    }
-  }
-  return values;
+  const Tensor values = taken.to(Dtype::f64);
+  return {values.span<double>().begin(), values.span<double>().end()};
 }
 
 /// Microseconds of one call: the fastest of three series.
@@ -211,18 +197,9 @@ class Bench {
     // A bias has the result's type here; nothing is converted in what is timed.
     Tensor bias;
     if (product.bias) {
-      bias = Tensor::empty(product.bias->shape, product.c.dtype, "bias", gpu);
-      Tensor host = Tensor::empty(bias.shape(), bias.dtype());
-      const std::vector<double> values = elements(*product.bias, 0, 0, false, bias.shape().rows);
-      for (std::int64_t i = 0; i < bias.shape().rows; ++i) {
-        const auto value = static_cast<float>(values[static_cast<std::size_t>(i)]);
-        switch (bias.dtype()) {
-          case Dtype::f16: host.view().as<Half>()[i] = Half(value); break;
-          case Dtype::bf16: host.view().as<BFloat16>()[i] = BFloat16(value); break;
-          default: host.view().as<float>()[i] = value;
-        }
-      }
-      cudaMemcpy(bias.view().mutable_data(), host.view().data, bias.bytes(), cudaMemcpyHostToDevice);
+      Tensor host = Tensor::empty(product.bias->shape, Dtype::f32);
+      cudaMemcpy(host.view().mutable_data(), product.bias->data, host.bytes(), cudaMemcpyDeviceToHost);
+      bias = host.to(product.c.dtype).to(gpu);
     }
     void* const beside = product.bias              ? bias.view().mutable_data()
                          : product.bias_grad.given ? product.bias_grad.mutable_data()
