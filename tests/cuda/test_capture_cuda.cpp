@@ -149,5 +149,29 @@ TEST_F(cuda_capture, a_replayed_softmax_and_attention_give_the_bits_of_a_direct_
   }
 }
 
+TEST_F(cuda_capture, operators_are_timed_by_events_when_they_run_and_not_while_they_are_captured) {
+  const Stream stream;
+  Context context = Context::cuda(0, stream);
+  const Graph there = battery::power_law_graph().to(gpu, stream);
+  const Plan plan = make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, false});
+  context.reserve(plan.workspace_bytes);
+  const Tensor x = random_tensor(Shape(there.num_cols(), 64), Dtype::f32, 1).to(gpu, stream);
+  Tensor y = Tensor::zeros(Shape(there.num_rows(), 64), Dtype::f32, "y", gpu, stream);
+  SpmmOptions options;
+  options.op = SpmmOp::copy_u;
+  const auto work = [&] { spmm(context, plan, there, x, {}, y, options); };
+  context.time_operators(true);
+  work();
+  work();
+  replay(stream, 3, work, [] {});
+  const std::vector<OperatorTime> times = context.operator_times();
+  ASSERT_EQ(times.size(), 1u);
+  EXPECT_EQ(times[0].calls, 2);
+  EXPECT_GT(times[0].seconds, 0);
+  EXPECT_LT(times[0].seconds, 1);
+  work();
+  EXPECT_EQ(context.operator_times()[0].calls, 3) << "timing goes on after a capture";
+}
+
 }  // namespace
 }  // namespace weft::test
