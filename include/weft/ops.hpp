@@ -16,6 +16,7 @@
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
 #include "weft/plan.hpp"
+#include "weft/sample.hpp"
 #include "weft/tensor.hpp"
 #include "weft/types.hpp"
 
@@ -41,6 +42,10 @@ struct SpmmOptions {
   /// For max and min, if given: which source node (i32) and which edge id (i64) won each output
   /// element; -1 in rows without edges. Of equal messages the first stored edge wins.
   TensorView arg_u = {}, arg_e = {};
+  /// Rows reduce only the edges that this keeps, which the kernel finds as it runs: nothing is written out. Edge values
+  /// stay those of the whole graph. A plan's `sample_width` must be the sample's. Gradients do not take one: they are
+  /// those over the graph that sample_edges() gives.
+  std::optional<EdgeSample> sample = {};
 };
 
 Tensor spmm(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge = {},
@@ -135,6 +140,8 @@ struct AttentionInputs {
   std::uint64_t seed = 0;
   /// i64 [1], read when the kernel runs: a CUDA graph that changes it drops other edges at every replay. None: 0.
   ConstTensorView step = {};
+  /// As in SpmmOptions: the softmax is over the kept edges.
+  std::optional<EdgeSample> sample = {};
 };
 
 struct AttentionResult {

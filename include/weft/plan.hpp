@@ -50,6 +50,11 @@ std::string_view name(Flush flush);
 enum class Accumulate : std::uint8_t { f32, half2 };
 std::string_view name(Accumulate accumulate);
 
+/// Who sums sampled edges on a GPU: the kernels of all other edges, or ES-SpMM's own (a row's sample in shared memory,
+/// a thread an output element), to compare with.
+enum class SampleKernel : std::uint8_t { usual, cache_first };
+std::string_view name(SampleKernel kernel);
+
 /// What is to be run; everything a plan may depend on besides the graph and the machine.
 struct OpDesc {
   OpKind kind = OpKind::spmm;
@@ -58,7 +63,8 @@ struct OpDesc {
   std::int64_t width = 1;  // features a head of the output (of the operands, for sddmm's dot)
   Reduce reduce = Reduce::sum;
   bool weighted = true;
-  bool backward = false;  // attention: its gradients' one visit of the edges, over the transpose
+  bool backward = false;          // attention: its gradients' one visit of the edges, over the transpose
+  std::int64_t sample_width = 0;  // spmm, spmv and attention: rows keep at most so many edges; 0: all
   friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };
 
@@ -81,10 +87,11 @@ struct Policy {
   std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32, 64 or 128; 0: registers
   Flush flush = Flush::ordered;
   Accumulate accumulate = Accumulate::f32;  // half2: sums of f16 and bf16, in whole packs of eight
+  SampleKernel sample_kernel = SampleKernel::usual;
 };
 /// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU; "edges=128,order=columns,join=no,vector=4,
-/// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" on a GPU. An unknown key is an Error
-/// listing them.
+/// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" and "sample_kernel=cache_first" on a
+/// GPU. An unknown key is an Error listing them.
 Policy parse_policy(std::string_view text);
 
 struct Partition;   // src/plan: task borders and the pieces of long rows
@@ -113,6 +120,7 @@ struct CudaPlan {
   bool stage_asked = false;      // by the policy: a call that has no such kernel is refused
   Flush flush = Flush::ordered;
   Accumulate accumulate = Accumulate::f32;
+  SampleKernel sample_kernel = SampleKernel::usual;
   int vector = 0;          // elements a load
   int lanes = 0;           // threads of a group: they cover a row, or where rows are narrow one edge each
   int steps = 0;           // loads a thread makes for one row

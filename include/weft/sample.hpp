@@ -20,12 +20,22 @@ enum class EdgeSampling : std::uint8_t {
 std::string_view name(EdgeSampling method);
 EdgeSampling parse_edge_sampling(std::string_view text);
 
+/// What becomes of a sum over the kept edges. (A mean is over those alone in either case, as ES-SpMM normalises: right
+/// in expectation by itself; the largest and the smallest message stay what they are.)
+enum class SampleNorm : std::uint8_t {
+  none,    // it stays what it is
+  scaled,  // times degree / kept: the sum over all edges in expectation
+};
+std::string_view name(SampleNorm norm);
+SampleNorm parse_sample_norm(std::string_view text);
+
 struct EdgeSample {
   EdgeSampling method = EdgeSampling::fastrand;
   std::int64_t width = 0;  // S, 1 or more
   // Of `fresh`; the others are the same in every step.
   std::uint64_t seed = 0;
   std::int64_t step = 0;
+  SampleNorm norm = SampleNorm::none;  // of operators that take a sample
   friend bool operator==(const EdgeSample&, const EdgeSample&) = default;
 };
 /// An Error (invalid_argument) where the width or the method is none.
@@ -39,7 +49,7 @@ double sampling_rate(const Graph& graph, std::int64_t width);
 
 /// The kept edges as a graph of their own, where the graph is, each row in the order of the choice, and the id of the
 /// edge that each comes from. What rows keep is counted once for a graph and a width, and kept with the graph (8 bytes
-/// a row). On a GPU in the order of `stream`, which the call waits for.
+/// a row, on a GPU 4 a kept edge as well). On a GPU in the order of `stream`, which the call waits for.
 Derived sample_edges(const Graph& graph, const EdgeSample& sample, CUstream_st* stream = nullptr);
 
 }  // namespace weft

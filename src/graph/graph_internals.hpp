@@ -32,8 +32,8 @@ struct GraphInternals {
   static std::shared_ptr<const EdgePlaces> places_from_transpose(const Graph& graph, bool writes_clustered,
                                                                  bool reads_clustered, CUstream_st* stream);
 
-  /// What rows keep of their edges in samples of that width; built on first use and kept (8 bytes a row). Building
-  /// waits for the graph's stream, and any stream may use it then.
+  /// What rows keep of their edges in samples of that width; built on first use and kept (8 bytes a row, and on a
+  /// GPU 4 bytes a kept edge). Building waits for the graph's stream, and any stream may use it then.
   static std::shared_ptr<const KeptRows> kept_rows(const Graph& graph, std::int64_t width);
 
   /// offsets i64 [rows + 1], cols i32 [edges], of one device and taken to be right; edge k has the id k. On a GPU the

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/cuda/launcher.hpp"
+#include "graph/sample/choice.hpp"
 #include "kernels/dropout.hpp"
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
@@ -34,6 +35,8 @@ struct Result {
 
 struct SpmmArgs {
   GraphView graph;
+  SampledPlaces sample;        // where given, `graph` is the sample's index space
+  bool unbiased_sums = false;  // of a sample: times degree / kept
   SpmmOp op = SpmmOp::u_mul_e;
   Reduce reduce = Reduce::sum;
   std::int64_t heads = 1, width = 1;  // of the output
@@ -71,6 +74,7 @@ struct SoftmaxArgs {
 
 struct AttentionArgs {
   GraphView graph;
+  SampledPlaces sample;  // where given, `graph` is the sample's index space
   Score score = Score::gat;
   std::int64_t heads = 1;
   std::int64_t width = 1;        // features of a value head

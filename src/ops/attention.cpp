@@ -1,6 +1,7 @@
 #include "core/operator_timer.hpp"
 #include "ops/attention_inputs.hpp"
 #include "ops/finite.hpp"
+#include "plan/plan_view.hpp"
 
 namespace weft {
 
@@ -44,6 +45,10 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
                to_string(in.step.device), to_string(context.device()));
   }
   shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
+  if (in.sample) {
+    validate(*in.sample);
+    shape.desc.sample_width = in.sample->width;
+  }
   return shape;
 }
 
@@ -102,6 +107,8 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
   check_apart({{out, "out"}, {row_max, "row_max"}, {row_sum, "row_sum"}},
               {{in.value, "value"}, {in.src, "src"}, {in.dst, "dst"}, {in.bias, "bias"}, {in.attn, "attn"}});
   AttentionArgs args = arguments(graph, in, shape);
+  args.graph = view_by(plan, graph);
+  args.sample = places_by(plan, graph, in.sample);
   args.out = result(out);
   args.row_max = result(row_max);
   args.row_sum = result(row_sum);
@@ -132,6 +139,7 @@ AttentionResult attention(Context& context, const Graph& graph, const AttentionI
 
 Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
                          const AttentionResult& given) {
+  check_unsampled(inputs.sample, "attention_weights");
   const AttentionShape shape = resolve(context, graph, inputs);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
   Tensor alpha = Tensor::empty(Shape(graph.num_edges(), shape.value.heads, 1), shape.desc.dtype, "attention weights",

@@ -17,6 +17,7 @@ namespace {
 
 AttentionShape checked(const Context& context, const Graph& graph, const AttentionInputs& in,
                        const AttentionResult& given, ConstTensorView out_grad) {
+  check_unsampled(in.sample, "attention_backward");
   const AttentionShape shape = resolve(context, graph, in);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
   check_tensor(context, out_grad, "out_grad", graph.num_rows(), "destination node", shape.value);
@@ -185,6 +186,7 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
 
 AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
                                               const Policy& policy) {
+  check_unsampled(in.sample, "attention_backward");
   const AttentionShape shape = resolve(context, graph, in);
   AttentionBackwardPlan plan;
   if (context.device().kind == DeviceKind::cuda && in.score == Score::gat && !in.bias.given) {

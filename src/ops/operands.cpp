@@ -17,6 +17,10 @@ std::string describe(const Features& f) {
                        : fmt::format("[rows, {}, {}]", f.heads, f.width);
 }
 
+std::string edges_a_row(const OpDesc& desc) {
+  return desc.sample_width > 0 ? fmt::format("at most {}", desc.sample_width) : "all";
+}
+
 std::int64_t joined(std::int64_t a, std::int64_t b, std::string_view dimension, ConstTensorView a_tensor,
                     std::string_view a_name, ConstTensorView b_tensor, std::string_view b_name) {
   if (a == b || b == 1) return a;
@@ -148,6 +152,13 @@ Plan planned_for(const Context& context, const Graph& graph, const OpDesc& desc)
   return plan;
 }
 
+void check_unsampled(const std::optional<EdgeSample>& sample, std::string_view op) {
+  WEFT_CHECK(!sample, unsupported,
+             "sample is given, but {} takes all edges of its graph: expected none; take the graph that sample_edges() "
+             "gives",
+             op);
+}
+
 void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc) {
   WEFT_CHECK(plan.backing.graph == graph, invalid_argument,
              "plan was made for another graph: make one for this graph with make_plan");
@@ -162,6 +173,9 @@ void check_planned_for(const Context& context, const Plan& plan, std::uint64_t g
              invalid_argument, "plan is for {} {} {}x{} {}, but {} {} {}x{} {} was called: make a plan for it",
              name(p.kind), name(p.dtype), p.heads, p.width, name(p.reduce), name(desc.kind), name(desc.dtype),
              desc.heads, desc.width, name(desc.reduce));
+  WEFT_CHECK(p.sample_width == desc.sample_width, invalid_argument,
+             "plan is of {} edges a row, but {} of {} was called: make a plan whose sample_width is the sample's",
+             edges_a_row(p), name(desc.kind), edges_a_row(desc));
   WEFT_CHECK(reads_ids(p) || !reads_ids(desc), invalid_argument,
              "plan is for {} without values of edges, but there are some: make a plan with weighted = true",
              name(desc.kind));

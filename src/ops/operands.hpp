@@ -59,6 +59,8 @@ void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, c
 Plan planned_for(const Context& context, const Graph& graph, const OpDesc& desc);
 /// check_plan of such a one.
 void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
+/// An Error where edges are to be sampled: `op` does not.
+void check_unsampled(const std::optional<EdgeSample>& sample, std::string_view op);
 
 /// A row or column scale, where one is given: one value of dtype `acc` a row.
 void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,

@@ -30,6 +30,10 @@ SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x,
                scalar && dtype != accumulator(dtype) ? ", or f32" : "");
   }
   r.desc = {kind, dtype, r.features.heads, r.features.width, options.reduce, on_edge};
+  if (options.sample) {
+    validate(*options.sample);
+    r.desc.sample_width = options.sample->width;
+  }
 
   const Epilogue& e = options.epilogue;
   const Dtype acc = accumulator(dtype);
@@ -68,6 +72,8 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
               {{x, "x"}, {edge, "edge"}, {e.row_scale, "row_scale"}, {e.col_scale, "col_scale"}, {e.bias, "bias"}});
   SpmmArgs args;
   args.graph = view_by(plan, graph);
+  args.sample = places_by(plan, graph, options.sample);
+  args.unbiased_sums = options.sample && options.sample->norm == SampleNorm::scaled && options.reduce == Reduce::sum;
   args.op = options.op;
   args.reduce = options.reduce;
   args.heads = r.features.heads;

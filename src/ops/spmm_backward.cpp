@@ -54,6 +54,7 @@ struct Problem {
 Problem resolve_planned(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                         const SpmmOptions& options, WantGradients want) {
   check_on_device(context, graph);
+  check_unsampled(options.sample, "spmm_backward");
   const auto [desc, features] = resolve(context, graph, x, edge, options);
   want.x = want.x && uses_node(options.op);
   want.edge = want.edge && uses_edge(options.op);

@@ -33,11 +33,13 @@ constexpr NameTable<Assignment, 3> assignment_names{{{Assignment::dynamic, "dyna
                                                      {Assignment::round_robin, "round_robin"},
                                                      {Assignment::consecutive, "consecutive"}}};
 constexpr NameTable<Accumulate, 2> accumulate_names{{{Accumulate::f32, "f32"}, {Accumulate::half2, "half2"}}};
+constexpr NameTable<SampleKernel, 2> sample_kernel_names{
+    {{SampleKernel::usual, "usual"}, {SampleKernel::cache_first, "cache_first"}}};
 constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::atomic, "atomic"}}};
 
-constexpr auto policy_keys =
-    std::to_array<std::string_view>({"schedule", "tasks", "prefetch", "assignment", "edges", "order", "join", "whole",
-                                     "vector", "lanes", "loads", "waves", "stage", "flush", "accumulate"});
+constexpr auto policy_keys = std::to_array<std::string_view>(
+    {"schedule", "tasks", "prefetch", "assignment", "edges", "order", "join", "whole", "vector", "lanes", "loads",
+     "waves", "stage", "flush", "accumulate", "sample_kernel"});
 // schedule and assignment are of both devices.
 constexpr auto keys_on_cpu = std::to_array<std::string_view>({"schedule", "tasks", "prefetch", "assignment"});
 constexpr auto keys_of_cpu_alone = std::to_array<std::string_view>({"tasks", "prefetch"});
@@ -82,6 +84,7 @@ std::string_view name(OpKind kind) { return name_in(kind_names, kind); }
 std::string_view name(ScheduleKind kind) { return name_in(schedule_names, kind); }
 std::string_view name(Assignment assignment) { return name_in(assignment_names, assignment); }
 std::string_view name(Accumulate accumulate) { return name_in(accumulate_names, accumulate); }
+std::string_view name(SampleKernel kernel) { return name_in(sample_kernel_names, kernel); }
 std::string_view name(Flush flush) { return name_in(flush_names, flush); }
 OpKind parse_op_kind(std::string_view text) { return parse_in(kind_names, "operator", text); }
 std::string_view name(WorkOrder order) { return name_in(order_names, order); }
@@ -127,6 +130,8 @@ Policy parse_policy(std::string_view text) {
       policy.flush = parse_in(flush_names, "flush", value);
     } else if (key == "accumulate") {
       policy.accumulate = parse_in(accumulate_names, "accumulate", value);
+    } else if (key == "sample_kernel") {
+      policy.sample_kernel = parse_in(sample_kernel_names, "sample_kernel", value);
     } else {
       fail_unknown("policy key", key, policy_keys);
     }
@@ -176,8 +181,10 @@ std::string task_size(const Plan& plan) {
 
 std::string to_string(const Plan& plan) {
   const std::string what =
-      fmt::format("{} {} {}x{} {} on {}", name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width,
-                  name(plan.desc.reduce), to_string(plan.device));
+      fmt::format("{} {} {}x{} {}{} on {}", name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads,
+                  plan.desc.width, name(plan.desc.reduce),
+                  plan.desc.sample_width > 0 ? fmt::format(" over at most {} edges a row", plan.desc.sample_width) : "",
+                  to_string(plan.device));
   if (const auto* cuda = std::get_if<CudaPlan>(&plan.how))
     return fmt::format(
         "{}: {}, tasks: {} of {} a {}, order {}, {}, {} lanes x {} loads of {} elements a row, rows in flight: {}{}{}, "
@@ -185,7 +192,10 @@ std::string to_string(const Plan& plan) {
         what, name(plan.schedule), plan.tasks, task_size(plan), task_owner(plan), name(cuda->order),
         cuda->finish_pass ? "two passes" : "one pass", cuda->lanes, cuda->steps, cuda->vector, cuda->loads,
         cuda->stage_edges > 0 ? ", " + stage_text(plan) : "",
-        cuda->accumulate == Accumulate::half2 ? ", accumulate=half2" : "", plan.workspace_bytes);
+        cuda->accumulate == Accumulate::half2              ? ", accumulate=half2"
+        : cuda->sample_kernel == SampleKernel::cache_first ? ", sample_kernel=cache_first"
+                                                           : "",
+        plan.workspace_bytes);
   const CpuPlan& cpu = plan.cpu();
   return fmt::format(
       "{} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch {} edges, "

@@ -6,6 +6,7 @@
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "graph/graph_internals.hpp"
+#include "graph/sample/kept_rows.hpp"
 #include "plan/cuda/plan.hpp"
 #include "plan/cuda/tasks.hpp"
 #include "plan/partition.hpp"
@@ -16,6 +17,10 @@
 namespace weft {
 namespace {
 
+bool samples(const OpDesc& desc) {
+  return !desc.backward && (desc.kind == OpKind::spmm || desc.kind == OpKind::attention);
+}
+
 void check(const OpDesc& desc) {
   check_enum(desc.kind, OpKind::segment, "kind");
   check_enum(desc.reduce, last_of<Reduce>(), "reduce");
@@ -24,6 +29,12 @@ void check(const OpDesc& desc) {
   WEFT_CHECK(desc.heads >= 1, invalid_argument, "heads is {}: expected at least 1", desc.heads);
   WEFT_CHECK(desc.width >= 0, invalid_argument, "width is {}: expected at least 0", desc.width);
   constexpr std::int64_t most = std::int64_t{1} << 31;
+  WEFT_CHECK(desc.sample_width >= 0, invalid_argument,
+             "sample_width is {}: expected 1 or more, the edges that a row keeps at most, or 0 for all edges",
+             desc.sample_width);
+  WEFT_CHECK(desc.sample_width == 0 || samples(desc), invalid_argument,
+             "sample_width is {}: expected 0, as {} does not sample edges; spmm, spmv and attention do",
+             desc.sample_width, desc.backward ? "a backward" : name(desc.kind));
   WEFT_CHECK(desc.heads <= most && desc.width <= most && desc.heads * desc.width <= most, invalid_argument,
              "heads {} x width {}: a row may hold at most 2^31 features", desc.heads, desc.width);
 }
@@ -54,6 +65,7 @@ void check(const Policy& policy) {
              "policy stage_edges is {}: expected 0 (registers), 32, 64 or 128", stage);
   check_enum(policy.flush, Flush::atomic, "policy flush");
   check_enum(policy.accumulate, Accumulate::half2, "policy accumulate");
+  check_enum(policy.sample_kernel, SampleKernel::cache_first, "policy sample_kernel");
 }
 
 // How much longer the slowest thread works than the average, were tasks handed to the next free one.
@@ -188,8 +200,13 @@ void check_on_device(const Context& context, const Graph& graph) {
 
 PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
   check_on_device(context, graph);
-  PlanReport report =
-      explain_view(context, GraphInternals::view_without_ids(graph), graph.identity(), desc, policy, &graph);
+  check(desc);
+  const GraphView whole = GraphInternals::view_without_ids(graph);
+  // An order of weft's own would be one of edges that are written out.
+  PlanReport report = desc.sample_width == 0
+                          ? explain_view(context, whole, graph.identity(), desc, policy, &graph)
+                          : explain_view(context, GraphInternals::kept_rows(graph, desc.sample_width)->over(whole),
+                                         graph.identity(), desc, policy);
   for (const PlanCandidate& candidate : report.candidates)
     if (candidate.chosen) view_by(candidate.plan, graph);  // runs ask for no memory
   return report;
@@ -198,7 +215,18 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
 GraphView view_by(const Plan& plan, const Graph& graph) {
   const OpKind kind = plan.desc.kind;
   const bool from_plan = walks_clusters(plan) && (kind == OpKind::spmm || kind == OpKind::spmv || plan.desc.backward);
-  return reads_ids(plan.desc) && !from_plan ? graph.view() : GraphInternals::view_without_ids(graph);
+  const GraphView whole = reads_ids(plan.desc) && !from_plan ? graph.view() : GraphInternals::view_without_ids(graph);
+  const std::int64_t width = plan.desc.sample_width;
+  return width > 0 ? GraphInternals::kept_rows(graph, width)->over(whole) : whole;
+}
+
+SampledPlaces places_by(const Plan& plan, const Graph& graph, const std::optional<EdgeSample>& sample) {
+  if (plan.desc.sample_width == 0) return {};
+  WEFT_CHECK(plan.device.kind == DeviceKind::cpu || graph.num_edges() < (std::int64_t{1} << 31), unsupported,
+             "the graph has {} edges: sampling them inside kernels takes fewer than 2^31 on CUDA; take the graph that "
+             "sample_edges() gives",
+             graph.num_edges());
+  return {GraphInternals::view_without_ids(graph).offsets, EdgeChoice(*sample)};
 }
 
 Plan make_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {

@@ -1,6 +1,7 @@
 // Planning for anything with row offsets: graphs, and the segments that are no graph.
 #pragma once
 
+#include "graph/sample/choice.hpp"
 #include "weft/plan.hpp"
 
 namespace weft {
@@ -25,6 +26,9 @@ inline bool reads_ids(const OpDesc& desc) {
 /// What a run by a plan takes of its graph: ids only where they are read, and not from the plan. Making the plan has
 /// made them.
 GraphView view_by(const Plan& plan, const Graph& graph);
+/// The edges that a run by a plan of a sample keeps: `view_by` is their index space then. The sample's width must be
+/// the plan's.
+SampledPlaces places_by(const Plan& plan, const Graph& graph, const std::optional<EdgeSample>& sample);
 /// An Error unless the graph is where the context runs.
 void check_on_device(const Context& context, const Graph& graph);
 /// The plan a report settled on.

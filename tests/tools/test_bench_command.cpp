@@ -52,10 +52,13 @@ TEST(bench_command, spmm_gives_a_record_for_every_width_and_type) {
 
 TEST(bench_command, sampled_edges_are_timed_beside_all_and_verified_on_the_sampled_graph) {
   const auto json = bench({"spmm", small, "--width", "8", "--sample", "bucket", "--sample-width", "2,100000"});
-  ASSERT_EQ(json["results"].size(), 3u);
+  ASSERT_EQ(json["results"].size(), 5u);
   for (const auto& result : json["results"]) expect_verified(result);
   EXPECT_FALSE(json["results"][0].contains("sample"));
-  const auto &few = json["results"][1], &all = json["results"][2];
+  EXPECT_EQ(json["results"][1]["sample"]["form"], "in the kernel");
+  EXPECT_EQ(json["results"][1]["edges"], json["results"][2]["edges"]);
+  const auto &few = json["results"][2], &all = json["results"][4];
+  EXPECT_EQ(few["sample"]["form"], "written out");
   EXPECT_EQ(few["sample"]["method"], "bucket");
   EXPECT_EQ(few["sample"]["width"], 2);
   EXPECT_NEAR(few["sample"]["rate"].get<double>(),
@@ -63,6 +66,22 @@ TEST(bench_command, sampled_edges_are_timed_beside_all_and_verified_on_the_sampl
   EXPECT_GT(few["sample"]["sample_us"].get<double>(), 0);
   EXPECT_EQ(all["edges"], json["results"][0]["edges"]);
   EXPECT_EQ(all["sample"]["rate"], 1.0);
+}
+
+TEST(bench_command, sampled_edges_are_verified_with_values_and_in_attention_and_written_out_for_other_operators) {
+  for (const char* weighted : {"", "--unweighted"}) {
+    std::vector<std::string> words{"spmm", small, "--width", "7", "--reduce", "mean", "--sample-width", "3"};
+    if (*weighted != 0) words.push_back(weighted);
+    const auto json = bench(words);
+    ASSERT_EQ(json["results"].size(), 3u);
+    for (const auto& result : json["results"]) expect_verified(result);
+  }
+  const auto attention = bench({"attention", small, "--width", "8", "--heads", "2", "--sample-width", "3"});
+  ASSERT_EQ(attention["results"].size(), 3u);
+  for (const auto& result : attention["results"]) expect_verified(result);
+  const auto dots = bench({"sddmm", small, "--width", "8", "--sample-width", "3"});
+  ASSERT_EQ(dots["results"].size(), 2u);
+  for (const auto& result : dots["results"]) expect_verified(result);
 }
 
 TEST(bench_command, every_operator_and_variant_is_verified) {

@@ -219,6 +219,7 @@ struct Run {
 struct BenchGraph {
   PlacedGraph placed;
   std::int64_t sample_width = 0;  // 0: all edges
+  EdgeOrigin origin = {};         // of a sample's edges, on the host
   double sampling_rate = 1;
   double sample_us = 0;  // of writing the sample out, where the operator runs
 };
@@ -232,7 +233,8 @@ std::vector<BenchGraph> sampled(const Context& context, const Graph& graph, Edge
       continue;
     }
     const EdgeSample sample{method, width};
-    BenchGraph one{PlacedGraph(context, sample_edges(graphs.front().placed.host, sample).graph), width};
+    Derived kept = sample_edges(graphs.front().placed.host, sample);
+    BenchGraph one{PlacedGraph(context, kept.graph), width, std::move(kept.origin)};
     one.sampling_rate = sampling_rate(graph, width);
     // The median of three, as a plan's: rows are counted in the first.
     std::vector<double> times;
@@ -245,6 +247,30 @@ std::vector<BenchGraph> sampled(const Context& context, const Graph& graph, Edge
     graphs.push_back(std::move(one));
   }
   return graphs;
+}
+
+/// The cases of one graph, and of a sample those that draw it in the kernel before those over the edges written out.
+std::vector<Record> run_samples(Run& run, const std::vector<BenchGraph>& graphs, const BenchGraph& graph,
+                                const Setup& setup) {
+  const Request& request = run.request;
+  const auto cases = [&](const Setup& one, bool in_kernel) {
+    std::vector<Record> records = run_cases(run.context, graph.placed, one, request.policies, request.options);
+    if (graphs.size() > 1)
+      for (Record& record : records)
+        record.sample = {std::string(name(request.method)), graph.sample_width, graph.sampling_rate, in_kernel,
+                         graph.sample_us};
+    return records;
+  };
+  const bool samples = setup.desc.kind == OpKind::spmm || (setup.desc.kind == OpKind::attention && !setup.backward);
+  std::vector<Record> records;
+  if (graph.sample_width > 0 && samples) {
+    Setup in_kernel = setup;
+    in_kernel.desc.sample_width = graph.sample_width;
+    in_kernel.sampled = SampledRun{&graphs.front().placed.there, {request.method, graph.sample_width}, &graph.origin};
+    records = cases(in_kernel, true);
+  }
+  for (Record& record : cases(setup, false)) records.push_back(std::move(record));
+  return records;
 }
 
 std::vector<Record> measure_whole(Run& run) {
@@ -260,11 +286,8 @@ std::vector<Record> measure_whole(Run& run) {
       [&](const GraphFile& file) { return sampled(run.context, file.graph, request.method, request.sample_widths); },
       [&](const GraphFile& file, const std::vector<BenchGraph>& graphs, const Setup& setup) {
         for (const BenchGraph& graph : graphs)
-          for (Record& record : run_cases(run.context, graph.placed, setup, request.policies, request.options)) {
+          for (Record& record : run_samples(run, graphs, graph, setup)) {
             if (record.failure && run.only_one()) throw *record.failure;
-            if (samples)
-              record.sample = {std::string(name(request.method)), graph.sample_width, graph.sampling_rate,
-                               graph.sample_us};
             record.graph = file.name;
             record.note = file.note;
             run.bar.clear();

@@ -39,6 +39,7 @@ nlohmann::json choices_json(const CudaPlan& cuda) {
           {"stage_edges", cuda.stage_edges},
           {"flush", name(cuda.flush)},
           {"accumulate", name(cuda.accumulate)},
+          {"sample_kernel", name(cuda.sample_kernel)},
           {"lanes", cuda.lanes},
           {"vector", cuda.vector},
           {"steps", cuda.steps},

@@ -32,6 +32,14 @@ WEFT_ANYWHERE constexpr std::uint32_t inverse_modulo(std::uint32_t value, std::u
   return static_cast<std::uint32_t>(now < 0 ? now + modulus : now);
 }
 
+// Divisions of 64 bits take a GPU some hundred instructions; nearly all numbers here fit 32.
+WEFT_ANYWHERE constexpr std::uint32_t quotient(std::uint64_t value, std::uint32_t by) {
+  return value >> 32 == 0 ? static_cast<std::uint32_t>(value) / by : static_cast<std::uint32_t>(value / by);
+}
+WEFT_ANYWHERE constexpr std::uint32_t remainder(std::uint64_t value, std::uint32_t by) {
+  return value >> 32 == 0 ? static_cast<std::uint32_t>(value) % by : static_cast<std::uint32_t>(value % by);
+}
+
 /// The choice in one row of more edges than are kept.
 struct RowChoice {
   EdgeSampling method = EdgeSampling::bucket;
@@ -42,8 +50,8 @@ struct RowChoice {
   WEFT_ANYWHERE constexpr std::uint32_t place(std::uint32_t i) const {
     switch (method) {
       case EdgeSampling::bucket: return i;
-      case EdgeSampling::strata: return static_cast<std::uint32_t>(std::uint64_t{i} * degree / kept);
-      default: return static_cast<std::uint32_t>((std::uint64_t{i} * prime + start) % degree);
+      case EdgeSampling::strata: return quotient(std::uint64_t{i} * degree, kept);
+      default: return remainder(std::uint64_t{i} * prime + start, degree);
     }
   }
   /// The i of place(i) == place, or a number of `kept` or more where there is none. `inverse`: of the prime, modulo the
@@ -52,12 +60,12 @@ struct RowChoice {
     switch (method) {
       case EdgeSampling::bucket: return place_of;
       case EdgeSampling::strata: {
-        const auto i = static_cast<std::uint32_t>((std::uint64_t{place_of} * kept + degree - 1) / degree);
+        const auto i = quotient(std::uint64_t{place_of} * kept + degree - 1, degree);
         return i < kept && place(i) == place_of ? i : kept;
       }
       default: {
         const std::uint32_t from_start = place_of >= start ? place_of - start : place_of + (degree - start);
-        return static_cast<std::uint32_t>(std::uint64_t{from_start} * inverse % degree);
+        return remainder(std::uint64_t{from_start} * inverse, degree);
       }
     }
   }
@@ -70,6 +78,7 @@ struct EdgeChoice {
   std::uint64_t seed = 0;
   std::int64_t step = 0;
 
+  EdgeChoice() = default;
   explicit EdgeChoice(const EdgeSample& sample)
       : method(sample.method), width(sample.width), seed(sample.seed), step(sample.step) {}
 
@@ -95,6 +104,25 @@ struct EdgeChoice {
     if (degree <= width) return true;
     const RowChoice choice = row(v, degree);
     return choice.index(static_cast<std::uint32_t>(at), inverse_modulo(choice.prime, choice.degree)) < choice.kept;
+  }
+};
+
+/// Where the edges of a sample stand in the whole graph. The sample's own graph is an index space alone: its offsets
+/// and rows are those of the kept edges, its columns and ids those of all, to be read at places.
+struct SampledPlaces {
+  const EdgeId* offsets = nullptr;  // of the whole graph; null: edges are not sampled
+  EdgeChoice choice;
+
+  WEFT_ANYWHERE constexpr bool given() const { return offsets != nullptr; }
+  /// The place of edge k of the index space, which is the (k - row_begin)-th of its row.
+  WEFT_ANYWHERE constexpr EdgeId of(std::int64_t row, EdgeId k, EdgeId row_begin) const {
+    const EdgeId first = offsets[row];
+    return first + choice.place(row, offsets[row + 1] - first, k - row_begin);
+  }
+  /// What a sum over the row's kept edges is multiplied by to be one over all of them in expectation.
+  template <class Acc>
+  WEFT_ANYWHERE constexpr Acc unbiased(std::int64_t row, std::int64_t kept) const {
+    return kept > 0 ? static_cast<Acc>(offsets[row + 1] - offsets[row]) / static_cast<Acc>(kept) : Acc(1);
   }
 };
 

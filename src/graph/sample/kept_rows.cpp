@@ -47,8 +47,22 @@ std::shared_ptr<const KeptRows> GraphInternals::kept_rows(const Graph& graph, st
   auto* const offsets = rows->offsets.view().as<EdgeId>();
   rows->edges = half.device.kind == DeviceKind::cpu ? count_on_host(view, width, offsets)
                                                     : cuda::count_kept(half.device, half.stream, view, width, offsets);
+  if (half.device.kind == DeviceKind::cuda && rows->edges > 0) {
+    rows->rows = Tensor::empty(Shape(rows->edges), Dtype::i32, "rows of kept edges", half.device, half.stream);
+    cuda::expand_rows(half.device, half.stream, rows->over(view), rows->rows.view().as<NodeId>());
+    synchronise(half.device, half.stream);
+  }
   half.kept_rows.push_back(rows);
   return rows;
+}
+
+GraphView KeptRows::over(const GraphView& whole) const {
+  GraphView space = whole;
+  space.num_edges = edges;
+  space.offsets = offsets.view().as<EdgeId>();
+  space.rows = rows.view().data != nullptr ? rows.view().as<NodeId>() : nullptr;
+  space.longest_row = std::min(whole.longest_row >= 0 ? whole.longest_row : whole.num_edges, width);
+  return space;
 }
 
 }  // namespace weft

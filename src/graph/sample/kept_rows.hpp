@@ -11,7 +11,11 @@ namespace weft {
 struct KeptRows {
   std::int64_t width = 0;
   Tensor offsets;  // i64 [rows + 1], where the graph is: the kept edges before each row
+  Tensor rows;     // i32 [edges], on a GPU: the row of each kept edge
   std::int64_t edges = 0;
+
+  /// The index space, with the columns and ids of the whole graph, which are read at places (SampledPlaces).
+  GraphView over(const GraphView& whole) const;
 };
 
 /// A sample written out: a graph of the kept edges, and where each stands in the graph it is of.

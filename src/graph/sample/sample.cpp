@@ -16,6 +16,8 @@ constexpr NameTable<EdgeSampling, 4> sampling_names{{{EdgeSampling::bucket, "buc
                                                      {EdgeSampling::strata, "strata"},
                                                      {EdgeSampling::fresh, "fresh"}}};
 
+constexpr NameTable<SampleNorm, 2> norm_names{{{SampleNorm::none, "none"}, {SampleNorm::scaled, "scaled"}}};
+
 void check_width(std::int64_t width) {
   WEFT_CHECK(width >= 1, invalid_argument, "sample width is {}: expected 1 or more, the edges that a row keeps at most",
              width);
@@ -42,8 +44,12 @@ void take_on_host(const GraphView& view, const EdgeChoice& choice, const EdgeId*
 std::string_view name(EdgeSampling method) { return name_in(sampling_names, method); }
 EdgeSampling parse_edge_sampling(std::string_view text) { return parse_in(sampling_names, "edge sampling", text); }
 
+std::string_view name(SampleNorm norm) { return name_in(norm_names, norm); }
+SampleNorm parse_sample_norm(std::string_view text) { return parse_in(norm_names, "sample norm", text); }
+
 void validate(const EdgeSample& sample) {
   check_enum(sample.method, last_of<EdgeSampling>(), "sample method");
+  check_enum(sample.norm, last_of<SampleNorm>(), "sample norm");
   check_width(sample.width);
   WEFT_CHECK(sample.step >= 0, invalid_argument, "sample step is {}: expected 0 or more", sample.step);
 }
@@ -72,10 +78,7 @@ KeptEdges take_edges(const Graph& graph, const EdgeSample& sample, CUstream_st* 
   if (device.kind == DeviceKind::cpu) {
     take_on_host(view, choice, offsets, to_cols, to_places);
   } else if (kept->edges > 0) {
-    Tensor rows = Tensor::empty(Shape(kept->edges), Dtype::i32, "rows of kept edges", device, stream);
-    const GraphView space{view.num_rows, view.num_cols, kept->edges, offsets, rows.view().as<NodeId>()};
-    cuda::expand_rows(device, stream, space, rows.view().as<NodeId>());
-    cuda::take_kept(device, stream, view, choice, space, to_cols, to_places);
+    cuda::take_kept(device, stream, view, choice, kept->over(view), to_cols, to_places);
   }
   Graph taken = GraphInternals::adopt_rows(view.num_cols, kept->offsets.to(device, stream), std::move(cols), stream);
   return {std::move(taken), std::move(places)};

@@ -24,6 +24,7 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
 
   Stager<Storage, Acc> stager;
   stager.graph = args.graph;
+  stager.sample = args.sample;
   stager.heads = args.heads;
   stager.width = args.width;
   stager.x = args.value;
@@ -51,17 +52,19 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
         Acc* top = run.slot >= 0 ? scratch.piece_max(run.slot) : scratch.max_of(thread);
         Acc* total = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.sum_of(thread);
         Acc* s = scratch.score(thread);
-        scorer(run, s);
+        EdgeWindow window;
+        const RunEdges edges(args.graph, args.sample, run, window);
+        scorer(edges, s);
         for (std::int64_t h = 0; h < args.heads; ++h) {
           top[h] = n == 0 ? -std::numeric_limits<Acc>::infinity() : max_score(s + h * piece_edges, n);
           total[h] = exponentials(s + h * piece_edges, n, top[h]);
         }
         if (args.dropout.given())
-          scorer.each_drop(run, [&](std::int64_t h, std::int64_t k, bool dropped) {
+          scorer.each_drop(edges, [&](std::int64_t h, std::int64_t k, bool dropped) {
             s[h * piece_edges + k] *= dropped ? Acc{0} : static_cast<Acc>(args.dropout.scale());
           });
         if (args.width > 0) {
-          auto block = stager.start(rows.stage(thread));
+          auto block = stager.start(rows.stage(thread), window);
           with_lanes<Acc>(args.width, [&](auto d) HWY_ATTR {
             sum_run<Weighted>(d, stager, block, run, levels, rows.stage(thread), static_cast<const Acc*>(s), sums);
           });

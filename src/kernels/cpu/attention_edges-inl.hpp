@@ -35,7 +35,7 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
   const auto products = [&](const Run& run, int thread, Acc* sum) HWY_ATTR {
     const std::int64_t n = run.end - run.begin;
     Acc *alpha = scratch.score(thread), *product = scratch.weight(thread);
-    scorer(run, alpha);
+    scorer(RunEdges(g, run), alpha);
     for (std::int64_t h = 0; h < forward.heads; ++h) {
       Acc* const of_head = alpha + h * piece_edges;
       const Acc total = statistic(forward.row_sum, run.row, h);
@@ -44,7 +44,7 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
     }
     if (!gradients) return;
     if (drops)
-      scorer.each_drop(run, [&](std::int64_t h, std::int64_t k, bool dropped) {
+      scorer.each_drop(RunEdges(g, run), [&](std::int64_t h, std::int64_t k, bool dropped) {
         if (dropped) alpha[h * piece_edges + k] *= -1;
       });
     for (std::int64_t h = 0; h < forward.heads; ++h, alpha += piece_edges, product += piece_edges) {

@@ -19,12 +19,14 @@ struct Finish {
   std::int64_t row = 0;  // elements
   bool mean = false, relu = false;
   Operand row_scale;
-  const Acc* bias = nullptr;  // [row], or null
-  Acc most = 0;               // saturating: what out can hold; 0: not
+  const Acc* bias = nullptr;    // [row], or null
+  Acc most = 0;                 // saturating: what out can hold; 0: not
+  SampledPlaces unbiased = {};  // where given, sums over a sample's edges are scaled to those over all
 
   /// Where nothing is left to do and the output holds the accumulator type, sums can go there directly.
   bool is_copy() const {
-    return !mean && !relu && !row_scale.given() && bias == nullptr && most == 0 && out.dtype == dtype_of<Acc>;
+    return !mean && !relu && !row_scale.given() && !unbiased.given() && bias == nullptr && most == 0 &&
+           out.dtype == dtype_of<Acc>;
   }
   Acc* direct(std::int64_t r) const { return static_cast<Acc*>(out.data) + r * out.row_stride; }
 
@@ -40,13 +42,15 @@ struct Finish {
   template <class Out>
   HWY_INLINE void write(std::int64_t r, std::int64_t degree, const Acc* sum, Out* to) const {
     const Acc divisor = mean && degree > 0 ? static_cast<Acc>(degree) : Acc{1};
-    const Acc factor = !row_scale.given()              ? Acc{1}
-                       : row_scale.dtype == Dtype::f64 ? static_cast<Acc>(static_cast<const double*>(row_scale.data)[r])
-                                                       : static_cast<Acc>(static_cast<const float*>(row_scale.data)[r]);
+    const bool scaled = row_scale.given() || unbiased.given();
+    Acc factor = !row_scale.given()              ? Acc{1}
+                 : row_scale.dtype == Dtype::f64 ? static_cast<Acc>(static_cast<const double*>(row_scale.data)[r])
+                                                 : static_cast<Acc>(static_cast<const float*>(row_scale.data)[r]);
+    if (unbiased.given()) factor *= unbiased.template unbiased<Acc>(r, degree);
     for_each_element_block<Acc>(row, [&](auto d, std::int64_t i) HWY_ATTR {
       auto v = hn::LoadU(d, sum + i);
       if (mean) v = hn::Div(v, hn::Set(d, divisor));
-      if (row_scale.given()) v = hn::Mul(v, hn::Set(d, factor));
+      if (scaled) v = hn::Mul(v, hn::Set(d, factor));
       if (bias != nullptr) v = hn::Add(v, hn::LoadU(d, bias + i));
       if (relu) v = hn::IfThenElse(hn::Lt(v, hn::Zero(d)), hn::Zero(d), v);  // NaN stays NaN
       if (most > 0) {                                                        // NaN is neither

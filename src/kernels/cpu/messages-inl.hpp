@@ -7,6 +7,7 @@
 #define WEFT_KERNELS_CPU_MESSAGES_INL
 #endif
 
+#include "kernels/cpu/edge_window.hpp"
 #include "kernels/cpu/formula-inl.hpp"
 #include "kernels/cpu/simd-inl.hpp"
 
@@ -32,13 +33,15 @@ struct Block {
   std::int64_t message_stride = 0;
   const NodeId* ahead = nullptr;    // columns some edges further on, whose rows are asked for meanwhile
   std::int64_t prefetch_bytes = 0;  // of such a row; 0: none
+  EdgeWindow* window = nullptr;     // the thread's own, for edges of a sample
 
   const Storage* x_of(std::int64_t k) const { return x + std::int64_t{cols[k]} * x_stride; }
   /// Spread over the edges: asked for in bursts, the rows would wait for each other and then for nothing.
   HWY_INLINE void prefetch(int k) const {
     if (prefetch_bytes > 0) prefetch_row(x + std::int64_t{ahead[k]} * x_stride, prefetch_bytes);
   }
-  const Storage* edge_of(int k) const { return edge + (ids != nullptr ? ids[k] : first + k) * edge_stride; }
+  EdgeId id_of(int k) const { return ids != nullptr ? ids[k] : first + k; }
+  const Storage* edge_of(int k) const { return edge + id_of(k) * edge_stride; }
 };
 
 /// m = x

@@ -36,7 +36,7 @@ HWY_INLINE Acc sum_stretch(const Block<Storage, Acc> block, std::int64_t begin, 
   return blocks + rest;
 }
 
-/// The sum over the edges of `run` as a tree of its length. With `Ready` weights the block stands at edge 0.
+/// The sum over the edges of `run` as a tree of its length. `Ready`: the block stands at edge 0.
 template <class Message, bool Ready, class Storage, class Acc>
 HWY_INLINE Acc sum_narrow_run(const Stager<Storage, Acc>& stager, Block<Storage, Acc>& block, const Run& run) {
   Acc converted[stretch_edges];
@@ -57,7 +57,8 @@ template <class Message, bool Ready, class Storage, class Acc>
 HWY_NOINLINE void sum_narrow_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, const Runs& runs,
                                   const RowScratch<Acc>& scratch, Acc* staged) {
   const bool direct = finish.is_copy();
-  auto block = stager.start(staged);
+  EdgeWindow window;
+  auto block = stager.start(staged, window);
   if constexpr (Ready) stager.template load<true>(block, 0, 0, 0, staged, nullptr);
   for (const Run& run : runs) {
     const Acc sum = sum_narrow_run<Message, Ready>(stager, block, run);

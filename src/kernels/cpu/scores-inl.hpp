@@ -6,6 +6,7 @@
 #define WEFT_KERNELS_CPU_SCORES_INL
 #endif
 
+#include "kernels/cpu/edge_window.hpp"
 #include "kernels/cpu/softmax_row-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,28 +53,25 @@ struct Scorer {
 
   /// f(head, edge of the run, whether dropout takes it), four heads' at a time, as they are drawn.
   template <class F>
-  HWY_INLINE void each_drop(const Run& run, const F& f) const {
+  HWY_INLINE void each_drop(const RunEdges& edges, const F& f) const {
     for (std::int64_t h = 0; h < args.heads; h += 4)
-      for (EdgeId k = run.begin; k < run.end; ++k) {
-        const FourWords words = args.dropout.words(args.graph.edge_id(k), h);
-        for (std::int64_t i = 0; i < 4 && h + i < args.heads; ++i)
-          f(h + i, k - run.begin, args.dropout.drops(words.at[i]));
+      for (std::int64_t k = 0; k < edges.size(); ++k) {
+        const FourWords words = args.dropout.words(edges.id_of(k), h);
+        for (std::int64_t i = 0; i < 4 && h + i < args.heads; ++i) f(h + i, k, args.dropout.drops(words.at[i]));
       }
   }
 
-  HWY_INLINE void operator()(const Run& run, Acc* s) const {
-    const GraphView& g = args.graph;
+  HWY_INLINE void operator()(const RunEdges& edges, Acc* s) const {
     const std::int64_t bytes =
         ((args.heads - 1) * args.src.head_stride + args.score_width) * static_cast<std::int64_t>(sizeof(Storage));
-    for (EdgeId k = run.begin; k < run.end; ++k) {
-      if (args.score != Score::gat && k + prefetch_edges < g.num_edges)
-        prefetch_row(src(g.cols[k + prefetch_edges], 0), bytes);
-      for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + (k - run.begin)] = score(g.cols[k], run.row, h);
+    for (std::int64_t k = 0; k < edges.size(); ++k) {
+      if (args.score != Score::gat && k + prefetch_edges < edges.readable)
+        prefetch_row(src(edges.cols[k + prefetch_edges], 0), bytes);
+      for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + k] = score(edges.cols[k], edges.run.row, h);
     }
     if (!args.bias.given()) return;
-    for (EdgeId k = run.begin; k < run.end; ++k)
-      for (std::int64_t h = 0; h < args.heads; ++h)
-        s[h * piece_edges + (k - run.begin)] += get<Acc>(args.bias, g.edge_id(k), h);
+    for (std::int64_t k = 0; k < edges.size(); ++k)
+      for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + k] += get<Acc>(args.bias, edges.id_of(k), h);
   }
 };
 

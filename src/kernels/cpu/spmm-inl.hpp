@@ -24,7 +24,8 @@ HWY_NOINLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finis
       best[i] = 0;
     else if (semantics::negates_messages(args.reduce))
       best[i] = -best[i];
-    const EdgeId edge = empty ? -1 : edge_at(i);
+    EdgeId edge = empty ? -1 : edge_at(i);
+    if (!empty && args.sample.given()) edge = args.sample.of(row, edge, g.offsets[row]);
     if (args.arg_u != nullptr) args.arg_u[row * finish.row + i] = empty || g.cols == nullptr ? -1 : g.cols[edge];
     if (args.arg_e != nullptr) args.arg_e[row * finish.row + i] = empty ? -1 : g.edge_id(edge);
   }
@@ -37,7 +38,8 @@ void extremum_rows(const SpmmArgs& args, const Stager<Storage, Acc>& stager, con
   const bool negated = semantics::negates_messages(args.reduce);
   for_each_task(plan, stager.graph, [&](const Runs& runs, int thread) HWY_ATTR {
     std::int32_t* arg = scratch.arg(thread);
-    auto block = stager.start(scratch.stage(thread));
+    EdgeWindow window;
+    auto block = stager.start(scratch.stage(thread), window);
     with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
       for (const Run& run : runs) {
         Acc* best = run.slot >= 0 ? scratch.slot(run.slot) : scratch.level(thread, 0);
@@ -110,6 +112,7 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   const auto scratch = RowScratch<Acc>::take(arena, plan);
   Finish<Acc> finish{args.out,  scratch.row,    semantics::divides_by_edges(args.reduce),
                      args.relu, args.row_scale, nullptr};
+  if (args.unbiased_sums) finish.unbiased = args.sample;
   if (args.saturate) finish.most = static_cast<Acc>(largest_value(args.out.dtype));
   if (scratch.row == 0) return;
   if (args.bias.given()) {
@@ -122,6 +125,7 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   }
   Stager<Storage, Acc> stager;
   stager.graph = args.graph;
+  stager.sample = args.sample;
   stager.heads = args.heads;
   stager.width = args.width;
   if (uses_node(args.op)) stager.x = args.x;

@@ -24,6 +24,7 @@ struct StageNeeds {
 template <class Storage, class Acc>
 struct Stager {
   GraphView graph;
+  SampledPlaces sample;  // where given, `graph` is the sample's index space
   std::int64_t heads = 1, width = 1;
   Operand x, edge, col_scale;
   Operand row, attn;  // of messages that compare with the row's own vector
@@ -34,9 +35,10 @@ struct Stager {
   bool run_weights = false;  // weights come with each run, [heads, piece_edges], instead of from `edge`
 
   /// What is the same for every block of one thread. `staged` has room for block_edges * (2 * heads + width)
-  /// scalars.
-  HWY_INLINE Block<Storage, Acc> start(Acc* staged) const {
+  /// scalars; `window` shows the edges of a sample.
+  HWY_INLINE Block<Storage, Acc> start(Acc* staged, EdgeWindow& window) const {
     Block<Storage, Acc> b;
+    b.window = &window;
     b.x = static_cast<const Storage*>(x.data);
     b.x_stride = x.row_stride;
     b.edge = static_cast<const Storage*>(edge.data);
@@ -60,14 +62,18 @@ struct Stager {
   template <bool Hot>
   HWY_INLINE void load(Block<Storage, Acc>& b, std::int64_t row_index, EdgeId begin, int count, Acc* staged,
                        const Acc* run_weight) const {
-    if (graph.cols != nullptr) {
-      b.cols = graph.cols + begin;
-      b.ahead = begin + prefetch_edges + count <= graph.num_edges ? b.cols + prefetch_edges : b.cols;
+    if (sample.given()) {
+      show_sample(b, row_index, begin, count);
+    } else {
+      if (graph.cols != nullptr) {
+        b.cols = graph.cols + begin;
+        b.ahead = begin + prefetch_edges + count <= graph.num_edges ? b.cols + prefetch_edges : b.cols;
+      }
+      b.ids = graph.edge_ids != nullptr ? graph.edge_ids + begin : nullptr;
+      b.first = begin;
     }
-    if (needs.weight) b.weight = run_weights ? run_weight : weights(begin, count, staged);
+    if (needs.weight) b.weight = run_weights ? run_weight : weights(b, count, staged);
     if constexpr (Hot) return;
-    b.ids = graph.edge_ids != nullptr ? graph.edge_ids + begin : nullptr;
-    b.first = begin;
     if (row.given()) b.row = static_cast<const Storage*>(row.data) + row_index * row.row_stride;
     if (needs.scale) {
       Acc* scale = staged + block_edges * heads;
@@ -75,8 +81,11 @@ struct Stager {
     }
   }
 
-  /// Whether the weights can be read where they are (or none are): then a block may be of any length.
+  /// Whether edges and weights can be read where they are: then a block may be of any length.
+  HWY_INLINE bool stands_ready() const { return !sample.given() && weights_stand_ready(); }
+  /// Whether the weights can (or none are).
   HWY_INLINE bool weights_stand_ready() const {
+    if (sample.given()) return !needs.weight;
     if (!needs.weight) return true;
     const bool plain = graph.edge_ids == nullptr && !needs.scale_weight;
     return plain && edge.given() && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 &&
@@ -102,23 +111,34 @@ struct Stager {
                                          : static_cast<Acc>(static_cast<const float*>(col_scale.data)[col]);
   }
 
-  HWY_INLINE const Acc* weights(EdgeId begin, int count, Acc* staged) const {
-    if (weights_stand_ready()) return static_cast<const Acc*>(edge.data) + begin;
-    convert_weights(begin, count, staged);
+  HWY_NOINLINE void show_sample(Block<Storage, Acc>& b, std::int64_t row_index, EdgeId begin, int count) const {
+    EdgeWindow& window = *b.window;
+    // Further than this block, as what follows is asked for while it is summed; attention has shown the whole run.
+    const EdgeId end = begin + count, further = run_weights ? end : std::min(graph.num_edges, end + block_edges);
+    if (!window.shows(begin, further))
+      window.show(graph, sample, row_index, begin, std::min(graph.num_edges, begin + EdgeWindow::room / 4));
+    b.cols = window.cols(begin);
+    b.ahead = window.shows(begin, end + block_edges) ? b.cols + block_edges : b.cols;
+    b.ids = window.ids(begin);
+  }
+
+  HWY_INLINE const Acc* weights(const Block<Storage, Acc>& b, int count, Acc* staged) const {
+    if (weights_stand_ready()) return static_cast<const Acc*>(edge.data) + b.first;
+    convert_weights(b, count, staged);
     return staged;
   }
 
-  HWY_NOINLINE void convert_weights(EdgeId begin, int count, Acc* staged) const {
+  HWY_NOINLINE void convert_weights(const Block<Storage, Acc>& b, int count, Acc* staged) const {
     if (!edge.given()) {  // the column scale alone
-      for (int k = 0; k < count; ++k) staged[k] = column_scale(graph.cols[begin + k]);
+      for (int k = 0; k < count; ++k) staged[k] = column_scale(b.cols[k]);
       return;
     }
     with_floating(edge.dtype, "edge", [&](auto tag) {
       using Edge = typename decltype(tag)::type;
       const std::int64_t edge_heads = edge.head_stride == 0 ? 1 : heads;
       for (int k = 0; k < count; ++k) {
-        const Edge* e = static_cast<const Edge*>(edge.data) + graph.edge_id(begin + k) * edge.row_stride;
-        const Acc factor = needs.scale_weight ? column_scale(graph.cols[begin + k]) : Acc{1};
+        const Edge* e = static_cast<const Edge*>(edge.data) + b.id_of(k) * edge.row_stride;
+        const Acc factor = needs.scale_weight ? column_scale(b.cols[k]) : Acc{1};
         for (std::int64_t h = 0; h < edge_heads; ++h)
           staged[h * block_edges + k] = convert<Acc>(e[h * edge.head_stride]) * factor;
       }

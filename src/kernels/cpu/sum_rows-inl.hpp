@@ -26,10 +26,11 @@ void sum_rows(const Stager<Storage, Acc>& stager, const Finish<Acc>& finish, con
     Acc* staged = scratch.stage(thread);
     if constexpr (!std::is_same_v<Message, Written>) {
       if (scratch.row == 1)
-        return stager.weights_stand_ready() ? sum_narrow_rows<Message, true>(stager, finish, runs, scratch, staged)
-                                            : sum_narrow_rows<Message, false>(stager, finish, runs, scratch, staged);
+        return stager.stands_ready() ? sum_narrow_rows<Message, true>(stager, finish, runs, scratch, staged)
+                                     : sum_narrow_rows<Message, false>(stager, finish, runs, scratch, staged);
     }
-    auto block = stager.start(staged);
+    EdgeWindow window;
+    auto block = stager.start(staged, window);
     with_lanes<Acc>(stager.width, [&](auto d) HWY_ATTR {
       for (const Run& run : runs) {
         Acc* dest = run.slot >= 0 ? scratch.slot(run.slot) : direct ? finish.direct(run.row) : levels.at(spare);

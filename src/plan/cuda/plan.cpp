@@ -100,8 +100,10 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   }
   std::vector<std::int64_t> sizes;
   const std::int64_t least = call.narrow ? narrow_lanes : 8;
-  const std::int64_t most =
+  std::int64_t most =
       call.narrow ? tuning::most_edges_a_warp : tuning::most_edges_a_group(call.mean_degree(), call.row_bytes());
+  if (call.desc.sample_width > 0)
+    most = std::clamp<std::int64_t>(tuning::most_sampled_places / call.groups_a_block() / 8 * 8, least, most);
   for (const int waves : {1, 2, 3, 4, 6, 8})
     sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
   for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
@@ -241,8 +243,15 @@ bool weighs_rows(const Call& call, const Policy& policy) {
 /// The orders worth weighing: those the policy names, or that can pay.
 std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Graph* owner) {
   if (policy.schedule == ScheduleKind::rows) return {};
+  const bool sampled = call.desc.sample_width > 0;
+  WEFT_CHECK(
+      !sampled || policy.order.value_or(WorkOrder::none) == WorkOrder::none, invalid_argument,
+      "policy order={} of sampled edges: expected order=none, as edges in another order would have to be written "
+      "out; or take the graph that sample_edges() gives",
+      name(*policy.order));
   if (policy.order) return {*policy.order};
   std::vector<WorkOrder> result = {WorkOrder::none};
+  if (sampled) return result;
   // Only tasks inside one row are reordered: rows must be long for that to be most of them.
   // Narrow rows gain little: so many fit into the caches that those of other tasks are there anyway.
   const bool long_rows = call.mean_degree() >= call.rates.column_from_degree && !call.narrow;
@@ -253,6 +262,18 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
   if (long_rows) result.push_back(WorkOrder::columns);
   if (clusters) result.push_back(WorkOrder::clusters);
   return result;
+}
+
+SampleKernel choose_sample_kernel(const OpDesc& desc, const Policy& policy) {
+  const bool has_one = desc.sample_width > 0 && desc.kind == OpKind::spmm && desc.heads == 1 &&
+                       !is_extremum(desc.reduce) && desc.dtype != Dtype::f64;
+  WEFT_CHECK(
+      policy.sample_kernel == SampleKernel::usual || has_one, unsupported,
+      "policy sample_kernel={} for {} {} {} of {} edges a row: only sums and means of one head over sampled edges, "
+      "in f32, f16 and bf16, have that kernel; leave the policy out",
+      name(policy.sample_kernel), name(desc.kind), name(desc.dtype), name(desc.reduce),
+      desc.sample_width > 0 ? fmt::format("{}", desc.sample_width) : "all");
+  return policy.sample_kernel;
 }
 
 }  // namespace
@@ -290,6 +311,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   cuda.loads = call.shape.loads;
   cuda.shaped = call.shape != usual;
   cuda.long_rows = graph.num_edges >= tuning::least_long_row * graph.num_rows;
+  cuda.sample_kernel = choose_sample_kernel(desc, policy);
   cuda.accumulate = choose_accumulate(call.shape, desc, policy, cuda.stage_edges > 0);
   if (cuda.stage_edges > 0) {
     if (size_of(desc.dtype) == 2) cuda.loads = 4 / cuda.steps;

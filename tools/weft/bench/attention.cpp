@@ -15,10 +15,14 @@ class AttentionWorkload final : public Workload {
     out_ = unwritten_tensor(context, Shape(graph.num_rows(), d.heads, d.width), d.dtype, "out");
     row_max_ = unwritten_tensor(context, Shape(graph.num_rows(), d.heads, 1), statistics, "row_max");
     row_sum_ = unwritten_tensor(context, Shape(graph.num_rows(), d.heads, 1), statistics, "row_sum");
+    if (setup.sampled) in_.inputs.sample = setup.sampled->sample;
     make_plan_for(context, graph, setup);
   }
 
-  void run() override { attention(context_, *plan(), graph_, in_.inputs, out_, row_max_, row_sum_); }
+  void run() override {
+    attention(context_, *plan(), setup_.sampled ? *setup_.sampled->whole : graph_, in_.inputs, out_, row_max_,
+              row_sum_);
+  }
 
   Reference reference(const Sample& sample) const override {
     const OpDesc& d = setup_.desc;

@@ -23,11 +23,17 @@ class SpmmWorkload final : public Workload {
     out_ = unwritten_tensor(context, node_shape(graph.num_rows()), d.dtype, "out");
     options_.op = op;
     options_.reduce = d.reduce;
+    if (setup.sampled) {
+      options_.sample = setup.sampled->sample;
+      if (edge_) whole_edge_ = Input(context, setup.sampled->of_all(edge_.host()));
+    }
     make_plan_for(context, graph, setup_);
   }
 
   void run() override {
-    if (is_spmv())
+    if (setup_.sampled)
+      spmm(context_, *plan(), *setup_.sampled->whole, x_.there(), whole_edge_.there(), out_, options_);
+    else if (is_spmv())
       spmv(context_, *plan(), graph_, x_.there(), edge_.there(), out_);
     else
       spmm(context_, *plan(), graph_, x_.there(), edge_.there(), out_, options_);
@@ -70,6 +76,7 @@ class SpmmWorkload final : public Workload {
 
   std::optional<PeerProblem> for_peers() const override {
     const OpDesc& d = setup_.desc;
+    if (setup_.sampled) return std::nullopt;
     const bool product = setup_.spmm_op == SpmmOp::u_mul_e || setup_.spmm_op == SpmmOp::copy_u;
     if (!product || d.reduce != Reduce::sum || (edge_ && d.heads > 1) || setup_.edge_vectors) return std::nullopt;
     PeerProblem problem;
@@ -104,6 +111,7 @@ class SpmmWorkload final : public Workload {
   Setup setup_;
   SpmmOptions options_;
   Input x_, edge_;
+  Input whole_edge_;  // of a run that samples: the same by the whole graph's ids
   Tensor out_;
 };
 

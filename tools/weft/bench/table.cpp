@@ -15,7 +15,7 @@ ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options
   if (host) columns.push_back({"threads", 7});
   if (options.policies) columns.push_back({"policy", 24, Align::left});
   if (options.samples)
-    for (Column column : {Column{"edges a row", 11}, {"rate", 7}, {"sample us", 9}})
+    for (Column column : {Column{"edges a row", 11}, {"rate", 7}, {"sampled", 9}, {"sample us", 9}})
       columns.push_back(std::move(column));
   for (Column column : {Column{"median us", 10}, {"min us", 10}, {"GFLOP/s", 8}, {"GB/s", 7}})
     columns.push_back(std::move(column));
@@ -45,7 +45,8 @@ void ResultTable::add(const Record& r) {
     const bool all = !r.sample || r.sample->width == 0;
     cells.push_back(all ? "all" : std::to_string(r.sample->width));
     cells.push_back(all ? "" : fmt::format("{:.1f}%", 100 * r.sample->rate));
-    cells.push_back(all ? "" : fmt::format("{:.1f}", r.sample->us));
+    cells.push_back(all ? "" : r.sample->in_kernel ? "in kernel" : "before");
+    cells.push_back(all || r.sample->in_kernel ? "" : fmt::format("{:.1f}", r.sample->us));
   }
   if (r.right()) {
     const auto or_dash = [](double value, int digits) {

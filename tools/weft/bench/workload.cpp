@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "core/check.hpp"
 #include "options.hpp"
@@ -22,6 +23,20 @@ std::string Setup::variant() const {
   return "";
 }
 
+Tensor SampledRun::of_all(const Tensor& of_kept) const {
+  Shape shape = of_kept.shape();
+  shape.rows = whole->num_edges();
+  Tensor all = Tensor::zeros(shape, of_kept.dtype(), "values of all edges");
+  const std::size_t bytes = static_cast<std::size_t>(shape.row_size()) * size_of(of_kept.dtype());
+  const auto* from = static_cast<const std::byte*>(of_kept.view().data);
+  auto* const to = static_cast<std::byte*>(all.view().mutable_data());
+  for (const EdgeId id : origin->ids()) {
+    std::memcpy(to + static_cast<std::size_t>(id) * bytes, from, bytes);
+    from += bytes;
+  }
+  return all;
+}
+
 void Workload::make_plan_for(Context& context, const Graph& graph, const Setup& setup) {
   std::array<double, 3> seconds{};
   for (double& s : seconds) {
@@ -36,7 +51,7 @@ void Workload::make_plan_for(Context& context, const Graph& graph, const Setup& 
 }
 
 std::optional<Plan> Workload::planned(Context& context, const Graph& graph, const Setup& setup) {
-  return make_plan(context, graph, setup.desc, setup.policy);
+  return make_plan(context, setup.sampled ? *setup.sampled->whole : graph, setup.desc, setup.policy);
 }
 
 void Workload::plan_once(Context& context, const Graph& graph, const Setup& setup) {

@@ -15,12 +15,25 @@
 #include "weft/context.hpp"
 #include "weft/graph.hpp"
 #include "weft/plan.hpp"
+#include "weft/sample.hpp"
 #include "weft/types.hpp"
 
 namespace weft::tool {
 
+/// A run that samples the edges of the whole graph itself. The workload's graph has the kept edges written out: what
+/// the result is verified by, and what the floor gathers.
+struct SampledRun {
+  const Graph* whole = nullptr;  // where the operator runs
+  EdgeSample sample;
+  const EdgeOrigin* origin = nullptr;  // of the kept edges, on the host
+
+  /// Values of the kept edges as those of all: edges that are not kept have 0.
+  Tensor of_all(const Tensor& of_kept) const;
+};
+
 struct Setup {
-  OpDesc desc;
+  OpDesc desc;  // of a run that samples, with its width
+  std::optional<SampledRun> sampled;
   SpmmOp spmm_op = SpmmOp::u_mul_e;
   bool edge_vectors = false;  // spmm: an edge has a value for every feature
   SddmmOp sddmm_op = SddmmOp::dot;

@@ -29,7 +29,8 @@ template <class Storage>
 void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
   GatherArgs<Gat<Storage>> args{
-      gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.value, "value"), {}};
+      gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.value, "value", given.sample),
+      {}};
   args.epilogue = plain_epilogue<Storage>(given.out, "out");
   ScoreArgs<Storage>& scores = args.message;
   scores.heads = static_cast<int>(given.heads);

@@ -6,6 +6,7 @@
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/gather/launch.hpp"
+#include "kernels/cuda/spmm/cache_first.hpp"
 #include "kernels/cuda/spmm/call.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "kernels/heads.hpp"
@@ -120,11 +121,27 @@ void launch_tasks(const Kernel& kernel, const SpmmCall<Storage>& call, CUstream_
   });
 }
 
+/// ES-SpMM's own kernel, for what its paper sums.
+template <class Storage>
+void run_cache_first(const SpmmCall<Storage>& call, CUstream_st* stream) {
+  const SpmmTraits& traits = call.traits;
+  WEFT_CHECK(
+      traits.one_value_an_edge && !traits.epilogue && !traits.scaled_sources && !traits.wide_out, unsupported,
+      "policy sample_kernel=cache_first: its kernel sums sources, or sources times one value an edge, and stores "
+      "the sum or the mean as it is; leave the policy out");
+  if constexpr (!StorageTraits<Storage>::is_double) {
+    launch_cache_first(call.weighted(), stream);
+  } else {
+    refuse_f64();
+  }
+}
+
 template <class Storage>
 void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   const bool by_edges = plan.cuda().stage_edges == 0 && sums_few_edge_values<Storage>(given);
   const SpmmArgs args = by_edges ? with_edges_as_sources(given) : given;
   const SpmmCall<Storage> call = spmm_call<Storage>(args, plan, arena, by_edges);
+  if (plan.cuda().sample_kernel == SampleKernel::cache_first) return run_cache_first(call, stream);
   const auto [kernel, row] = select_spmm(plan, call.traits, widest_pack(args, call, plan));
   WEFT_CHECK(has_kernel(kernel), internal, "the call needs a kernel that is not there: {}", to_string(kernel));
   if (kernel.family != KernelFamily::staged) {

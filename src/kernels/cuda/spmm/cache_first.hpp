@@ -1,0 +1,13 @@
+// ES-SpMM's own kernel, to compare with: a row's sampled edges go to shared memory, then every thread computes one
+// element of the output from them.
+#pragma once
+
+#include "kernels/cuda/messages/messages.hpp"
+
+namespace weft::cuda {
+
+/// Sums, or means, of sampled sources, times one value an edge where there are values. All rows are written.
+template <class Storage>
+void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, CUstream_st* stream);
+
+}  // namespace weft::cuda

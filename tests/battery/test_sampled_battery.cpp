@@ -1,0 +1,205 @@
+// Operators that sample edges as they run, against the float64 reference over the same edges written out as a graph.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "battery/sweep.hpp"
+#include "support/attention_case.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr EdgeSampling methods[] = {EdgeSampling::bucket, EdgeSampling::fastrand, EdgeSampling::strata,
+                                    EdgeSampling::fresh};
+constexpr std::int64_t sample_widths[] = {1, 3, 16, 40, 2000};
+
+/// What sums are accumulated in.
+Dtype summed_in(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+
+std::string text(const EdgeSample& sample) {
+  return fmt::format("{} of {} step {}", name(sample.method), sample.width, sample.step);
+}
+
+/// What a seed says of the sample.
+EdgeSample sample_for(std::uint64_t seed) {
+  EdgeSample sample;
+  sample.method = methods[seed % std::size(methods)];
+  sample.width = sample_widths[(seed >> 8) % std::size(sample_widths)];
+  sample.seed = seed >> 3;
+  sample.step = static_cast<std::int64_t>(seed >> 16 & 7);
+  sample.norm = (seed >> 24) % 2 == 0 ? SampleNorm::none : SampleNorm::scaled;
+  return sample;
+}
+
+/// Edges in an order of weft's own would have to be written out.
+Way unordered(const Way& way) {
+  Way same{way.name,
+           way.context.device().kind == DeviceKind::cpu ? Context::cpu(way.context.threads())
+                                                        : Context::on(way.context.device()),
+           way.policy};
+  if (same.policy.order) same.policy.order = WorkOrder::none;
+  return same;
+}
+
+/// How much larger sums over all edges are.
+Tensor degree_over_kept(const Graph& graph, const Graph& kept, Dtype dtype) {
+  Tensor scales = Tensor::zeros(Shape(graph.num_rows()), dtype, "scales");
+  for (std::int64_t v = 0; v < graph.num_rows(); ++v) {
+    const auto all = graph.view().offsets[v + 1] - graph.view().offsets[v];
+    const auto left = kept.view().offsets[v + 1] - kept.view().offsets[v];
+    const double scale = left > 0 ? static_cast<double>(all) / static_cast<double>(left) : 1;
+    if (dtype == Dtype::f64)
+      scales.view().as<double>()[v] = scale;
+    else
+      scales.view().as<float>()[v] = static_cast<float>(scale);
+  }
+  return scales;
+}
+
+void run_spmm(const BatteryGraph& battery, const Graph& there, std::int64_t width, std::int64_t heads, Dtype dtype,
+              SpmmOp op, Reduce reduce, bool vectors, std::uint64_t seed, const Way& given) {
+  Way way = unordered(given);
+  const Graph& graph = battery.graph;
+  const EdgeSample sample = sample_for(seed);
+  const std::string context = fmt::format("{} {} {} {} {}x{} {} {} seed={}", battery.name, name(dtype), name(op),
+                                          name(reduce), heads, width, text(sample), way.name, seed);
+  const Shape nodes = heads > 1 ? Shape(graph.num_cols(), heads, width) : Shape(graph.num_cols(), width);
+  const Shape edges = vectors ? (heads > 1 ? Shape(graph.num_edges(), heads, width) : Shape(graph.num_edges(), width))
+                      : heads > 1 ? Shape(graph.num_edges(), heads, 1)
+                                  : Shape(graph.num_edges());
+  Tensor x, edge;
+  if (uses_node(op)) x = random_tensor(nodes, dtype, seed);
+  if (uses_edge(op))
+    edge = op == SpmmOp::u_div_e ? random_divisors(edges, dtype, seed + 1) : random_tensor(edges, dtype, seed + 1);
+  SpmmOptions options;
+  options.op = op;
+  options.reduce = reduce;
+
+  const Derived kept = sample_edges(graph, sample);
+  Tensor kept_edge, scales;
+  if (edge) kept_edge = carry_values(kept.origin, edge);
+  if (sample.norm == SampleNorm::scaled && reduce == Reduce::sum) {
+    scales = degree_over_kept(graph, kept.graph, summed_in(dtype));
+    options.epilogue.row_scale = scales;
+  }
+  const SpmmExpected expected = expected_spmm(kept.graph, x, kept_edge, options);
+  options.epilogue = {};
+
+  const Device device = there.device();
+  Tensor arg_u, arg_e;
+  const bool extremum = reduce == Reduce::max || reduce == Reduce::min;
+  if (extremum) {
+    options.arg_u = arg_u = Tensor::empty(expected.shape, Dtype::i32, "arg_u", device);
+    options.arg_e = arg_e = Tensor::empty(expected.shape, Dtype::i64, "arg_e", device);
+  }
+  options.sample = sample;
+  OpDesc desc{OpKind::spmm, dtype, expected.shape.heads, expected.shape.width, reduce, uses_edge(op)};
+  desc.sample_width = sample.width;
+  const Plan plan = planned(way, there, desc);
+  Tensor out = on(device, constant(expected.shape, dtype, std::nan("")));
+  spmm(way.context, plan, there, on(device, x), on(device, edge), out, options);
+  expect_within_bound(on(Device{}, out), expected, context);
+  if (!extremum || ::testing::Test::HasFailure()) return;
+  // Random values have no ties to speak of: the winner is the reference's, by the whole graph's ids.
+  const Tensor us = on(Device{}, arg_u), es = on(Device{}, arg_e);
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < expected.y.size(); ++i) {
+    const EdgeId won = expected.arg_e[i] < 0 ? -1 : kept.origin.ids()[static_cast<std::size_t>(expected.arg_e[i])];
+    others += es.span<EdgeId>()[i] != won || us.span<NodeId>()[i] != expected.arg_u[i];
+  }
+  const auto most = dtype == Dtype::f32 || dtype == Dtype::f64 ? expected.y.size() / 1000 : expected.y.size() / 5;
+  EXPECT_LE(others, most) << context << ": winners that are not the reference's";
+}
+
+/// What the scores of all edges are added to so that only the kept ones count: dropout and biases go by the whole
+/// graph's ids.
+Tensor masked_bias(const Graph& graph, const Derived& kept, const AttentionCase& inputs) {
+  const std::int64_t heads = inputs.value.shape().heads;
+  Tensor masked = constant(Shape(graph.num_edges(), heads, 1), Dtype::f64, -std::numeric_limits<double>::infinity());
+  const std::vector<double> bias = inputs.bias ? doubles(inputs.bias) : std::vector<double>{};
+  for (const EdgeId id : kept.origin.ids())
+    for (std::int64_t i = id * heads; i < (id + 1) * heads; ++i)
+      masked.view().as<double>()[i] = inputs.bias ? bias[static_cast<std::size_t>(i)] : 0;
+  return masked;
+}
+
+class sampled_battery : public Battery {};
+
+TEST_P(sampled_battery, spmm_agrees_with_the_reference_over_the_kept_edges_for_every_op_and_reducer) {
+  const auto [dtype, device] = GetParam();
+  std::vector<Way> ways = ways_to_run(device);
+  Sweep sweep(4096);
+  std::set<std::tuple<SpmmOp, Reduce, std::int64_t>> seen;
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph there = on(device, battery.graph);
+    for (const std::int64_t width : battery_widths)
+      for (const SpmmOp op : spmm_ops)
+        for (const Reduce reduce : reducers)
+          for (const int kind : {0, 1, 2}) {  // a value an edge, a vector an edge, heads
+            if (op == SpmmOp::copy_u && kind == 1) continue;
+            if (!sweep.next((battery.graph.num_edges() + battery.graph.num_rows()) * width * (kind == 2 ? 6 : 2)))
+              continue;
+            seen.insert({op, reduce, width});
+            run_spmm(battery, there, width, kind == 2 ? 2 : 1, dtype, op, reduce, kind == 1, sweep.seed(),
+                     way_for(ways, sweep.seed()));
+            if (HasFailure()) return;
+          }
+  }
+  EXPECT_EQ(seen.size(), std::size(spmm_ops) * std::size(reducers) * std::size(battery_widths));
+}
+
+TEST_P(sampled_battery, attention_agrees_with_the_reference_over_the_kept_edges_for_every_score) {
+  const auto [dtype, device] = GetParam();
+  std::vector<Way> ways = ways_to_run(device);
+  Sweep sweep(2048);
+  std::set<std::tuple<Score, std::int64_t, bool>> seen;
+  for (const BatteryGraph& battery : battery_graphs()) {
+    const Graph& graph = battery.graph;
+    const Graph there = on(device, graph);
+    for (const Score score : score_kinds)
+      for (const std::int64_t width : battery_widths)
+        for (const std::int64_t heads : {1, 2, 4})
+          for (const bool biased : {false, true}) {
+            if (!sweep.next((graph.num_edges() + graph.num_rows()) * width * heads * 2)) continue;
+            seen.insert({score, heads, biased});
+            const EdgeSample sample = sample_for(sweep.seed());
+            Way way = unordered(way_for(ways, sweep.seed()));
+            AttentionCase inputs(graph, score, dtype, heads, width, 5, biased ? std::optional(dtype) : std::nullopt,
+                                 sweep.seed());
+            if (sweep.seed() >> 40 & 1) inputs.dropout = 0.3f;
+            const std::string context = fmt::format("{} {} {} {}x{} {} {} seed={}", battery.name, name(dtype),
+                                                    name(score), heads, width, text(sample), way.name, sweep.seed());
+            const Derived kept = sample_edges(graph, sample);
+            const Tensor masks = masked_bias(graph, kept, inputs);
+            AttentionInputs all = inputs.views();
+            all.bias = masks;
+            AttentionExpected expected = expected_attention(graph, all, inputs.largest_score);
+            expected.out.terms = degrees_of(kept.graph);
+
+            const AttentionCase moved = inputs.to(device);
+            AttentionInputs views = moved.views();
+            views.sample = sample;
+            OpDesc desc{OpKind::attention, dtype, heads, width, Reduce::sum, true};
+            desc.sample_width = sample.width;
+            const Plan plan = planned(way, there, desc);
+            const auto made = [&](const Shape& shape, Dtype of) {
+              return on(device, constant(shape, of, std::nan("")));
+            };
+            Tensor out = made(expected.out.shape, dtype);
+            Tensor row_max = made(Shape(graph.num_rows(), heads, 1), summed_in(dtype)),
+                   row_sum = made(row_max.shape(), summed_in(dtype));
+            attention(way.context, plan, there, views, out, row_max, row_sum);
+            expect_within_bound(on(Device{}, out), expected.out, context);
+            if (HasFailure()) return;
+          }
+  }
+  EXPECT_EQ(seen.size(), std::size(score_kinds) * 3 * 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(settings, sampled_battery, ::testing::ValuesIn(settings()), text_of);
+
+}  // namespace
+}  // namespace weft::test
