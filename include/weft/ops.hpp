@@ -42,9 +42,10 @@ struct SpmmOptions {
   /// For max and min, if given: which source node (i32) and which edge id (i64) won each output
   /// element; -1 in rows without edges. Of equal messages the first stored edge wins.
   TensorView arg_u = {}, arg_e = {};
-  /// Rows reduce only the edges that this keeps, which the kernel finds as it runs: nothing is written out. Edge values
-  /// stay those of the whole graph. A plan's `sample_width` must be the sample's. Gradients do not take one: they are
-  /// those over the graph that sample_edges() gives.
+  /// Rows reduce only the edges that this keeps, which the operator finds as it runs: a CPU a few at a time, a GPU in a
+  /// pass before, into the workspace (4 bytes a kept edge, 12 where edges have values). Edge values stay those of the
+  /// whole graph. A plan's `sample_width` must be the sample's. Gradients do not take one: they are those over the graph
+  /// that sample_edges() gives, which is also what to sum many times.
   std::optional<EdgeSample> sample = {};
 };
 

@@ -202,7 +202,7 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
   check_on_device(context, graph);
   check(desc);
   const GraphView whole = GraphInternals::view_without_ids(graph);
-  // An order of weft's own would be one of edges that are written out.
+  // Whose columns a plan could order is known when it runs.
   PlanReport report = desc.sample_width == 0
                           ? explain_view(context, whole, graph.identity(), desc, policy, &graph)
                           : explain_view(context, GraphInternals::kept_rows(graph, desc.sample_width)->over(whole),
@@ -222,10 +222,13 @@ GraphView view_by(const Plan& plan, const Graph& graph) {
 
 SampledPlaces places_by(const Plan& plan, const Graph& graph, const std::optional<EdgeSample>& sample) {
   if (plan.desc.sample_width == 0) return {};
-  WEFT_CHECK(plan.device.kind == DeviceKind::cpu || graph.num_edges() < (std::int64_t{1} << 31), unsupported,
-             "the graph has {} edges: sampling them inside kernels takes fewer than 2^31 on CUDA; take the graph that "
-             "sample_edges() gives",
-             graph.num_edges());
+  // A GPU's kernels read ids of samples in 32 bits.
+  WEFT_CHECK(
+      plan.device.kind == DeviceKind::cpu || !reads_ids(plan.desc) || graph.num_edges() < (std::int64_t{1} << 31),
+      unsupported,
+      "the graph has {} edges: sampled edges with values, or whose ids are asked for, are of fewer than 2^31 on "
+      "CUDA; take the graph that sample_edges() gives",
+      graph.num_edges());
   return {GraphInternals::view_without_ids(graph).offsets, EdgeChoice(*sample)};
 }
 

@@ -55,7 +55,7 @@ TEST(bench_command, sampled_edges_are_timed_beside_all_and_verified_on_the_sampl
   ASSERT_EQ(json["results"].size(), 5u);
   for (const auto& result : json["results"]) expect_verified(result);
   EXPECT_FALSE(json["results"][0].contains("sample"));
-  EXPECT_EQ(json["results"][1]["sample"]["form"], "in the kernel");
+  EXPECT_EQ(json["results"][1]["sample"]["form"], "by the operator");
   EXPECT_EQ(json["results"][1]["edges"], json["results"][2]["edges"]);
   const auto &few = json["results"][2], &all = json["results"][4];
   EXPECT_EQ(few["sample"]["form"], "written out");

@@ -249,25 +249,25 @@ std::vector<BenchGraph> sampled(const Context& context, const Graph& graph, Edge
   return graphs;
 }
 
-/// The cases of one graph, and of a sample those that draw it in the kernel before those over the edges written out.
+/// The cases of one graph, and of a sample those that draw it in the operator before those over the edges written out.
 std::vector<Record> run_samples(Run& run, const std::vector<BenchGraph>& graphs, const BenchGraph& graph,
                                 const Setup& setup) {
   const Request& request = run.request;
-  const auto cases = [&](const Setup& one, bool in_kernel) {
+  const auto cases = [&](const Setup& one, bool by_operator) {
     std::vector<Record> records = run_cases(run.context, graph.placed, one, request.policies, request.options);
     if (graphs.size() > 1)
       for (Record& record : records)
-        record.sample = {std::string(name(request.method)), graph.sample_width, graph.sampling_rate, in_kernel,
+        record.sample = {std::string(name(request.method)), graph.sample_width, graph.sampling_rate, by_operator,
                          graph.sample_us};
     return records;
   };
   const bool samples = setup.desc.kind == OpKind::spmm || (setup.desc.kind == OpKind::attention && !setup.backward);
   std::vector<Record> records;
   if (graph.sample_width > 0 && samples) {
-    Setup in_kernel = setup;
-    in_kernel.desc.sample_width = graph.sample_width;
-    in_kernel.sampled = SampledRun{&graphs.front().placed.there, {request.method, graph.sample_width}, &graph.origin};
-    records = cases(in_kernel, true);
+    Setup drawing = setup;
+    drawing.desc.sample_width = graph.sample_width;
+    drawing.sampled = SampledRun{&graphs.front().placed.there, {request.method, graph.sample_width}, &graph.origin};
+    records = cases(drawing, true);
   }
   for (Record& record : cases(setup, false)) records.push_back(std::move(record));
   return records;

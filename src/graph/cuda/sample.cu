@@ -19,24 +19,28 @@ struct CountKept {
 };
 
 struct TakeKept {
-  GraphView graph;
-  EdgeChoice choice;
-  GraphView kept;
+  SampledPlaces sample;
+  GraphView space;
   NodeId* cols;
-  EdgeId* places;
+  EdgeId* ids;
   __device__ void operator()(std::int64_t k) const {
-    const NodeId row = kept.rows[k];
-    const EdgeId first = graph.offsets[row], degree = graph.offsets[row + 1] - first;
-    const EdgeId from = first + choice.place(row, degree, k - kept.offsets[row]);
-    cols[k] = graph.cols[from];
-    places[k] = from;
+    const NodeId row = space.rows[k];
+    const EdgeId place = sample.of(row, k, space.offsets[row]);
+    if (cols != nullptr) cols[k] = space.cols[place];
+    if (ids != nullptr) ids[k] = space.edge_ids != nullptr ? space.edge_ids[place] : place;
   }
 };
 
-struct PlaceToId {
-  const EdgeId* edge_ids;
-  EdgeId* places;
-  __device__ void operator()(std::int64_t k) const { places[k] = edge_ids[places[k]]; }
+template <class Acc>
+struct UnbiasedScale {
+  SampledPlaces sample;
+  const EdgeId* offsets;  // of the kept edges
+  const Acc* row_scales;  // null: none
+  Acc* scales;
+  __device__ void operator()(std::int64_t row) const {
+    const Acc scale = sample.unbiased<Acc>(row, offsets[row + 1] - offsets[row]);
+    scales[row] = row_scales != nullptr ? scale * row_scales[row] : scale;
+  }
 };
 
 }  // namespace
@@ -60,15 +64,20 @@ std::int64_t count_kept(Device device, CUstream_st* stream, const GraphView& gra
   return edges;
 }
 
-void take_kept(Device device, CUstream_st* stream, const GraphView& graph, const EdgeChoice& choice,
-               const GraphView& kept, NodeId* cols, EdgeId* places) {
+void take_kept(Device device, CUstream_st* stream, const SampledPlaces& sample, const GraphView& space, NodeId* cols,
+               EdgeId* ids) {
   const OnDevice on(device.index);
-  each(kept.num_edges, stream, "taking the edges that a sample keeps", TakeKept{graph, choice, kept, cols, places});
+  each(space.num_edges, stream, "taking the edges that a sample keeps", TakeKept{sample, space, cols, ids});
 }
 
-void places_to_ids(Device device, CUstream_st* stream, const EdgeId* edge_ids, std::int64_t count, EdgeId* places) {
+void unbiased_scales(Device device, CUstream_st* stream, const SampledPlaces& sample, const GraphView& space, bool wide,
+                     const void* row_scales, void* scales) {
   const OnDevice on(device.index);
-  each(count, stream, "finding the ids of sampled edges", PlaceToId{edge_ids, places});
+  const auto scale = [&]<class Acc>(Acc) {
+    each(space.num_rows, stream, "scaling the sums of a sample",
+         UnbiasedScale<Acc>{sample, space.offsets, static_cast<const Acc*>(row_scales), static_cast<Acc*>(scales)});
+  };
+  wide ? scale(0.0) : scale(0.0f);
 }
 
 }  // namespace weft::cuda

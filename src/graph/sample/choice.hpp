@@ -119,6 +119,17 @@ struct SampledPlaces {
     const EdgeId first = offsets[row];
     return first + choice.place(row, offsets[row + 1] - first, k - row_begin);
   }
+  /// f(k, place) for edges [begin, end) of the index space, all of which are in `row`, the first being at `row_begin`.
+  template <class F>
+  void each_place(std::int64_t row, EdgeId row_begin, EdgeId begin, EdgeId end, const F& f) const {
+    const EdgeId first = offsets[row], degree = offsets[row + 1] - first;
+    const bool all = degree <= choice.width;
+    const RowChoice of_row = all ? RowChoice{} : choice.row(row, degree);
+    for (EdgeId k = begin; k < end; ++k) {
+      const EdgeId i = k - row_begin;
+      f(k, first + (all ? i : EdgeId{of_row.place(static_cast<std::uint32_t>(i))}));
+    }
+  }
   /// What a sum over the row's kept edges is multiplied by to be one over all of them in expectation.
   template <class Acc>
   WEFT_ANYWHERE constexpr Acc unbiased(std::int64_t row, std::int64_t kept) const {

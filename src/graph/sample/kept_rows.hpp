@@ -18,24 +18,27 @@ struct KeptRows {
   GraphView over(const GraphView& whole) const;
 };
 
-/// A sample written out: a graph of the kept edges, and where each stands in the graph it is of.
+/// A sample written out: a graph of the kept edges, and which edge of the graph it is of each comes from, by its place
+/// there or by its id.
 struct KeptEdges {
   Graph graph;
-  Tensor places;  // i64 [edges]
+  Tensor origin;  // i64 [edges]
 };
-KeptEdges take_edges(const Graph& graph, const EdgeSample& sample, CUstream_st* stream);
+enum class KnownBy { place, id };
+KeptEdges take_edges(const Graph& graph, const EdgeSample& sample, KnownBy known_by, CUstream_st* stream);
 
 namespace cuda {
 
 /// offsets [rows + 1] of rows that keep min(degree, width) edges; waits for their number, which it returns.
 WEFT_LAUNCHER(std::int64_t count_kept(Device device, CUstream_st* stream, const GraphView& graph, std::int64_t width,
                                       EdgeId* kept_offsets));
-/// Sources and places of the kept edges. `kept.rows` has their rows.
-WEFT_LAUNCHER(void take_kept(Device device, CUstream_st* stream, const GraphView& graph, const EdgeChoice& choice,
-                             const GraphView& kept, NodeId* cols, EdgeId* places));
-/// places[k] becomes the id of the edge there.
-WEFT_LAUNCHER(void places_to_ids(Device device, CUstream_st* stream, const EdgeId* edge_ids, std::int64_t count,
-                                 EdgeId* places));
+/// Sources of the edges that a sample keeps, and their ids, either of which may be left out. `space` is the index space
+/// over the whole graph's columns and ids (KeptRows::over). Puts one kernel into the stream.
+WEFT_LAUNCHER(void take_kept(Device device, CUstream_st* stream, const SampledPlaces& sample, const GraphView& space,
+                             NodeId* cols, EdgeId* ids));
+/// scales[v] becomes degree / kept, times the row's own scale where there are some: f32, or f64 where `wide`.
+WEFT_LAUNCHER(void unbiased_scales(Device device, CUstream_st* stream, const SampledPlaces& sample,
+                                   const GraphView& space, bool wide, const void* row_scales, void* scales));
 
 }  // namespace cuda
 }  // namespace weft

@@ -23,19 +23,13 @@ void check_width(std::int64_t width) {
              width);
 }
 
-void take_on_host(const GraphView& view, const EdgeChoice& choice, const EdgeId* kept_offsets, NodeId* cols,
-                  EdgeId* places) {
-  parallel_row_ranges(kept_offsets, view.num_rows, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t v = begin; v < end; ++v) {
-      const EdgeId first = view.offsets[v], degree = view.offsets[v + 1] - first;
-      const std::int64_t kept = choice.kept(degree);
-      const RowChoice row = kept < degree ? choice.row(v, degree) : RowChoice{};
-      for (std::int64_t i = 0; i < kept; ++i) {
-        const EdgeId from = first + (kept < degree ? row.place(static_cast<std::uint32_t>(i)) : i);
-        cols[kept_offsets[v] + i] = view.cols[from];
-        places[kept_offsets[v] + i] = from;
-      }
-    }
+void take_on_host(const SampledPlaces& sample, const GraphView& space, NodeId* cols, EdgeId* origin) {
+  parallel_row_ranges(space.offsets, space.num_rows, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t v = begin; v < end; ++v)
+      sample.each_place(v, space.offsets[v], space.offsets[v], space.offsets[v + 1], [&](EdgeId k, EdgeId place) {
+        cols[k] = space.cols[place];
+        origin[k] = space.edge_id(place);
+      });
   });
 }
 
@@ -64,42 +58,28 @@ double sampling_rate(const Graph& graph, std::int64_t width) {
   return graph.num_edges() > 0 ? static_cast<double>(kept) / static_cast<double>(graph.num_edges()) : 1;
 }
 
-KeptEdges take_edges(const Graph& graph, const EdgeSample& sample, CUstream_st* stream) {
+KeptEdges take_edges(const Graph& graph, const EdgeSample& sample, KnownBy known_by, CUstream_st* stream) {
   validate(sample);
   const std::shared_ptr<const KeptRows> kept = GraphInternals::kept_rows(graph, sample.width);
   const Device device = graph.device();
-  const EdgeChoice choice(sample);
-  const GraphView view = GraphInternals::view_without_ids(graph);
+  const SampledPlaces places{GraphInternals::view_without_ids(graph).offsets, EdgeChoice(sample)};
+  const GraphView space = kept->over(known_by == KnownBy::id ? graph.view() : GraphInternals::view_without_ids(graph));
   Tensor cols = Tensor::empty(Shape(kept->edges), Dtype::i32, "sources of kept edges", device, stream);
-  Tensor places = Tensor::empty(Shape(kept->edges), Dtype::i64, "places of kept edges", device, stream);
+  Tensor origin = Tensor::empty(Shape(kept->edges), Dtype::i64, "origin of kept edges", device, stream);
   auto* const to_cols = cols.view().as<NodeId>();
-  auto* const to_places = places.view().as<EdgeId>();
-  const EdgeId* const offsets = kept->offsets.view().as<EdgeId>();
+  auto* const to_origin = origin.view().as<EdgeId>();
   if (device.kind == DeviceKind::cpu) {
-    take_on_host(view, choice, offsets, to_cols, to_places);
+    take_on_host(places, space, to_cols, to_origin);
   } else if (kept->edges > 0) {
-    cuda::take_kept(device, stream, view, choice, kept->over(view), to_cols, to_places);
+    cuda::take_kept(device, stream, places, space, to_cols, to_origin);
   }
-  Graph taken = GraphInternals::adopt_rows(view.num_cols, kept->offsets.to(device, stream), std::move(cols), stream);
-  return {std::move(taken), std::move(places)};
+  Graph taken = GraphInternals::adopt_rows(space.num_cols, kept->offsets.to(device, stream), std::move(cols), stream);
+  return {std::move(taken), std::move(origin)};
 }
 
 Derived sample_edges(const Graph& graph, const EdgeSample& sample, CUstream_st* stream) {
-  KeptEdges kept = take_edges(graph, sample, stream);
-  const GraphView view = graph.view();
-  const std::int64_t count = kept.graph.num_edges();
-  if (view.edge_ids != nullptr && count > 0) {
-    auto* const ids = kept.places.view().as<EdgeId>();
-    if (graph.device().kind == DeviceKind::cpu) {
-      parallel_ranges(default_threads(), count, scan_grain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t k = begin; k < end; ++k) ids[k] = view.edge_ids[ids[k]];
-      });
-    } else {
-      cuda::places_to_ids(graph.device(), stream, view.edge_ids, count, ids);
-      synchronise(graph.device(), stream);
-    }
-  }
-  return {std::move(kept.graph), EdgeOrigin(std::move(kept.places))};
+  KeptEdges kept = take_edges(graph, sample, KnownBy::id, stream);
+  return {std::move(kept.graph), EdgeOrigin(std::move(kept.origin))};
 }
 
 }  // namespace weft

@@ -22,15 +22,11 @@ class EdgeWindow {
     for (EdgeId k = begin; k < end_; ++row) {
       const EdgeId row_end = std::min(end_, space.offsets[row + 1]);
       if (k >= row_end) continue;
-      const EdgeId first = sample.offsets[row], degree = sample.offsets[row + 1] - first;
-      const bool all = degree <= sample.choice.width;
-      const RowChoice choice = all ? RowChoice{} : sample.choice.row(row, degree);
-      for (; k < row_end; ++k) {
-        const EdgeId i = k - space.offsets[row];
-        const EdgeId place = first + (all ? i : EdgeId{choice.place(static_cast<std::uint32_t>(i))});
-        if (space.cols != nullptr) cols_[k - begin] = space.cols[place];
-        ids_[k - begin] = space.edge_id(place);
-      }
+      sample.each_place(row, space.offsets[row], k, row_end, [&](EdgeId at, EdgeId place) {
+        if (space.cols != nullptr) cols_[at - begin] = space.cols[place];
+        ids_[at - begin] = space.edge_id(place);
+      });
+      k = row_end;
     }
   }
   const NodeId* cols(EdgeId k) const { return cols_ + (k - first_); }

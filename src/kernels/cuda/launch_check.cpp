@@ -9,19 +9,19 @@ void check_launch(const char* op, std::int64_t rows, std::int64_t edges, std::in
   check(cudaGetLastError(), "{} on a graph of {} rows and {} edges, {} features", op, rows, edges, features);
 }
 
-std::size_t shared_for_places(const void* kernel, std::int64_t places) {
+std::size_t allow_shared(const void* kernel, std::int64_t bytes) {
   constexpr std::int64_t without_asking = 48 << 10;
-  const std::int64_t bytes = places * static_cast<std::int64_t>(sizeof(std::int32_t));
-  if (bytes <= without_asking / 2) return static_cast<std::size_t>(bytes);
-  const cudaError_t allowed =
-      bytes < (std::int64_t{1} << 31)
-          ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes))
-          : cudaErrorInvalidValue;
-  if (allowed != cudaSuccess) cudaGetLastError();
-  WEFT_CHECK(allowed == cudaSuccess, invalid_argument,
-             "a block's tasks have up to {} sampled edges, and no room for their places in shared memory: expected "
-             "tasks of fewer edges; leave the policy's edges out",
-             places);
+  if (bytes > without_asking) {
+    int device = 0, most = 0;
+    check(cudaGetDevice(&device), "asking for the current device");
+    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
+    WEFT_CHECK(bytes <= most, unsupported,
+               "policy sample_kernel=cache_first: a block's samples take {} bytes of shared memory, and there are {}; "
+               "expected a smaller sample width, or leave the policy out",
+               bytes, most);
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+          "allowing {} bytes of shared memory", bytes);
+  }
   return static_cast<std::size_t>(bytes);
 }
 

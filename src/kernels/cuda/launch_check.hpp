@@ -23,9 +23,8 @@ constexpr const char* operator_of(KernelMessage message) {
 /// An Error with the operator, its shape and CUDA's own words, unless the launch before it was taken.
 void check_launch(const char* op, std::int64_t rows, std::int64_t edges, std::int64_t features);
 
-/// Bytes of shared memory for so many places of a sample's edges, which the kernel is then allowed; an Error where a
-/// block has no room for them.
-std::size_t shared_for_places(const void* kernel, std::int64_t places);
+/// So many bytes of shared memory, which the kernel is then allowed; an Error where a block has no room for them.
+std::size_t allow_shared(const void* kernel, std::int64_t bytes);
 
 /// Errors that name what this build lacks: kernels in f64, or of a shape that nothing should have chosen.
 [[noreturn]] void refuse_f64();

@@ -18,13 +18,13 @@ Block EdgeBlocks::block(const EdgeSample& sample) const {
   validate(sample);
   if (GraphInternals::kept_rows(graph_.graph, sample.width)->edges == graph_.graph.num_edges())
     return whole_block(context_, graph_, spec_, dtype_);
-  const KeptEdges kept = take_edges(graph_.graph, sample, context_.stream());
+  const KeptEdges kept = take_edges(graph_.graph, sample, KnownBy::place, context_.stream());
   Block block;
   block.graph = kept.graph;
   if (!weigher_.weighs()) return block;
   const GraphView view = kept.graph.view();
   block.weights =
-      weigher_.by_rows({nullptr, view.num_rows, view.offsets, kept.places.view().as<EdgeId>(), view.num_edges});
+      weigher_.by_rows({nullptr, view.num_rows, view.offsets, kept.origin.view().as<EdgeId>(), view.num_edges});
   return block;
 }
 

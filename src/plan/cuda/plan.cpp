@@ -100,10 +100,8 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   }
   std::vector<std::int64_t> sizes;
   const std::int64_t least = call.narrow ? narrow_lanes : 8;
-  std::int64_t most =
+  const std::int64_t most =
       call.narrow ? tuning::most_edges_a_warp : tuning::most_edges_a_group(call.mean_degree(), call.row_bytes());
-  if (call.desc.sample_width > 0)
-    most = std::clamp<std::int64_t>(tuning::most_sampled_places / call.groups_a_block() / 8 * 8, least, most);
   for (const int waves : {1, 2, 3, 4, 6, 8})
     sizes.push_back(std::clamp<std::int64_t>(edges_for_waves(call, waves), least, most));
   for (const std::int64_t size : {16, 32, 64, 128}) sizes.push_back(std::min(call.narrow ? 4 * size : size, most));
@@ -123,8 +121,18 @@ double order_us(const Call& call, WorkOrder order, const Graph* owner) {
   return us;
 }
 
+template <class Acc>
+std::size_t gather_bytes(const Call& call, const Plan& plan) {
+  Arena counting;
+  if (call.desc.sample_width > 0)
+    SampleScratch<Acc>::take(counting, call.desc, call.graph.num_edges, call.graph.num_rows, reads_ids(call.desc));
+  StagedRows<Acc>::take(counting, plan);
+  return counting.used();
+}
+
 std::size_t workspace_of(const Call& call, const Plan& plan) {
-  return call.softmax() ? softmax_bytes(plan, call.graph.num_rows) : staged_bytes(plan);
+  if (call.softmax()) return softmax_bytes(plan, call.graph.num_rows);
+  return call.desc.dtype == Dtype::f64 ? gather_bytes<double>(call, plan) : gather_bytes<float>(call, plan);
 }
 
 Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder order, const Policy& policy) {

@@ -31,16 +31,22 @@ struct StagedRows {
   }
 };
 
-/// Bytes of it.
-inline std::size_t staged_bytes(const Plan& plan) {
-  Arena counting;
-  if (plan.desc.dtype == Dtype::f64) {
-    StagedRows<double>::take(counting, plan);
-  } else {
-    StagedRows<float>::take(counting, plan);
+/// What a sample is written to before the gather that sums it: nothing is kept of it after the run.
+template <class Acc>
+struct SampleScratch {
+  std::span<NodeId> cols;  // [edges that are kept]
+  std::span<EdgeId> ids;   // the same, where the operator knows edges by their ids
+  std::span<Acc> scales;   // [rows], of sums
+
+  static SampleScratch take(Arena& arena, const OpDesc& desc, std::int64_t edges, std::int64_t rows, bool with_ids) {
+    const bool scaled = desc.kind == OpKind::spmm && desc.reduce == Reduce::sum;
+    SampleScratch scratch;
+    scratch.cols = arena.take<NodeId>(static_cast<std::size_t>(edges), "sources of sampled edges");
+    scratch.ids = arena.take<EdgeId>(with_ids ? static_cast<std::size_t>(edges) : 0, "ids of sampled edges");
+    scratch.scales = arena.take<Acc>(scaled ? static_cast<std::size_t>(rows) : 0, "scales of sampled sums");
+    return scratch;
   }
-  return counting.used();
-}
+};
 
 /// That of a softmax on a GPU: a largest score and a sum for each row and head, and for each part of a cut row.
 template <class Acc>

@@ -32,8 +32,8 @@ bool has_kernel(const OpDesc& d) {
 /// The planner's own choice.
 bool pays(const OpDesc& d, const Policy& policy, const GraphView& graph) {
   const std::int64_t features = d.heads * d.width;
-  return has_kernel(d) && d.sample_width == 0 && !policy.stage_edges && !policy.joined && policy.edges_a_group == 0 &&
-         !policy.schedule && policy.vector == 0 && policy.lanes == 0 && policy.loads == 0 && policy.waves &&
+  return has_kernel(d) && !policy.stage_edges && !policy.joined && policy.edges_a_group == 0 && !policy.schedule &&
+         policy.vector == 0 && policy.lanes == 0 && policy.loads == 0 && policy.waves &&
          policy.accumulate == Accumulate::f32 && policy.assignment == Assignment::dynamic &&
          (d.heads == 1 || !d.weighted) && !is_narrow(features, true) &&
          tuning::stages_edges(features, mean_degree(graph), graph.num_edges);
@@ -54,10 +54,6 @@ void choose_stage(Plan& plan, const Policy& policy, const GraphView& graph) {
   WEFT_CHECK(!policy.joined.value_or(false), invalid_argument,
              "policy {} with join=yes: staged tasks are a warp's; expected join=no, or no join", needed);
   const OpDesc& d = plan.desc;
-  WEFT_CHECK(d.sample_width == 0, unsupported,
-             "policy {} of sampled edges: expected none, as kernels that stage edges do not sample; leave the policy "
-             "out, or take the graph that sample_edges() gives",
-             needed);
   WEFT_CHECK(
       has_kernel(d), unsupported,
       "policy {} for {} {} {}: only sums of spmm and spmv in f32, or of whole packs of 8 in f16 and bf16, have a "

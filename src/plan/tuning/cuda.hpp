@@ -102,9 +102,6 @@ constexpr bool rows_alike(double mean_degree, std::int64_t longest_row, double r
 /// lanes along the edges takes as many in each lane.)
 inline constexpr std::int64_t most_edges_in_sequence = 1024;
 
-/// Sampled edges a block: their places (4 bytes each) stand in shared memory, which the caches lose.
-inline constexpr std::int64_t most_sampled_places = 4096;
-
 /// Edges a row, in the mean, from which SDDMM's batches of edges nearly always share their destination.
 inline constexpr std::int64_t least_long_row = 128;
 

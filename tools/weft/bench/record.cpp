@@ -38,7 +38,7 @@ json to_json(const Record& r) {
     out["sample"] = {{"method", r.sample->method},
                      {"width", r.sample->width},
                      {"rate", number(r.sample->rate)},
-                     {"form", r.sample->in_kernel ? "in the kernel" : "written out"},
+                     {"form", r.sample->by_operator ? "by the operator" : "written out"},
                      {"sample_us", number(r.sample->us)}};
   if (r.failure) {
     out["error"] = r.failure->what();

@@ -29,7 +29,7 @@ struct SampleRecord {
   std::string method;
   std::int64_t width = 0;  // edges of a row at most; 0: all
   double rate = 1;         // of all edges
-  bool in_kernel = false;  // the operator samples as it runs; else over the edges written out
+  bool by_operator = false;  // the operator samples as it runs; else over the edges written out
   double us = 0;           // of writing them out
 };
 

@@ -45,8 +45,8 @@ void ResultTable::add(const Record& r) {
     const bool all = !r.sample || r.sample->width == 0;
     cells.push_back(all ? "all" : std::to_string(r.sample->width));
     cells.push_back(all ? "" : fmt::format("{:.1f}%", 100 * r.sample->rate));
-    cells.push_back(all ? "" : r.sample->in_kernel ? "in kernel" : "before");
-    cells.push_back(all || r.sample->in_kernel ? "" : fmt::format("{:.1f}", r.sample->us));
+    cells.push_back(all ? "" : r.sample->by_operator ? "by op" : "before");
+    cells.push_back(all || r.sample->by_operator ? "" : fmt::format("{:.1f}", r.sample->us));
   }
   if (r.right()) {
     const auto or_dash = [](double value, int digits) {

@@ -6,6 +6,7 @@
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/launch.hpp"
 #include "kernels/cuda/gather/common.hpp"
+#include "kernels/cuda/sample.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "plan/cuda/select.hpp"
 
@@ -29,8 +30,7 @@ template <class Storage>
 void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
   GatherArgs<Gat<Storage>> args{
-      gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.value, "value", given.sample),
-      {}};
+      gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.value, "value"), {}};
   args.epilogue = plain_epilogue<Storage>(given.out, "out");
   ScoreArgs<Storage>& scores = args.message;
   scores.heads = static_cast<int>(given.heads);
@@ -86,13 +86,14 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
 
 }  // namespace
 
-void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
-  const std::int64_t features = args.heads * args.width;
-  WEFT_CHECK(args.width > 0, unsupported, "value has no features: expected at least one on CUDA; use the cpu device");
+void attention_forward(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
+  const std::int64_t features = given.heads * given.width;
+  WEFT_CHECK(given.width > 0, unsupported, "value has no features: expected at least one on CUDA; use the cpu device");
   WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "value has {} features a row: expected fewer than 2^22",
              features);
-  if (features == 0 || args.graph.num_rows == 0) return;
+  if (features == 0 || given.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
+  const AttentionArgs args = with_sample_drawn(given, plan, arena, stream);
   with_storage(plan.desc.dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, arena, stream); });
 }
 

@@ -30,12 +30,11 @@ struct GatScores {
   __device__ __forceinline__ Storage destination(std::uint32_t row, int head) const {
     return load_element(row_at(args.dst + head * args.dst_head, row, args.dst_pitch_bytes));
   }
-  /// Of the edge whose id is id().
-  template <class IdOf>
-  __device__ __forceinline__ Acc score(Acc src, Acc dst, const IdOf& id, int head) const {
+  /// Of the k-th edge in the order of the work.
+  __device__ __forceinline__ Acc score(Acc src, Acc dst, EdgeId k, int head) const {
     const Acc score = leaky(src + dst);
     if (args.bias.data == nullptr) return score;
-    return score + args.bias[id() * args.bias_pitch + head * args.bias_head];
+    return score + args.bias[split.id_of(k) * args.bias_pitch + head * args.bias_head];
   }
   /// The largest of a few sources: one alone might be the odd one out.
   __device__ __forceinline__ Acc typical(int head) const {
@@ -148,14 +147,12 @@ struct LaneWeights {
   __device__ __forceinline__ Storage destination(std::uint32_t row, int s) const {
     return scores.destination(row, heads[s]);
   }
-  /// Of the share's p-th edge. One that is dropped counts in the sum of weights alone: it is negative.
-  __device__ __forceinline__ Acc weight(Storage of_source, Storage of_destination, const EdgeShare& share, int p,
-                                        int s) const {
-    const auto id = [&] { return SharePlaces<S::lanes>::id(scores.split, share, p); };
+  /// Of the k-th edge in the order of the work. One that is dropped counts in the sum of weights alone: it is negative.
+  __device__ __forceinline__ Acc weight(Storage of_source, Storage of_destination, EdgeId k, int s) const {
     const Acc from = widen(of_source), to = widen(of_destination);
-    const Acc w = scores.weight(scores.score(from, to, id, heads[s]), scores.reference(typical[s], to));
+    const Acc w = scores.weight(scores.score(from, to, k, heads[s]), scores.reference(typical[s], to));
     const Dropout& dropout = scores.args.dropout;
-    return dropout.given() && is_dropped(dropout, id(), heads[s]) ? -w : w;
+    return dropout.given() && is_dropped(dropout, scores.split.id_of(k), heads[s]) ? -w : w;
   }
 };
 
@@ -203,7 +200,7 @@ struct HeldWeights : SenderBase<Gat<Storage>, S> {
 #pragma unroll
       for (int i = 0; i < S::each; ++i) {
         const int q = i * S::lanes + lane;
-        held[i] = at + q < share.length ? of.weight(src[i], dst[i], share, at + q, 0) : Acc(0);
+        held[i] = at + q < share.length ? of.weight(src[i], dst[i], share.begin + at + q, 0) : Acc(0);
       }
     } else {
 #pragma unroll
@@ -212,7 +209,8 @@ struct HeldWeights : SenderBase<Gat<Storage>, S> {
         const bool there = at + j + u < share.length;
 #pragma unroll
         for (int s = 0; s < steps; ++s)
-          batch.by_lane[u][s] = there ? of.weight(of.source(c, s), of.destination(r, s), share, at + j + u, s) : Acc(0);
+          batch.by_lane[u][s] =
+              there ? of.weight(of.source(c, s), of.destination(r, s), share.begin + at + j + u, s) : Acc(0);
       }
     }
   }

@@ -19,26 +19,23 @@ __device__ __forceinline__ void redo_row(const GatherArgs<Gat<Storage>>& args, s
   const auto to = static_cast<std::uint32_t>(row);
   const Acc dst = scores.score == Score::gat ? widen(of_sums.destination(to, head)) : Acc(0);
   const EdgeId begin = __ldg(args.split.starts + row), degree = __ldg(g.offsets + row + 1) - __ldg(g.offsets + row);
-  const auto place_of = [&](EdgeId k) { return args.split.place_of(row, k); };
-  const auto score_of = [&](EdgeId at) {
-    const auto from = static_cast<std::uint32_t>(args.split.col_at(at));
-    const auto id = [&] { return args.split.id_of(at); };
-    if (scores.score == Score::gat) return of_sums.score(widen(of_sums.source(from, head)), dst, id, head);
-    return of_vectors.with_bias(of_vectors.unbiased(of_vectors.sum_of(from, to, head)), id, head);
+  const auto score_of = [&](EdgeId k) {
+    const auto from = static_cast<std::uint32_t>(__ldg(g.cols + k));
+    if (scores.score == Score::gat) return of_sums.score(widen(of_sums.source(from, head)), dst, k, head);
+    return of_vectors.with_bias(of_vectors.unbiased(of_vectors.sum_of(from, to, head)), k, head);
   };
   Acc top = -Acc(INFINITY);
 #pragma unroll 8
-  for (EdgeId k = begin; k < begin + degree; ++k) top = larger(top, score_of(place_of(k)));
+  for (EdgeId k = begin; k < begin + degree; ++k) top = larger(top, score_of(k));
   Acc total = 0, total_rest = 0, sum[Count] = {}, rest[Count] = {};
   // Of a row that is masked as a whole nothing is added up.
 #pragma unroll 4
   for (EdgeId k = begin; k < (top == -Acc(INFINITY) ? begin : begin + degree); ++k) {
-    const EdgeId place = place_of(k);
     const auto values =
-        Pack<Storage, Count>::load(row_at(x, static_cast<std::uint32_t>(args.split.col_at(place)), args.x_pitch_bytes));
-    const Acc w = exponential(score_of(place) - top);
+        Pack<Storage, Count>::load(row_at(x, static_cast<std::uint32_t>(__ldg(g.cols + k)), args.x_pitch_bytes));
+    const Acc w = exponential(score_of(k) - top);
     total_rest += w;
-    const bool dropped = scores.dropout.given() && scores.dropout.drops(args.split.id_of(place), head);
+    const bool dropped = scores.dropout.given() && scores.dropout.drops(args.split.id_of(k), head);
     const Acc kept = dropped ? Acc(0) : w * scores.kept;
     if (!settle(total, total_rest)) drop_rest(total_rest);
 #pragma unroll

@@ -79,7 +79,7 @@ struct SharedWeights : SenderBase<Gat<Storage>, S> {
 #pragma unroll
         for (int s = 0; s < steps; ++s)
           box.weight[s * shared_weights + head_of_step][q] =
-              at + q < share.length ? of.weight(src[s][i], dst[s][i], share, at + q, s) : Acc(0);
+              at + q < share.length ? of.weight(src[s][i], dst[s][i], share.begin + at + q, s) : Acc(0);
       }
       __syncwarp();
     }

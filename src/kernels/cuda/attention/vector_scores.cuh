@@ -26,11 +26,10 @@ struct VectorScores {
   }
   /// An edge's score but for its bias, from the sum over its features.
   __device__ __forceinline__ Acc unbiased(Acc sum) const { return is_dot() ? sum * args.scale : sum; }
-  /// The score of the edge whose id is id().
-  template <class IdOf>
-  __device__ __forceinline__ Acc with_bias(Acc score, const IdOf& id, int head) const {
+  /// The score of the k-th edge in the order of the work.
+  __device__ __forceinline__ Acc with_bias(Acc score, EdgeId k, int head) const {
     if (args.bias.data == nullptr) return score;
-    return score + args.bias[id() * args.bias_pitch + head * args.bias_head];
+    return score + args.bias[split.id_of(k) * args.bias_pitch + head * args.bias_head];
   }
   /// The sum over all features of a head, by one thread.
   __device__ __forceinline__ Acc sum_of(std::uint32_t col, std::uint32_t row, int head) const {
@@ -93,8 +92,7 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
     last_row = static_cast<std::uint32_t>(share.carried);
     const auto row = static_cast<std::uint32_t>(max(share.carried, 0));
     const EdgeId first = share.carried >= 0 ? __ldg(scores.split.starts + row) : 0;
-    const EdgeId place = share.carried >= 0 ? scores.split.place_of(row, first) : 0;
-    const auto col = static_cast<std::uint32_t>(scores.split.col_at(place));
+    const auto col = static_cast<std::uint32_t>(__ldg(scores.split.graph.cols + first));
     X key[1][S::steps], query[S::steps];
     load(src_lane, col, scores.args.src_pitch_bytes, key[0]);
     load(dst_lane, row, scores.args.dst_pitch_bytes, query);
@@ -139,9 +137,8 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
     }
     if constexpr (owned) {
       const int u = owned_sum<S::lanes, S::loads>(lane);
-      const auto id = [&] { return SharePlaces<S::lanes>::id(scores.split, share, at + j + u); };
-      const Acc unbiased = scores.unbiased(sum[0][0]);
-      const Acc score = there(u) ? scores.with_bias(unbiased, id, 0) : Acc(0);
+      const EdgeId k = share.begin + at + j + u;
+      const Acc unbiased = scores.unbiased(sum[0][0]), score = there(u) ? scores.with_bias(unbiased, k, 0) : Acc(0);
       const unsigned up_to = begins & ((2u << u) - 1);
       const int first = up_to != 0 ? 31 - __clz(up_to) : u;  // of its row's edges in the batch
       const Acc of_first = __shfl_sync(~0u, unbiased, first * lanes_an_edge, S::lanes);
@@ -149,22 +146,22 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
       const std::uint32_t own_row = edges.destination(j + u);
       if ((begins >> u & 1u) != 0 && lane % lanes_an_edge == 0)
         scores.args.row_max[own_row * scores.args.max_pitch] = own_reference;
-      weights[0][0] = there(u) ? relative(score, own_reference, id, 0) : Acc(0);
+      weights[0][0] = there(u) ? relative(score, own_reference, k, 0) : Acc(0);
       reference[0] = __shfl_sync(~0u, own_reference, (S::loads - 1) * lanes_an_edge, S::lanes);
     } else {
 #pragma unroll
       for (int u = 0; u < S::loads; ++u) {
-        const auto id = [&] { return SharePlaces<S::lanes>::id(scores.split, share, at + j + u); };
+        const EdgeId k = share.begin + at + j + u;
 #pragma unroll
         for (int s = 0; s < S::steps; ++s) {
           weights[u][s] = 0;
           if (!there(u)) continue;
-          const Acc unbiased = scores.unbiased(sum[s][u]), score = scores.with_bias(unbiased, id, heads[s]);
+          const Acc unbiased = scores.unbiased(sum[s][u]), score = scores.with_bias(unbiased, k, heads[s]);
           if ((begins >> u & 1u) != 0) {
             reference[s] = reference_of(unbiased);
             if (leads[s]) scores.args.row_max[rows[u] * scores.args.max_pitch + heads[s]] = reference[s];
           }
-          weights[u][s] = relative(score, reference[s], id, heads[s]);
+          weights[u][s] = relative(score, reference[s], k, heads[s]);
         }
       }
     }
@@ -183,11 +180,10 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
   /// Any finite score may do.
   static __device__ __forceinline__ Acc reference_of(Acc score) { return fabs(score) < Acc(INFINITY) ? score : Acc(0); }
   /// One that is dropped is negative, and NaN one that is too large for the reference: see HeadWeight.
-  template <class IdOf>
-  __device__ __forceinline__ Acc relative(Acc score, Acc of_row, const IdOf& id, int head) const {
+  __device__ __forceinline__ Acc relative(Acc score, Acc of_row, EdgeId k, int head) const {
     const Acc w = exponential(score - of_row) * scores.args.margin;
     const Dropout& dropout = scores.args.dropout;
-    const bool dropped = dropout.given() && is_dropped(dropout, id(), head);
+    const bool dropped = dropout.given() && is_dropped(dropout, scores.split.id_of(k), head);
     return !(w <= 1) ? Acc(NAN) : dropped ? -w : w;
   }
   static __device__ __forceinline__ void load(const Storage* const (&lanes)[S::steps], std::uint32_t row,

@@ -24,7 +24,6 @@ struct RowEpilogue {
   bool wide = false;  // out holds accumulators instead
   bool mean = false, relu = false, negated = false;
   const Acc* row_scale = nullptr;
-  SampledPlaces unbiased;  // where given, sums over a sample's edges are scaled to those over all
   MaybeWide<Storage> bias;
   NodeId* arg_u = nullptr;  // [rows, features]
   EdgeId* arg_e = nullptr;
@@ -35,7 +34,7 @@ struct RowEpilogue {
 
   /// Once everything else is set.
   void note_what_is_applied() {
-    none_but_mean = !relu && row_scale == nullptr && !unbiased.given() && !bias.given() && largest == 0;
+    none_but_mean = !relu && row_scale == nullptr && !bias.given() && largest == 0;
     none = none_but_mean && !mean;
   }
 };

@@ -24,9 +24,9 @@ RowEpilogue<Storage> plain_epilogue(const Result& out, const char* what) {
 /// All but the epilogue. `x` is gathered by column, and `what` names it; scratch memory comes from the arena.
 template <class Storage>
 GatherCommon<Storage> gather_common(const Plan& plan, const GraphView& graph, Arena& arena, std::int64_t features,
-                                    const Operand& x, const char* what, const SampledPlaces& sample = {}) {
+                                    const Operand& x, const char* what) {
   GatherCommon<Storage> common;
-  common.split = edge_split_of(plan, graph, sample);
+  common.split = edge_split_of(plan, graph);
   const auto staged = StagedRows<AccumulatorOf<Storage>>::take(arena, plan);
   common.staging = {staged.values.data(), staged.places.data(), staged_pitch(plan.desc)};
   common.features = static_cast<int>(features);

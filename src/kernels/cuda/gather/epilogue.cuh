@@ -22,15 +22,13 @@ __device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilo
                                                int feature, const Acc (&value)[Count]) {
   // One division a row instead of one a feature: the quotient has one rounding more.
   const Acc share = epilogue.mean && edges > 1 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
-  Acc scale = epilogue.row_scale != nullptr ? __ldg(epilogue.row_scale + row) : Acc(1);
-  const bool scaled = epilogue.row_scale != nullptr || epilogue.unbiased.given();
-  if (epilogue.unbiased.given()) scale *= unbiased_in_sample<Acc>(epilogue.unbiased, row, edges);
+  const Acc scale = epilogue.row_scale != nullptr ? __ldg(epilogue.row_scale + row) : Acc(1);
   Acc finished[Count];
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
     Acc v = value[i];
     if (epilogue.mean) v *= share;
-    if (scaled) v *= scale;
+    if (epilogue.row_scale != nullptr) v *= scale;
     if (epilogue.bias.data != nullptr) v += epilogue.bias[feature + i];
     if (epilogue.relu && v < 0) v = 0;  // NaN stays NaN
     if (epilogue.largest > 0)
@@ -58,9 +56,8 @@ __device__ __forceinline__ void store_winners(const RowEpilogue<Storage>& epilog
   for (int i = 0; i < Count; ++i) {
     const EdgeId k = edge(i);
     const std::int64_t to = row * features + feature + i;
-    const EdgeId place = k == no_edge ? no_edge : split.place_of(row, k);
-    if (epilogue.arg_u != nullptr) epilogue.arg_u[to] = place == no_edge ? -1 : split.col_at(place);
-    if (epilogue.arg_e != nullptr) epilogue.arg_e[to] = place == no_edge ? -1 : split.id_of(place);
+    if (epilogue.arg_u != nullptr) epilogue.arg_u[to] = k == no_edge ? -1 : __ldg(split.graph.cols + k);
+    if (epilogue.arg_e != nullptr) epilogue.arg_e[to] = k == no_edge ? -1 : split.id_of(k);
   }
 }
 

@@ -8,28 +8,13 @@
 
 namespace weft::cuda {
 
-/// Launches a gather of so many groups a block, with shared memory for the places of a sample's edges.
-template <class Message>
-void launch_kernel(void (*kernel)(GatherArgs<Message>), const dim3& grid, int groups, const GatherArgs<Message>& args,
-                   CUstream_st* stream) {
-  const EdgeSplit& split = args.split;
-  if (!split.sample.given()) {
-    kernel<<<grid, block_threads, 0, stream>>>(args);
-  } else {
-    GatherArgs<Message> sampled = args;
-    const std::int64_t longest = split.longest_share(groups);
-    const std::size_t bytes = shared_for_places(reinterpret_cast<const void*>(kernel), groups * longest);
-    sampled.split.share_places = static_cast<int>(longest);
-    kernel<<<grid, block_threads, bytes, stream>>>(sampled);
-  }
-  check_launch(operator_of(Message::kind), split.graph.num_rows, split.graph.num_edges, args.features);
-}
-
 template <class S, Reduction Kind, class Message>
 void launch_shape(const GatherArgs<Message>& args, CUstream_st* stream) {
-  const dim3 grid(static_cast<unsigned>(args.split.blocks(S::groups)),
+  const EdgeSplit& split = args.split;
+  const dim3 grid(static_cast<unsigned>(split.blocks(S::groups)),
                   static_cast<unsigned>((args.features + S::tile - 1) / S::tile));
-  launch_kernel(gather_edges<Message, S, Kind>, grid, S::groups, args, stream);
+  gather_edges<Message, S, Kind><<<grid, block_threads, 0, stream>>>(args);
+  check_launch(operator_of(Message::kind), split.graph.num_rows, split.graph.num_edges, args.features);
 }
 
 /// The table's row of a message's kernels.

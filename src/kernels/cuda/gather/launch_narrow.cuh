@@ -9,9 +9,11 @@ namespace weft::cuda {
 template <class Message>
 void launch_narrow(const GatherArgs<Message>& args, const GatherShape& shape, CUstream_st* stream) {
   with_shape<row_for<Message, KernelFamily::narrow>>(shape, [&]<class S>(S) {
-    constexpr int warps = block_threads / narrow_lanes;
-    launch_kernel(gather_narrow<Message, S>, dim3(static_cast<unsigned>(args.split.blocks(warps))), warps, args,
-                  stream);
+    const EdgeSplit& split = args.split;
+    constexpr std::int64_t warps = block_threads / narrow_lanes;
+    const std::int64_t blocks = split.blocks(warps);
+    gather_narrow<Message, S><<<static_cast<unsigned>(blocks), block_threads, 0, stream>>>(args);
+    check_launch("spmm of few features", split.graph.num_rows, split.graph.num_edges, args.features);
   });
 }
 

@@ -71,7 +71,6 @@ __global__ void __launch_bounds__(block_threads, narrow_blocks<typename Message:
 
   OpenRow<Acc, S::count> open;
   open.clear();
-  SharePlaces<narrow_lanes>::find(split, share);
   Chunk next;
   next.start(split, share, lane);
   next.load(split, share, 0, lane, edge_values, share.row_past_end());

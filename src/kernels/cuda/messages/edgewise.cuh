@@ -51,7 +51,7 @@ struct Sender<Edgewise<Storage>, S, Kind> : ScalarWeights<Edgewise<Storage>, S, 
     for (int u = 0; u < S::loads; ++u) {
       cols[u] = edges.source(j + u);
       const int p = edges.first + j + u;
-      const EdgeId id = p < share.length ? SharePlaces<S::lanes>::id(args.split, share, p) : 0;
+      const EdgeId id = p < share.length ? args.split.id_of(share.begin + p) : 0;
       edge_row[u] = id * args.message.edge_pitch;
     }
     load_source(batch, cols);

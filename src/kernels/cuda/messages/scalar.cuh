@@ -16,7 +16,7 @@ struct EdgeInput<Weighted<Storage>> {
   const GatherArgs<Weighted<Storage>>& args;
 
   __device__ __forceinline__ Loaded load(EdgeId k, std::int32_t id, NodeId) const {
-    return args.message.edge.load(args.split.ids_ahead() ? id : k);
+    return args.message.edge.load(args.split.ids != nullptr ? id : k);
   }
   __device__ __forceinline__ AccumulatorOf<Storage> value(const Loaded& loaded) const {
     return args.message.edge.value(loaded);
@@ -32,12 +32,11 @@ struct EdgeInput<Scaled<Storage>> {
   };
   const GatherArgs<Scaled<Storage>>& args;
 
-  __device__ __forceinline__ Loaded load(EdgeId k, std::int32_t id, NodeId col) const {
+  __device__ __forceinline__ Loaded load(EdgeId k, std::int32_t, NodeId col) const {
     const auto& message = args.message;
     Loaded loaded;
     loaded.scale = message.col_scale != nullptr ? __ldg(message.col_scale + col) : Acc(1);
-    if (message.edge.data != nullptr)
-      loaded.value = message.edge.load((args.split.ids_ahead() ? id : args.split.id_of(k)) * message.edge_pitch);
+    if (message.edge.data != nullptr) loaded.value = message.edge.load(args.split.id_of(k) * message.edge_pitch);
     return loaded;
   }
   __device__ __forceinline__ Acc value(const Loaded& loaded) const {

@@ -8,40 +8,6 @@
 
 namespace weft::cuda {
 
-/// The places of a sample's edges, for each group of the block those of its share.
-template <int Lanes>
-struct SharePlaces {
-  static __device__ __forceinline__ std::int32_t* of_group(const EdgeSplit& split) {
-    extern __shared__ std::int32_t sampled_places[];
-    // Read anew each time: an address that is kept takes a register of walks whose edges are not sampled, too.
-    unsigned thread;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    return sampled_places + thread / Lanes * split.share_places;
-  }
-  /// Before the share is walked, by all lanes of a group: three loads that wait for one another, once a share instead
-  /// of once a chunk.
-  static __device__ __forceinline__ void find(const EdgeSplit& split, const EdgeShare& share) {
-    if (!split.sample.given()) return;
-    std::int32_t* const places = of_group(split);
-    for (int p = threadIdx.x % Lanes; p < share.length; p += Lanes) {
-      const EdgeId k = share.begin + p;
-      places[p] = static_cast<std::int32_t>(split.place_of(__ldg(split.graph.rows + k), k));
-    }
-    __syncwarp();
-  }
-  // Of the share's p-th edge, p < share.length. (What edges that are not sampled take is as it would be without these.)
-  static __device__ __forceinline__ std::int32_t place(const EdgeSplit& split, int p) { return of_group(split)[p]; }
-  static __device__ __forceinline__ EdgeId id(const EdgeSplit& split, const EdgeShare& share, int p) {
-    return split.id_of(split.sample.given() ? EdgeId{place(split, p)} : share.begin + p);
-  }
-  /// The same where split.ids_ahead().
-  static __device__ __forceinline__ std::int32_t id_ahead(const EdgeSplit& split, const EdgeShare& share, int p) {
-    if (!split.sample.given()) return split.id_at(share.begin + p);
-    const std::int32_t at = place(split, p);
-    return split.ids != nullptr ? split.id_at(at) : at;
-  }
-};
-
 /// A chunk that is worked on. Edge i * Lanes + l of it is lane l's i-th.
 template <int Lanes, int Each>
 struct HeldEdges {
@@ -71,7 +37,6 @@ struct HeldEdges {
 /// column. `EdgesAsSources`: without columns (sums of edges' own values) an edge's source is the edge itself.
 template <int Lanes, int Each, class Value, bool EdgesAsSources = false>
 struct EdgeChunk {
-  using Places = SharePlaces<Lanes>;
   static constexpr int size = Lanes * Each;
   NodeId col[Each];
   NodeId row[Each];
@@ -81,13 +46,13 @@ struct EdgeChunk {
 
   /// Before the first load.
   __device__ __forceinline__ void start(const EdgeSplit& split, const EdgeShare& share, int lane) {
-    if (!split.ids_ahead()) return;
+    if (split.ids == nullptr) return;
 #pragma unroll
     for (int i = 0; i < Each; ++i)
-      ahead[i] = i * Lanes + lane < share.length ? Places::id_ahead(split, share, i * Lanes + lane) : 0;
+      ahead[i] = i * Lanes + lane < share.length ? split.id_at(share.begin + i * Lanes + lane) : 0;
   }
   /// Edges [first, first + size) of the share, with values.load(k, id, column) for the k-th edge of all, `id` only
-  /// being one where split.ids_ahead(); those past the share's end become edges of source 0 and row `past_end` with an
+  /// being one where edges have ids; those past the share's end become edges of source 0 and row `past_end` with an
   /// empty value. Ids are loaded a chunk earlier than what they lead to, so that nothing waits for them.
   template <class Values>
   __device__ __forceinline__ void load(const EdgeSplit& split, const EdgeShare& share, int first, int lane,
@@ -102,16 +67,14 @@ struct EdgeChunk {
       value[i] = Value{};
       if (p >= share.length) continue;
       const EdgeId k = share.begin + p;
-      if (g.cols != nullptr) {  // segments and samples have none
+      if (g.cols != nullptr) {  // segments have none
         col[i] = __ldg(g.cols + k);
-      } else if (split.sampled_cols != nullptr) {
-        col[i] = __ldg(split.sampled_cols + Places::place(split, p));
       } else if (EdgesAsSources) {
-        col[i] = split.ids_ahead() ? ahead[i] : static_cast<NodeId>(k);
+        col[i] = split.ids != nullptr ? ahead[i] : static_cast<NodeId>(k);
       }
       row[i] = __ldg(g.rows + k);
       value[i] = values.load(k, ahead[i], col[i]);
-      if (split.ids_ahead() && p + size < share.length) ahead[i] = Places::id_ahead(split, share, p + size);
+      if (split.ids != nullptr && p + size < share.length) ahead[i] = split.id_at(k + size);
     }
   }
 
@@ -165,7 +128,6 @@ __device__ __forceinline__ void for_each_batch(const EdgeSplit& split, const Edg
                                                const Values& values, Visitor& visitor) {
   using Chunk = EdgeChunk<S::lanes, S::each, typename Values::Loaded>;
   const int shift = threadIdx.x % 32 / S::lanes * S::lanes;
-  SharePlaces<S::lanes>::find(split, share);
   Chunk next;
   next.start(split, share, lane);
   next.load(split, share, 0, lane, values, visitor.row_past_end(share));

@@ -12,22 +12,9 @@
 
 #include <cstdint>
 
-#include "graph/sample/choice.hpp"
 #include "weft/graph.hpp"
 
 namespace weft::cuda {
-
-#ifdef __CUDACC__
-// Calls: inlined they would take some 400 instructions of every kernel, and registers where nothing is sampled.
-static __device__ __noinline__ EdgeId place_in_sample(SampledPlaces sample, std::int64_t row, EdgeId k,
-                                                      EdgeId row_begin) {
-  return sample.of(row, k, row_begin);
-}
-template <class Acc>
-__device__ __noinline__ Acc unbiased_in_sample(SampledPlaces sample, std::int64_t row, EdgeId kept) {
-  return sample.unbiased<Acc>(row, kept);
-}
-#endif
 
 struct EdgeSplit {
   GraphView graph;                    // rows and cols in the order of the work; offsets as stored
@@ -41,19 +28,9 @@ struct EdgeSplit {
   bool cuts = true;                     // false: no row is cut by tasks
   std::int64_t whole_row = 0;           // joined: rows of up to so many edges are not cut by tasks
   const std::int32_t* order = nullptr;  // loose: which task runs when; null: as they stand
-  /// Where given, the graph is a sample's index space and has no columns: those, ids and values of edges are read at
-  /// places, which every group finds for its whole share before it walks it (edge_chunk.cuh).
-  SampledPlaces sample;
-  const NodeId* sampled_cols = nullptr;  // of the whole graph
-  int share_places = 0;                  // room for so many in a group's shared memory
 
   /// Blocks of so many groups that the tasks take.
   std::int64_t blocks(int groups) const { return joined ? tasks : (tasks + groups - 1) / groups; }
-  /// Edges of the longest share, of so many groups a block.
-  std::int64_t longest_share(int groups) const {
-    if (rows_a_task > 0) return rows_a_task * graph.longest_row;
-    return joined ? (size + whole_row + groups * 8 - 1) / (groups * 8) * 8 : size;
-  }
 
 #ifdef __CUDACC__
   /// Whether what edges have stands in the order of the work.
@@ -64,19 +41,9 @@ struct EdgeSplit {
     return static_cast<std::uint32_t>(k) / static_cast<std::uint32_t>(size);
   }
   __device__ __forceinline__ std::int32_t id_at(EdgeId k) const { return __ldg(ids + (k << id_shift)); }
-  /// The id of the edge at a place of the whole graph, or where edges are not sampled of the k-th of the work.
   __device__ __forceinline__ EdgeId id_of(EdgeId k) const {
     if (ids != nullptr) return id_at(k);
     return graph.edge_ids != nullptr ? __ldg(graph.edge_ids + k) : k;
-  }
-  /// Whether a chunk loads the ids of its edges ahead; else the k-th edge's is id_of(k).
-  __device__ __forceinline__ bool ids_ahead() const { return ids != nullptr || sample.given(); }
-  /// Where the k-th edge of the work, one of that row's, has its column and id.
-  __device__ __forceinline__ EdgeId place_of(std::int64_t row, EdgeId k) const {
-    return sample.given() ? place_in_sample(sample, row, k, __ldg(graph.offsets + row)) : k;
-  }
-  __device__ __forceinline__ NodeId col_at(EdgeId place) const {
-    return __ldg((sample.given() ? sampled_cols : graph.cols) + place);
   }
 #endif
 };

@@ -9,14 +9,9 @@
 
 namespace weft::cuda {
 
-inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph, const SampledPlaces& sample = {}) {
+inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
   EdgeSplit split;
   split.graph = graph;
-  if (sample.given()) {
-    split.sample = sample;
-    split.sampled_cols = graph.cols;
-    split.graph.cols = nullptr;
-  }
   split.starts = graph.offsets;
   split.size = plan.cuda().edges_a_task;
   split.rows_a_task = plan.cuda().rows_a_task;

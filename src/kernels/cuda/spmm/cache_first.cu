@@ -15,7 +15,8 @@ struct CachedEdge {
 /// Groups of `group_threads` have a row each, and room for `width` edges of it.
 template <class Storage>
 __global__ void __launch_bounds__(cache_first_threads)
-    sum_cache_first(const GatherArgs<Weighted<Storage>> args, int group_threads, int width) {
+    sum_cache_first(const GatherArgs<Weighted<Storage>> args, const SampledPlaces sample, int group_threads,
+                    int width) {
   extern __shared__ CachedEdge cached_edges[];
   const EdgeSplit& split = args.split;
   const int group = threadIdx.x / group_threads, thread = threadIdx.x % group_threads;
@@ -26,8 +27,8 @@ __global__ void __launch_bounds__(cache_first_threads)
     const EdgeId begin = __ldg(split.graph.offsets + row);
     kept = static_cast<int>(__ldg(split.graph.offsets + row + 1) - begin);
     for (int i = thread; i < kept; i += group_threads) {
-      const EdgeId place = split.place_of(row, begin + i);
-      edges[i].col = split.col_at(place);
+      const EdgeId place = sample.of(row, begin + i, begin);
+      edges[i].col = __ldg(split.graph.cols + place);
       edges[i].value =
           args.message.edge.data != nullptr ? args.message.edge[split.id_of(place) * args.message.edge_pitch] : 1.0f;
     }
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(cache_first_threads)
 }  // namespace
 
 template <class Storage>
-void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, CUstream_st* stream) {
+void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, const SampledPlaces& sample, CUstream_st* stream) {
   const GraphView& space = args.split.graph;
   // Up to 128 threads a row, so that one step loads a large sample.
   const int group_threads = args.features > 64 ? 128 : args.features > 32 ? 64 : 32;
@@ -60,14 +61,14 @@ void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, CUstream_st* 
   const auto width = static_cast<int>(space.longest_row);
   const auto kernel = sum_cache_first<Storage>;
   const std::size_t bytes =
-      shared_for_places(reinterpret_cast<const void*>(kernel), std::int64_t{groups} * width * 2);  // two words an edge
+      allow_shared(reinterpret_cast<const void*>(kernel), std::int64_t{groups} * width * sizeof(CachedEdge));
   const std::int64_t blocks = (space.num_rows + groups - 1) / groups;
-  kernel<<<static_cast<unsigned>(blocks), cache_first_threads, bytes, stream>>>(args, group_threads, width);
+  kernel<<<static_cast<unsigned>(blocks), cache_first_threads, bytes, stream>>>(args, sample, group_threads, width);
   check_launch("spmm by ES-SpMM's kernel", space.num_rows, space.num_edges, args.features);
 }
 
-template void launch_cache_first(const GatherArgs<Weighted<float>>&, CUstream_st*);
-template void launch_cache_first(const GatherArgs<Weighted<Half>>&, CUstream_st*);
-template void launch_cache_first(const GatherArgs<Weighted<BFloat16>>&, CUstream_st*);
+template void launch_cache_first(const GatherArgs<Weighted<float>>&, const SampledPlaces&, CUstream_st*);
+template void launch_cache_first(const GatherArgs<Weighted<Half>>&, const SampledPlaces&, CUstream_st*);
+template void launch_cache_first(const GatherArgs<Weighted<BFloat16>>&, const SampledPlaces&, CUstream_st*);
 
 }  // namespace weft::cuda

@@ -2,12 +2,13 @@
 // element of the output from them.
 #pragma once
 
+#include "graph/sample/choice.hpp"
 #include "kernels/cuda/messages/messages.hpp"
 
 namespace weft::cuda {
 
 /// Sums, or means, of sampled sources, times one value an edge where there are values. All rows are written.
 template <class Storage>
-void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, CUstream_st* stream);
+void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, const SampledPlaces& sample, CUstream_st* stream);
 
 }  // namespace weft::cuda

@@ -25,7 +25,6 @@ RowEpilogue<Storage> epilogue_of(const SpmmArgs& args) {
   if (args.saturate) epilogue.largest = static_cast<Acc>(largest_value(args.out.dtype));
   epilogue.negated = semantics::negates_messages(args.reduce);
   epilogue.row_scale = static_cast<const Acc*>(args.row_scale.data);
-  if (args.unbiased_sums) epilogue.unbiased = args.sample;
   epilogue.bias = maybe_wide<Storage>(args.bias.data, args.bias.dtype);
   epilogue.arg_u = args.arg_u;
   epilogue.arg_e = args.arg_e;
@@ -41,8 +40,7 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
   SpmmCall<Storage> call;
   const bool extremum = is_extremum(args.reduce);
   GatherCommon<Storage>& common = call.common;
-  common = gather_common<Storage>(plan, args.graph, arena, args.heads * args.width, args.x, by_edges ? "edge" : "x",
-                                  args.sample);
+  common = gather_common<Storage>(plan, args.graph, arena, args.heads * args.width, args.x, by_edges ? "edge" : "x");
   common.epilogue = epilogue_of<Storage>(args);
   if (!uses_node(args.op)) common.x = nullptr;
   if (args.edge_places != nullptr) {
@@ -56,7 +54,7 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
              "plan is of a sum without values of edges, in the order {}: expected one made with weighted = true and "
              "the call's reducer",
              name(plan.cuda().order));
-  if (by_edges) common.split.graph.cols = common.split.sampled_cols = nullptr;
+  if (by_edges) common.split.graph.cols = nullptr;
 
   auto& operands = call.operands;
   operands.heads = static_cast<int>(args.heads);

@@ -6,6 +6,7 @@
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/gather/launch.hpp"
+#include "kernels/cuda/sample.hpp"
 #include "kernels/cuda/spmm/cache_first.hpp"
 #include "kernels/cuda/spmm/call.hpp"
 #include "kernels/cuda/with_storage.hpp"
@@ -123,14 +124,14 @@ void launch_tasks(const Kernel& kernel, const SpmmCall<Storage>& call, CUstream_
 
 /// ES-SpMM's own kernel, for what its paper sums.
 template <class Storage>
-void run_cache_first(const SpmmCall<Storage>& call, CUstream_st* stream) {
+void run_cache_first(const SpmmCall<Storage>& call, const SpmmArgs& args, CUstream_st* stream) {
   const SpmmTraits& traits = call.traits;
   WEFT_CHECK(
-      traits.one_value_an_edge && !traits.epilogue && !traits.scaled_sources && !traits.wide_out, unsupported,
+      traits.one_value_an_edge && !traits.epilogue && !traits.scaled_sources && !args.unbiased_sums, unsupported,
       "policy sample_kernel=cache_first: its kernel sums sources, or sources times one value an edge, and stores "
       "the sum or the mean as it is; leave the policy out");
   if constexpr (!StorageTraits<Storage>::is_double) {
-    launch_cache_first(call.weighted(), stream);
+    launch_cache_first(call.weighted(), args.sample, stream);
   } else {
     refuse_f64();
   }
@@ -141,7 +142,7 @@ void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stre
   const bool by_edges = plan.cuda().stage_edges == 0 && sums_few_edge_values<Storage>(given);
   const SpmmArgs args = by_edges ? with_edges_as_sources(given) : given;
   const SpmmCall<Storage> call = spmm_call<Storage>(args, plan, arena, by_edges);
-  if (plan.cuda().sample_kernel == SampleKernel::cache_first) return run_cache_first(call, stream);
+  if (plan.cuda().sample_kernel == SampleKernel::cache_first) return run_cache_first(call, args, stream);
   const auto [kernel, row] = select_spmm(plan, call.traits, widest_pack(args, call, plan));
   WEFT_CHECK(has_kernel(kernel), internal, "the call needs a kernel that is not there: {}", to_string(kernel));
   if (kernel.family != KernelFamily::staged) {
@@ -167,7 +168,9 @@ void spmm(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* str
              features);
   if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
-  with_storage(dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, arena, stream); });
+  const bool draws = plan.cuda().sample_kernel == SampleKernel::usual;
+  const SpmmArgs drawn = draws ? with_sample_drawn(args, plan, arena, stream) : args;
+  with_storage(dtype, [&]<class Storage>(Storage) { run<Storage>(drawn, plan, arena, stream); });
 }
 
 }  // namespace weft::cuda
