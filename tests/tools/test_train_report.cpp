@@ -21,9 +21,9 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 TrainSummary run_of(std::int64_t epochs) {
   TrainSummary summary;
-  summary.title = "gcn on citations";
-  summary.command = "weft train --data citations --model gcn";
-  summary.lines = {{"test accuracy", "0.8000"}};
+  summary.head.title = "gcn on citations";
+  summary.head.command = "weft train --data citations --model gcn";
+  summary.head.lines = {{"test accuracy", "0.8000"}};
   summary.best_epoch = (epochs + 1) / 2;
   for (std::int64_t e = 1; e <= epochs; ++e) {
     EpochFigures figures;
@@ -76,9 +76,9 @@ TEST(train_report, needs_nothing_from_elsewhere_and_knows_dark_rooms) {
 
 TEST(train_report, escapes_what_others_have_named) {
   TrainSummary summary = run_of(3);
-  summary.title = "<gcn> & \"co\"";
-  summary.command = "weft train --data <b>";
-  summary.lines = {{"note", "</table>"}};
+  summary.head.title = "<gcn> & \"co\"";
+  summary.head.command = "weft train --data <b>";
+  summary.head.lines = {{"note", "</table>"}};
   const std::string page = train_report(summary);
   EXPECT_EQ(unbalanced(page), "");
   EXPECT_EQ(count_of(page, "&lt;gcn&gt; &amp; &quot;co&quot;"), 2u);

@@ -107,8 +107,7 @@ Request read(const Options& options) {
       static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, std::numeric_limits<std::int64_t>::max()));
   if (request.subgraphs > 0 && options.backward)
     throw UsageError("--backward needs the transpose, which --subgraphs would not count: leave one of the two out");
-  if (options.json == "-" && options.report == "-")
-    throw UsageError("--json and --report are both '-': name a file for one of them");
+  check_one_on_stdout(options.json, options.report);
   if (request.subgraphs > 0 && !options.report.empty())
     throw UsageError("--report shows whole graphs: leave it or --subgraphs out");
   request.sample_widths = parse_sample_widths(options.sample, options.sample_width);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -12,6 +13,7 @@
 #include "command.hpp"
 #include "core/check.hpp"
 #include "data_options.hpp"
+#include "infer_report.hpp"
 #include "model_facts.hpp"
 #include "nn/class_names.hpp"
 #include "nn/known_nodes.hpp"
@@ -30,7 +32,7 @@ namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string data, load, dtype = "f32", device, threads = "0", out, scores, probabilities, embeddings, json;
+  std::string data, load, dtype = "f32", device, threads = "0", out, scores, probabilities, embeddings, json, report;
   std::string sample, sample_width;
   bool ignore_weights = false, no_checksum = false, time_by_operator = false;
   DataOptions parts;
@@ -45,7 +47,9 @@ void check_files(const Options& options) {
                                                                    {"--probabilities", &options.probabilities},
                                                                    {"--embeddings", &options.embeddings},
                                                                    {"--out", &options.out},
-                                                                   {"--json", &options.json}};
+                                                                   {"--json", &options.json},
+                                                                   {"--report", &options.report}};
+  check_one_on_stdout(options.json, options.report);
   for (const auto& [option, path] : std::span(files).first(3))
     if (!path->empty() && !path->ends_with(".npy"))
       throw UsageError(fmt::format("{} is '{}': expected a file that ends in .npy", option, *path));
@@ -56,7 +60,7 @@ void check_files(const Options& options) {
   for (const auto& [option, path] : files) outputs.push_back({option, path});
   check_distinct(outputs, inputs);
   for (const NamedPath& output : outputs)
-    if (!output.path->empty() && !(*output.path == "-" && output.path == &options.json)) check_savable(*output.path);
+    if (!output.path->empty() && *output.path != "-") check_savable(*output.path);
 }
 
 /// Nodes of each class.
@@ -113,24 +117,40 @@ std::string not_measured(const Dataset& dataset, const Model& model) {
   return "not known: the data has no labels";
 }
 
-void print(std::FILE* out, const Dataset& dataset, const Model& model, const Predictions& predictions,
-           bool by_operator) {
-  const auto line = [&](std::string_view label, const std::string& text) {
-    print_line(out, fmt::format("{:<16}{}", label, text));
-  };
+/// Accuracy on every split, and the time.
+ReportLines figures_of(const Dataset& dataset, const Model& model, const Predictions& predictions) {
+  ReportLines lines;
   const std::string measure = measure_of(dataset);
   if (std::isfinite(predictions.accuracy)) {
-    line("train " + measure, accuracy_text(predictions.train_accuracy));
-    line("val " + measure, accuracy_text(predictions.val_accuracy));
-    line("test " + measure, accuracy_text(predictions.test_accuracy));
-    line("all " + measure, accuracy_text(predictions.accuracy));
+    lines.emplace_back("train " + measure, accuracy_text(predictions.train_accuracy));
+    lines.emplace_back("val " + measure, accuracy_text(predictions.val_accuracy));
+    lines.emplace_back("test " + measure, accuracy_text(predictions.test_accuracy));
+    lines.emplace_back("all " + measure, accuracy_text(predictions.accuracy));
   } else {
-    line(measure, not_measured(dataset, model));
+    lines.emplace_back(measure, not_measured(dataset, model));
   }
-  line("forward pass", seconds_text(predictions.seconds));
-  if (by_operator)
-    for (const auto& [label, text] : operator_lines(predictions.operators)) line(label, text);
+  lines.emplace_back("forward pass", seconds_text(predictions.seconds));
+  return lines;
+}
+
+void print(std::FILE* out, const Dataset& dataset, const Model& model, const Predictions& predictions,
+           bool by_operator) {
+  ReportLines lines = figures_of(dataset, model, predictions);
+  if (by_operator) std::ranges::copy(operator_lines(predictions.operators), std::back_inserter(lines));
+  for (const auto& [label, text] : lines) print_line(out, fmt::format("{:<16}{}", label, text));
   print_histogram(out, histogram_of(predictions), names_of_classes(dataset, model));
+}
+
+ReportHead head_of(const std::string& command, const Context& context, const Dataset& dataset, const Model& model,
+                   const std::string& weights, const std::vector<SampledRun>& runs) {
+  ReportHead head{"weft infer", fmt::format("{} on {}", name(model.spec.architecture), dataset.name), command, {}};
+  if (runs.size() == 1) head.lines = figures_of(dataset, model, runs.front().predictions);  // else a table has them
+  head.lines.emplace_back("data", data_line(dataset));
+  if (!dataset.note.empty()) head.lines.emplace_back("note", dataset.note);
+  head.lines.emplace_back("edge weights", weights.empty() ? "none" : weights);
+  head.lines.emplace_back("model", to_string(model.spec));
+  add_origin(head.lines, context);
+  return head;
 }
 
 // What is not finite is written as null.
@@ -172,8 +192,8 @@ int run(const Options& options, const std::string& command) {
     throw UsageError("--sample-width has several widths: predictions of one alone can be written; give one width");
   Model model = load_model(options.load, options.no_checksum ? Checksum::ignored : Checksum::required);
   Context context = pick_context(options.device, threads);
-  // With JSON on stdout, people's output goes to stderr.
-  std::FILE* out = options.json == "-" ? stderr : stdout;
+  // With JSON or the page on stdout, people's output goes to stderr.
+  std::FILE* out = options.json == "-" || options.report == "-" ? stderr : stdout;
   print_line(out, device_line(context));
   Dataset dataset = open_data(options.data);
   DataOptions parts = options.parts;
@@ -191,7 +211,8 @@ int run(const Options& options, const std::string& command) {
   print_line(out, "model    " + to_string(model.spec));
   const std::vector<std::string> notes = notes_on_match(dataset, model);
   if (options.ignore_weights) model.spec.edge_weights = false;
-  const InferOptions how{dtypes.front(), !options.embeddings.empty(), options.time_by_operator, {.method = method}};
+  const bool by_operator = options.time_by_operator || !options.report.empty();
+  const InferOptions how{dtypes.front(), !options.embeddings.empty(), by_operator, {.method = method}};
   const std::vector<SampledRun> runs = run_sampled(context, dataset, model, how, widths);
   const Predictions& predictions = runs.back().predictions;  // what is written
   for (const std::string& note : notes) print_line(out, "note     " + note);
@@ -212,6 +233,9 @@ int run(const Options& options, const std::string& command) {
               [&](const std::string& path) { save_npy(path, predictions.embeddings); });
   outputs.add_text("--json", options.json, [&] {
     return json_text(run_json(options, command, context, dataset, model, predictions, runs, method)) + "\n";
+  });
+  outputs.add_text("--report", options.report, [&] {
+    return infer_report(head_of(command, context, dataset, model, weights, runs), dataset, method, runs);
   });
   return outputs.write_all();
 }
@@ -278,6 +302,10 @@ Command add_infer(CLI::App& root) {
                   "hidden layer after its activation")
       ->type_name("FILE");
   app->add_option("--json", options->json, "Write accuracy, time and histogram to this file (- for standard output)")
+      ->type_name("FILE");
+  app->add_option("--report", options->report,
+                  "Write an HTML page to this file (- for standard output): with --sample-width the table and accuracy "
+                  "over time, without it accuracy and the time by operator")
       ->type_name("FILE");
   app->footer(
       "Example:\n  weft infer --data citations --load gcn.safetensors --out predictions.csv\n"

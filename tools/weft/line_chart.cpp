@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "text.hpp"
 
@@ -60,8 +61,8 @@ Axis y_axis(double low, double high, const LineChart& chart) {
   return axis;
 }
 
-/// Whole numbers; the first one has a tick too where there is room.
-Axis x_axis(double first, double last) {
+/// The first number has a tick too where there is room.
+Axis x_axis(double first, double last, bool whole) {
   Axis axis{first, last, {}, 1};
   if (first == last) {
     axis.ticks = {first};
@@ -69,7 +70,8 @@ Axis x_axis(double first, double last) {
     axis.high += 1;
     return axis;
   }
-  axis.step = std::max(1.0, nice_step((last - first) / 8));
+  axis.step = nice_step((last - first) / 8);
+  if (whole) axis.step = std::max(1.0, axis.step);
   axis.ticks = multiples(first, last, axis.step);
   if (axis.ticks.empty() || axis.ticks.front() - first > axis.step / 2) axis.ticks.insert(axis.ticks.begin(), first);
   return axis;
@@ -97,7 +99,8 @@ std::string axes_svg(const Area& area, const std::string& x_title) {
     svg += fmt::format(
         "<line class=\"axis\" x1=\"{:.1f}\" y1=\"{}\" x2=\"{:.1f}\" y2=\"{}\"/>"
         "<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-        x, base, x, base + 5, x, base + 18, grouped(std::llround(tick)));
+        x, base, x, base + 5, x, base + 18,
+        area.x.step < 1 ? tick_text(tick, area.x.step) : grouped(std::llround(tick)));
   }
   return svg + fmt::format(
                    "<line class=\"axis\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>"
@@ -118,17 +121,82 @@ std::string line_svg(const ChartSeries& series, const Area& area) {
     points.clear();
     stretch = 0;
   };
-  for (const auto& [x, y] : series.points) {
-    if (!std::isfinite(y)) {
+  for (const ChartPoint& point : series.points) {
+    if (!std::isfinite(point.y)) {
       finish();
       continue;
     }
-    points += fmt::format("{:.1f},{:.1f} ", area.across(x), area.down(y));
+    points += fmt::format("{:.1f},{:.1f} ", area.across(point.x), area.down(point.y));
     ++stretch;
   }
   finish();
   return svg;
 }
+
+struct Box {
+  double left, top, right, bottom;
+  bool meets(const Box& o) const { return left < o.right && o.left < right && top < o.bottom && o.top < bottom; }
+};
+
+/// A point's label: above it, or else below, right, left or further above, whichever first covers no point and no
+/// label before.
+class Labels {
+ public:
+  Labels(const std::vector<ChartSeries>& lines, const Area& area) : area_(area) {
+    for (const ChartSeries& line : lines)
+      for (const ChartPoint& point : line.points)
+        if (shown(point)) taken_.push_back(around(area.across(point.x), area.down(point.y)));
+  }
+
+  std::string svg(const ChartSeries& line) {
+    std::string svg;
+    for (const ChartPoint& point : line.points) {
+      if (!shown(point)) continue;
+      const double x = area_.across(point.x), y = area_.down(point.y);
+      const Place place = place_of(point.label, x, y);
+      svg += fmt::format(
+          "<circle class=\"ring s{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>"
+          "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+          line.colour, x, y, ring, place.x, place.y, place.anchor, escaped(point.label));
+    }
+    return svg;
+  }
+
+ private:
+  static constexpr double ring = 3.5, letter = 7.5, line_height = 12, legend = 22;
+  struct Place {
+    double x, y;  // of the text's base line, where it is anchored
+    const char* anchor;
+  };
+
+  static bool shown(const ChartPoint& point) { return !point.label.empty() && std::isfinite(point.y); }
+  static Box around(double x, double y) { return {x - ring, y - ring, x + ring, y + ring}; }
+
+  Place place_of(const std::string& label, double x, double y) {
+    const double wide = letter * static_cast<double>(label.size()), beside = ring + 5;
+    const auto above = [&](int lines) -> std::pair<Place, double> {
+      return {{x, y - beside - lines * line_height, "middle"}, x - wide / 2};
+    };
+    const std::pair<Place, double> places[] = {above(0),  // and where the text begins
+                                               {{x, y + beside + line_height - 3, "middle"}, x - wide / 2},
+                                               {{x + beside, y + 4, "start"}, x + beside},
+                                               {{x - beside, y + 4, "end"}, x - beside - wide},
+                                               above(1),
+                                               above(2),
+                                               above(3)};
+    for (const auto& [place, from] : places) {
+      const Box box{from, place.y - line_height + 2, from + wide, place.y + 2};
+      if (box.left < left || box.right > width || box.top < legend || box.bottom > height - bottom) continue;
+      if (std::ranges::any_of(taken_, [&](const Box& other) { return other.meets(box); })) continue;
+      taken_.push_back(box);
+      return place;
+    }
+    return places[0].first;
+  }
+
+  const Area& area_;
+  std::vector<Box> taken_;
+};
 
 std::string mark_svg(const LineChart& chart, const Area& area) {
   if (!std::isfinite(chart.mark) || chart.mark < area.x.low || chart.mark > area.x.high) return "";
@@ -193,9 +261,11 @@ std::string to_svg(const LineChart& chart) {
   if (low > high)
     return svg + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">nothing was measured</text>\n</svg>\n",
                              width / 2, height / 2);
-  const Area area{x_axis(chart.first, chart.last), y_axis(low, high, chart)};
+  const Area area{x_axis(chart.first, chart.last, chart.whole), y_axis(low, high, chart)};
   svg += axes_svg(area, chart.x_title) + legend_svg(chart);
   for (const ChartSeries& line : lines) svg += line_svg(line, area);
+  Labels labels(lines, area);
+  for (const ChartSeries& line : lines) svg += labels.svg(line);
   return svg + mark_svg(chart, area) + "</svg>\n";
 }
 

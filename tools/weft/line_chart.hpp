@@ -10,17 +10,19 @@ namespace weft::tool {
 
 struct ChartPoint {
   double x = 0, y = 0;  // a y that is not finite is a gap
+  std::string label{};  // written beside the point, which gets a ring; empty: neither
 };
 
 struct ChartSeries {
   std::string name;
   int colour = 0;
-  std::vector<ChartPoint> points;  // x ascending
+  std::vector<ChartPoint> points;  // joined in this order; x ascending where there are more than 600
 };
 
 struct LineChart {
   std::string title, x_title;
-  double first = 0, last = 0;  // ends of the axis of x, whole numbers
+  double first = 0, last = 0;  // ends of the axis of x
+  bool whole = true;           // x are whole numbers, and so are their ticks
   std::vector<ChartSeries> series;
   /// The axis of y ends at these, whatever the ticks would have it end at.
   double lowest = -std::numeric_limits<double>::infinity(), highest = std::numeric_limits<double>::infinity();

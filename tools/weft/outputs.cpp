@@ -46,6 +46,10 @@ void check_distinct(const std::vector<NamedPath>& outputs, const std::vector<Nam
   }
 }
 
+void check_one_on_stdout(const std::string& json, const std::string& report) {
+  if (json == "-" && report == "-") throw UsageError("--json and --report are both '-': name a file for one of them");
+}
+
 void Outputs::add(std::string_view option, const std::string& path,
                   std::function<void(const std::string& path)> write) {
   if (!path.empty()) outputs_.push_back({std::string(option), path, std::move(write)});

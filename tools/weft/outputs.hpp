@@ -21,6 +21,9 @@ struct NamedPath {
 /// Empty paths, "-", devices and pipes are nobody's file.
 void check_distinct(const std::vector<NamedPath>& outputs, const std::vector<NamedPath>& inputs);
 
+/// A UsageError where figures and page are both to go to standard output.
+void check_one_on_stdout(const std::string& json, const std::string& report);
+
 class Outputs {
  public:
   /// Lines about files that were written go to `out`, failures to stderr.

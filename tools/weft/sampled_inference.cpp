@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "model_facts.hpp"
 #include "operator_times.hpp"
@@ -11,11 +12,6 @@
 
 namespace weft::tool {
 namespace {
-
-/// Of the test split where it is known, else of all nodes.
-double measured(const Predictions& predictions) {
-  return std::isfinite(predictions.test_accuracy) ? predictions.test_accuracy : predictions.accuracy;
-}
 
 std::string points(double value) { return std::isfinite(value) ? fmt::format("{:+.2f}", 100 * value) : "-"; }
 
@@ -35,30 +31,43 @@ std::vector<SampledRun> run_sampled(Context& context, const Dataset& dataset, co
   return runs;
 }
 
-void print_sampled(std::FILE* out, const Dataset& dataset, EdgeSampling method, const std::vector<SampledRun>& runs) {
+double measured(const Predictions& predictions) {
+  return std::isfinite(predictions.test_accuracy) ? predictions.test_accuracy : predictions.accuracy;
+}
+
+std::string measured_title(const Dataset& dataset, const Predictions& predictions) {
+  return (std::isfinite(predictions.test_accuracy) ? "test " : "all ") + measure_of(dataset);
+}
+
+std::string sampled_title(EdgeSampling method) { return fmt::format("edges kept by {}", name(method)); }
+
+std::vector<std::vector<std::string>> sampled_rows(const Dataset& dataset, const std::vector<SampledRun>& runs) {
   const Predictions& whole = runs.front().predictions;
-  const std::string split = std::isfinite(whole.test_accuracy) ? "test " : "all ";
-  print_line(out, fmt::format("edges kept by {}", name(method)));
-  TextTable table(out, {{"edges a row", 12},
-                        {"rate", 8},
-                        {split + measure_of(dataset), 14},
-                        {"points", 8},
-                        {"edges' part", 13},
-                        {"speed-up", 9},
-                        {"forward pass", 13},
-                        {"speed-up", 9}});
-  table.print_header();
+  std::vector<std::vector<std::string>> rows{{"edges a row", "rate", measured_title(dataset, whole), "points",
+                                              "edges' part", "speed-up", "forward pass", "speed-up"}};
   for (const SampledRun& run : runs) {
     const Predictions& p = run.predictions;
     const auto times = [&](double before, double now) {
       return run.width == 0 || now <= 0 ? std::string() : fmt::format("{:.2f}x", before / now);
     };
-    table.print_row({run.width == 0 ? "all" : std::to_string(run.width), fmt::format("{:.1f}%", 100 * p.sampling_rate),
-                     accuracy_text(measured(p)), run.width == 0 ? "" : points(measured(p) - measured(whole)),
-                     seconds_text(sparse_seconds(p.operators)),
-                     times(sparse_seconds(whole.operators), sparse_seconds(p.operators)), seconds_text(p.seconds),
-                     times(whole.seconds, p.seconds)});
+    rows.push_back({run.width == 0 ? "all" : std::to_string(run.width), fmt::format("{:.1f}%", 100 * p.sampling_rate),
+                    accuracy_text(measured(p)), run.width == 0 ? "" : points(measured(p) - measured(whole)),
+                    seconds_text(sparse_seconds(p.operators)),
+                    times(sparse_seconds(whole.operators), sparse_seconds(p.operators)), seconds_text(p.seconds),
+                    times(whole.seconds, p.seconds)});
   }
+  return rows;
+}
+
+void print_sampled(std::FILE* out, const Dataset& dataset, EdgeSampling method, const std::vector<SampledRun>& runs) {
+  print_line(out, sampled_title(method));
+  const std::vector<std::vector<std::string>> rows = sampled_rows(dataset, runs);
+  const std::size_t widths[] = {12, 8, 14, 8, 13, 9, 13, 9};
+  std::vector<Column> columns;
+  for (std::size_t i = 0; i < rows.front().size(); ++i) columns.push_back({rows.front()[i], widths[i]});
+  TextTable table(out, columns);
+  table.print_header();
+  for (const std::vector<std::string>& row : std::span(rows).subspan(1)) table.print_row(row);
 }
 
 nlohmann::json sampled_json(EdgeSampling method, const std::vector<SampledRun>& runs) {

@@ -11,7 +11,6 @@
 #include "confusion.hpp"
 #include "core/check.hpp"
 #include "data_options.hpp"
-#include "machine.hpp"
 #include "model_facts.hpp"
 #include "nn/edge_weights.hpp"
 #include "options.hpp"
@@ -26,7 +25,6 @@
 #include "train_report.hpp"
 #include "train_run.hpp"
 #include "train_settings.hpp"
-#include "weft/version.hpp"
 #include "weight_facts.hpp"
 
 namespace weft::tool {
@@ -72,16 +70,6 @@ class Interrupts {
   Held held_[2] = {{SIGINT}, {SIGTERM}};
 };
 
-/// What training ran on: "AMD EPYC 7763, 8 threads", or the GPU's name.
-std::string machine_line(const Context& context) {
-  if (context.device().kind == DeviceKind::cpu)
-    return fmt::format("{}, {} thread{}", this_machine().cpu_model, context.threads(),
-                       context.threads() == 1 ? "" : "s");
-  for (const CudaDevice& gpu : cuda_devices())
-    if (gpu.index == context.device().index) return fmt::format("{} ({})", gpu.name, to_string(context.device()));
-  return to_string(context.device());
-}
-
 /// The confusion matrix of the best model, or why there is none.
 std::string confusion_section(const Trained& trained) {
   if (trained.dataset.multi_label() || !trained.dataset.test) return "";
@@ -97,19 +85,17 @@ std::string confusion_section(const Trained& trained) {
 TrainSummary summary_of(const Trained& trained) {
   TrainSummary summary;
   const Dataset& dataset = trained.dataset;
-  summary.title = fmt::format("{} on {}", name(trained.request.spec.architecture), dataset.name);
-  summary.command = trained.request.command;
   summary.measure = measure_of(dataset);
-  summary.lines = trained.lines();
-  summary.lines.emplace_back("data", data_line(dataset));
-  if (!dataset.note.empty()) summary.lines.emplace_back("note", dataset.note);
+  summary.head = {"weft train", fmt::format("{} on {}", name(trained.request.spec.architecture), dataset.name),
+                  trained.request.command, trained.lines()};
+  ReportLines& lines = summary.head.lines;
+  lines.emplace_back("data", data_line(dataset));
+  if (!dataset.note.empty()) lines.emplace_back("note", dataset.note);
   const std::string weights = training_weights(dataset, trained.request.options.ignore_weights);
-  summary.lines.emplace_back("edge weights", weights.empty() ? "none" : weights);
-  summary.lines.emplace_back("model", to_string(trained.best().result.model.spec));
-  summary.lines.emplace_back("training", training_line(trained.request));
-  summary.lines.emplace_back("machine", machine_line(trained.context));
-  summary.lines.emplace_back("weft", fmt::format("{} ({})", version(), build_commit()));
-  summary.lines.emplace_back("date", utc_now());
+  lines.emplace_back("edge weights", weights.empty() ? "none" : weights);
+  lines.emplace_back("model", to_string(trained.best().result.model.spec));
+  lines.emplace_back("training", training_line(trained.request));
+  add_origin(lines, trained.context);
   if (trained.several()) summary.runs = trained.table();
   summary.epochs = trained.best().result.epochs;
   summary.best_epoch = trained.best().result.best_epoch;

@@ -26,8 +26,7 @@ void check_among(const std::string& option, const std::vector<T>& users, T chose
 }
 
 void check_files(const TrainRequest& request) {
-  if (request.json == "-" && request.report == "-")
-    throw UsageError("--json and --report are both '-': name a file for one of them");
+  check_one_on_stdout(request.json, request.report);
   std::vector<NamedPath> inputs = request.parts.files();
   inputs.push_back({"--data", &request.data});
   const std::vector<NamedPath> outputs{{"--save", &request.save},

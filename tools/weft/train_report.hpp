@@ -3,18 +3,16 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "report_page.hpp"
 #include "weft/nn.hpp"
 
 namespace weft::tool {
 
 struct TrainSummary {
-  std::string title;                                       // "gcn on citations"
-  std::string command;                                     // as it was given
-  std::string measure = "accuracy";                        // what the figures call accuracy: it, or micro-F1
-  std::vector<std::pair<std::string, std::string>> lines;  // of the table: label, text
+  ReportHead head;
+  std::string measure = "accuracy";            // what the figures call accuracy: it, or micro-F1
   std::vector<std::vector<std::string>> runs;  // rows of a table, its header first; empty: there was one run
   std::vector<EpochFigures> epochs;            // with several runs those of the best
   std::int64_t best_epoch = 0;                 // 0: none

@@ -20,8 +20,7 @@ namespace {
 
 using namespace generator;
 
-constexpr std::uint64_t of = 100;        // the shares below are of a hundred
-constexpr std::uint64_t own_field = 80;  // citations that stay within the field
+constexpr std::uint64_t of = 100;        // the shares below, and `own`, are of a hundred
 constexpr std::uint64_t own_words = 20;  // words drawn from those of the field, the others from all
 constexpr int fewest_words = 12, most_words = 28;
 
@@ -30,16 +29,20 @@ struct Spec {
   std::int64_t classes = 6;
   std::int64_t words = 1'000;
   double degree = 4;
+  std::int64_t own = 80;  // percent of the citations that stay within the field
+  std::int64_t skew = 0;  // of degrees: 0 for all papers alike, see Papers::drawn
   std::uint64_t seed = 1;
 };
 
 Fields fields(Spec& s) {
-  return {{"nodes", &s.nodes}, {"classes", &s.classes}, {"words", &s.words}, {"degree", &s.degree}, {"seed", &s.seed}};
+  return {{"nodes", &s.nodes}, {"classes", &s.classes}, {"words", &s.words}, {"degree", &s.degree},
+          {"own", &s.own},     {"skew", &s.skew},       {"seed", &s.seed}};
 }
 
 void check(const Spec& spec) {
   constexpr std::int64_t a_class = 4, fewest_classes = 2;  // every split gets a node then
   constexpr double most_degree = 1'000;
+  constexpr std::int64_t most_skew = 8;
   WEFT_CHECK(spec.nodes >= a_class * fewest_classes && spec.nodes <= max_nodes, invalid_argument,
              "citations: nodes={} is out of range: expected {} to {}", spec.nodes, a_class * fewest_classes, max_nodes);
   WEFT_CHECK(spec.classes >= fewest_classes && spec.classes <= spec.nodes / a_class, invalid_argument,
@@ -50,6 +53,10 @@ void check(const Spec& spec) {
              max_nodes);
   WEFT_CHECK(spec.degree >= 0 && spec.degree <= most_degree, invalid_argument,
              "citations: degree={} is out of range: expected 0 to {}", spec.degree, most_degree);
+  WEFT_CHECK(spec.own >= 0 && spec.own <= static_cast<std::int64_t>(of), invalid_argument,
+             "citations: own={} is out of range: expected 0 to {}, percent of the citations", spec.own, of);
+  WEFT_CHECK(spec.skew >= 0 && spec.skew <= most_skew, invalid_argument,
+             "citations: skew={} is out of range: expected 0 (all papers alike) to {}", spec.skew, most_skew);
 }
 
 /// Of 0, 1, 2, ... below `count`, those of class c are c, c + classes, c + 2 * classes, ...
@@ -65,7 +72,8 @@ class Papers {
       : spec_(spec),
         nodes_{static_cast<std::uint64_t>(spec.nodes), static_cast<std::uint64_t>(spec.classes)},
         words_{static_cast<std::uint64_t>(spec.words), nodes_.classes},
-        id_(nodes_.count, spec.seed, Stream::ids) {}
+        id_(nodes_.count, spec.seed, Stream::ids),
+        rank_(nodes_.count / nodes_.classes, spec.seed, Stream::rank) {}
 
   NodeId id(std::uint64_t place) const { return static_cast<NodeId>(id_(place)); }
   std::uint64_t class_of(std::uint64_t place) const { return place % nodes_.classes; }
@@ -106,13 +114,26 @@ class Papers {
     std::int64_t size = 0;
   };
 
-  // Papers cite in turn, so each has a neighbour from a degree of 2 on.
+  /// A paper of the field: the one of rank n u^(skew + 1) of its n, for a random u below 1. So degrees fall with the
+  /// rank r as (n / r)^(skew / (skew + 1)). Ranks are spread over the places, whose first ones are those of the splits.
+  std::uint64_t drawn(Random& random, std::uint64_t field) const {
+    if (spec_.skew == 0) return nodes_.draw(random, field);
+    const std::uint64_t u = random.next();
+    std::uint64_t power = u;
+    for (std::int64_t i = 0; i < spec_.skew; ++i) power = scale_below(u, power);
+    const std::uint64_t rank = scale_below(power, nodes_.of_class(field));
+    // Fields have so many papers, some one more, whose last rank keeps its place.
+    return (rank < nodes_.count / nodes_.classes ? rank_(rank) : rank) * nodes_.classes + field;
+  }
+
+  // Papers cite in turn where all are alike, so each has a neighbour from a degree of 2 on.
   Edge citation(std::uint64_t k) const {
     Random random(spec_.seed, Stream::citation, k);
-    const std::uint64_t citing = k % nodes_.count;
+    const std::uint64_t citing = spec_.skew == 0 ? k % nodes_.count : drawn(random, k % nodes_.classes);
     std::uint64_t field = class_of(citing);
-    if (random.below(of) >= own_field) field = (field + 1 + random.below(nodes_.classes - 1)) % nodes_.classes;
-    return {id(nodes_.draw(random, field)), id(citing)};
+    if (random.below(of) >= static_cast<std::uint64_t>(spec_.own))
+      field = (field + 1 + random.below(nodes_.classes - 1)) % nodes_.classes;
+    return {id(drawn(random, field)), id(citing)};
   }
 
   void fill(Bag& bag, std::uint64_t place) const {
@@ -129,7 +150,7 @@ class Papers {
 
   Spec spec_;
   Dealt nodes_, words_;
-  Permutation id_;
+  Permutation id_, rank_;
 };
 
 /// The nodes of `count` places from `begin` on, ascending.

@@ -22,7 +22,8 @@ enum class Stream : std::uint64_t {
   bond,
   citation,
   word,
-  split
+  split,
+  rank
 };
 
 /// Names the sequence (seed, stream, index).

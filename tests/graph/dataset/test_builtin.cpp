@@ -95,6 +95,40 @@ TEST(citations, are_a_simple_symmetric_graph_of_the_size_asked_for) {
   EXPECT_NEAR(homophily(open_dataset("citations:classes=2,nodes=20000")), 0.8, 0.01);
 }
 
+TEST(citations, stay_within_their_field_as_often_as_asked_for) {
+  EXPECT_NEAR(homophily(open_dataset("citations:nodes=20000,own=30")), 0.3, 0.01);
+  EXPECT_EQ(homophily(open_dataset("citations:own=100")), 1);
+  EXPECT_EQ(homophily(open_dataset("citations:own=0,skew=2")), 0);
+}
+
+/// The mean degree of some nodes.
+double mean_degree(const Graph& graph, const Tensor& nodes) {
+  const std::vector<std::int64_t> degrees = in_degrees(graph);
+  double sum = 0;
+  for (const std::int32_t v : nodes.span<std::int32_t>())
+    sum += static_cast<double>(degrees[static_cast<std::size_t>(v)]);
+  return sum / static_cast<double>(nodes.shape().rows);
+}
+
+TEST(citations, of_skewed_degrees_have_hubs_in_every_split_and_many_papers_below_the_mean) {
+  const Dataset data = open_dataset("citations:nodes=20000,classes=7,degree=40,own=30,skew=2");  // 7 does not divide it
+  ASSERT_NO_THROW(validate(data));
+  expect_simple(data.graph);
+  EXPECT_TRUE(is_symmetric(data.graph));
+  std::vector<std::int64_t> degrees = in_degrees(data.graph);
+  std::ranges::sort(degrees);
+  const double mean = static_cast<double>(data.graph.num_edges()) / 20'000;
+  EXPECT_NEAR(mean, 40, 6);  // hubs lose citations that were drawn twice
+  EXPECT_GT(static_cast<double>(degrees.back()), 30 * mean);
+  // A third of the mean is the expectation of the last ranks, 1 / (skew + 1), and 0.53 of it that of the middle one.
+  EXPECT_NEAR(static_cast<double>(degrees[10'000]), 0.53 * 40, 2);
+  EXPECT_GT(degrees.front(), 0);
+  for (const Tensor* split : {&data.val, &data.test}) {
+    EXPECT_GT(mean_degree(data.graph, *split), 0.7 * mean);
+    EXPECT_LT(mean_degree(data.graph, *split), 1.5 * mean);
+  }
+}
+
 TEST(citations, have_bags_of_words_without_values) {
   const Dataset data = open_dataset("citations:words=200");
   EXPECT_FALSE(data.features);
@@ -203,9 +237,12 @@ TEST(citations, tell_a_papers_class_far_better_through_its_neighbours) {
 
 TEST(citations, are_the_same_for_any_number_of_threads) {
   const std::uint64_t wanted = fingerprint_of(open_dataset("citations:nodes=20000"));
+  const std::uint64_t skewed = fingerprint_of(open_dataset("citations:nodes=20000,skew=1"));
+  EXPECT_NE(wanted, skewed);
   for (const int threads : {1, 2, 7}) {
     const WithThreads set(threads);
     EXPECT_EQ(fingerprint_of(open_dataset("citations:nodes=20000")), wanted) << threads;
+    EXPECT_EQ(fingerprint_of(open_dataset("citations:nodes=20000,skew=1")), skewed) << threads;
   }
 }
 
@@ -213,12 +250,13 @@ TEST(citations, never_change_for_a_seed) {
   EXPECT_EQ(fingerprint_of(open_dataset("citations")), 10182402503286280222u);
   EXPECT_EQ(fingerprint_of(open_dataset("citations:nodes=500,classes=3,words=80,degree=2.5,seed=42")),
             17221189834249500984u);
+  EXPECT_EQ(fingerprint_of(open_dataset("citations:nodes=2000,degree=20,own=25,skew=2")), 3069076170780654153u);
   EXPECT_NE(fingerprint_of(open_dataset("citations:seed=1")), fingerprint_of(open_dataset("citations:seed=2")));
 }
 
 TEST(citations, spell_what_made_them) {
   const Dataset data = open_dataset("citations:seed=7,nodes=1e3");
-  EXPECT_EQ(data.source, "citations:nodes=1000,classes=6,words=1000,degree=4,seed=7");
+  EXPECT_EQ(data.source, "citations:nodes=1000,classes=6,words=1000,degree=4,own=80,skew=0,seed=7");
   EXPECT_EQ(data.name, "citations:seed=7,nodes=1e3");
   EXPECT_EQ(data.format, "built in");
   EXPECT_NE(data.note.find("synthetic"), data.note.npos);
@@ -237,6 +275,10 @@ TEST(citations, refuse_options_as_generators_do) {
     expect_refused([=] { open_dataset("citations:" + std::string(given)); }, "words");
   for (const char* given : {"degree=-1", "degree=nan", "degree=1001"})
     expect_refused([=] { open_dataset("citations:" + std::string(given)); }, "degree");
+  for (const char* given : {"own=101", "own=-1", "own=0.5"})
+    expect_refused([=] { open_dataset("citations:" + std::string(given)); }, "own");
+  for (const char* given : {"skew=9", "skew=-1", "skew=1.5"})
+    expect_refused([=] { open_dataset("citations:" + std::string(given)); }, "skew");
   expect_refused([] { open_dataset("citations:seed=-1"); }, "seed");
 }
 
@@ -267,7 +309,8 @@ TEST(builtin, forms_can_be_listed_and_opened) {
     EXPECT_EQ(fingerprint(open_graph(form.form).graph), fingerprint(open_graph(std::string(form.name)).graph));
     forms.push_back(form.form);
   }
-  EXPECT_EQ(forms, (std::vector<std::string>{"karate", "citations:nodes=3000,classes=6,words=1000,degree=4,seed=1"}));
+  EXPECT_EQ(forms, (std::vector<std::string>{
+                       "karate", "citations:nodes=3000,classes=6,words=1000,degree=4,own=80,skew=0,seed=1"}));
 }
 
 TEST(builtin, is_kept_whole_by_a_weft_file) {
