@@ -64,7 +64,7 @@ struct OpDesc {
   Reduce reduce = Reduce::sum;
   bool weighted = true;
   bool backward = false;          // attention: its gradients' one visit of the edges, over the transpose
-  std::int64_t sample_width = 0;  // spmm, spmv and attention: rows keep at most so many edges; 0: all
+  std::int64_t sample_width = 0;  // spmm and attention: rows keep at most so many edges; 0: all
   friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };
 

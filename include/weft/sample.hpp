@@ -20,14 +20,12 @@ enum class EdgeSampling : std::uint8_t {
 std::string_view name(EdgeSampling method);
 EdgeSampling parse_edge_sampling(std::string_view text);
 
-/// What becomes of a sum over the kept edges. (A mean is over those alone in either case, as ES-SpMM normalises: right
-/// in expectation by itself; the largest and the smallest message stay what they are.)
+/// What becomes of a sum over the kept edges. (A mean is over those alone in either case, as ES-SpMM normalises; the
+/// largest and the smallest message stay what they are.)
 enum class SampleNorm : std::uint8_t {
   none,    // it stays what it is
-  scaled,  // times degree / kept: the sum over all edges in expectation
+  scaled,  // times degree / kept: of `fresh`, over its steps, the sum over all edges in expectation
 };
-std::string_view name(SampleNorm norm);
-SampleNorm parse_sample_norm(std::string_view text);
 
 struct EdgeSample {
   EdgeSampling method = EdgeSampling::fastrand;

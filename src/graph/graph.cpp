@@ -35,7 +35,7 @@ std::size_t Graph::Impl::bytes() const {
   if (kept_ids() != nullptr) on_demand += cols.size() * sizeof(EdgeId);
   for (const auto& of_writes : places)
     for (const auto& of_both : of_writes) on_demand += of_both != nullptr ? of_both->bytes() : 0;
-  for (const auto& of_width : kept_rows) on_demand += of_width->offsets.bytes();
+  for (const auto& of_width : kept_rows) on_demand += of_width->offsets.bytes() + of_width->rows.bytes();
   return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows_held * sizeof(NodeId) + on_demand;
 }
 

@@ -108,7 +108,7 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
               {{in.value, "value"}, {in.src, "src"}, {in.dst, "dst"}, {in.bias, "bias"}, {in.attn, "attn"}});
   AttentionArgs args = arguments(graph, in, shape);
   args.graph = view_by(plan, graph);
-  args.sample = places_by(plan, graph, in.sample);
+  args.sample = places_by(plan, graph, in.sample, in.bias.given || in.dropout > 0);
   args.out = result(out);
   args.row_max = result(row_max);
   args.row_sum = result(row_sum);

@@ -72,7 +72,7 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
               {{x, "x"}, {edge, "edge"}, {e.row_scale, "row_scale"}, {e.col_scale, "col_scale"}, {e.bias, "bias"}});
   SpmmArgs args;
   args.graph = view_by(plan, graph);
-  args.sample = places_by(plan, graph, options.sample);
+  args.sample = places_by(plan, graph, options.sample, edge.given || options.arg_e.given);
   args.unbiased_sums = options.sample && options.sample->norm == SampleNorm::scaled && options.reduce == Reduce::sum;
   args.op = options.op;
   args.reduce = options.reduce;

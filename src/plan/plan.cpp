@@ -33,8 +33,8 @@ void check(const OpDesc& desc) {
              "sample_width is {}: expected 1 or more, the edges that a row keeps at most, or 0 for all edges",
              desc.sample_width);
   WEFT_CHECK(desc.sample_width == 0 || samples(desc), invalid_argument,
-             "sample_width is {}: expected 0, as {} does not sample edges; spmm, spmv and attention do",
-             desc.sample_width, desc.backward ? "a backward" : name(desc.kind));
+             "sample_width is {}: expected 0, as {} does not sample edges; spmm and attention do", desc.sample_width,
+             desc.backward ? "a backward" : name(desc.kind));
   WEFT_CHECK(desc.heads <= most && desc.width <= most && desc.heads * desc.width <= most, invalid_argument,
              "heads {} x width {}: a row may hold at most 2^31 features", desc.heads, desc.width);
 }
@@ -202,7 +202,7 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
   check_on_device(context, graph);
   check(desc);
   const GraphView whole = GraphInternals::view_without_ids(graph);
-  // Whose columns a plan could order is known when it runs.
+  // Without an owner, whose edges a plan may put in an order of its own: which ones are kept shows when it runs.
   PlanReport report = desc.sample_width == 0
                           ? explain_view(context, whole, graph.identity(), desc, policy, &graph)
                           : explain_view(context, GraphInternals::kept_rows(graph, desc.sample_width)->over(whole),
@@ -220,14 +220,13 @@ GraphView view_by(const Plan& plan, const Graph& graph) {
   return width > 0 ? GraphInternals::kept_rows(graph, width)->over(whole) : whole;
 }
 
-SampledPlaces places_by(const Plan& plan, const Graph& graph, const std::optional<EdgeSample>& sample) {
+SampledPlaces places_by(const Plan& plan, const Graph& graph, const std::optional<EdgeSample>& sample, bool by_id) {
   if (plan.desc.sample_width == 0) return {};
   // A GPU's kernels read ids of samples in 32 bits.
   WEFT_CHECK(
-      plan.device.kind == DeviceKind::cpu || !reads_ids(plan.desc) || graph.num_edges() < (std::int64_t{1} << 31),
-      unsupported,
-      "the graph has {} edges: sampled edges with values, or whose ids are asked for, are of fewer than 2^31 on "
-      "CUDA; take the graph that sample_edges() gives",
+      plan.device.kind == DeviceKind::cpu || !by_id || graph.num_edges() < (std::int64_t{1} << 31), unsupported,
+      "the graph has {} edges: sampled edges that have values, biases or dropout, or whose ids are asked for, are "
+      "of fewer than 2^31 on CUDA; take the graph that sample_edges() gives",
       graph.num_edges());
   return {GraphInternals::view_without_ids(graph).offsets, EdgeChoice(*sample)};
 }

@@ -28,7 +28,8 @@ inline bool reads_ids(const OpDesc& desc) {
 GraphView view_by(const Plan& plan, const Graph& graph);
 /// The edges that a run by a plan of a sample keeps: `view_by` is their index space then. The sample's width must be
 /// the plan's.
-SampledPlaces places_by(const Plan& plan, const Graph& graph, const std::optional<EdgeSample>& sample);
+/// `by_id`: the call reads something by the ids of its edges.
+SampledPlaces places_by(const Plan& plan, const Graph& graph, const std::optional<EdgeSample>& sample, bool by_id);
 /// An Error unless the graph is where the context runs.
 void check_on_device(const Context& context, const Graph& graph);
 /// The plan a report settled on.

@@ -173,5 +173,27 @@ TEST_F(cuda_capture, operators_are_timed_by_events_when_they_run_and_not_while_t
   EXPECT_EQ(context.operator_times()[0].calls, 3) << "timing goes on after a capture";
 }
 
+TEST_F(cuda_capture, a_replayed_spmm_over_sampled_edges_gives_the_bits_of_a_direct_run) {
+  const Stream stream;
+  Context context = Context::cuda(0, stream);
+  const Graph graph = battery::power_law_graph();
+  const Graph there = graph.to(gpu, stream);
+  OpDesc desc{OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, true};
+  desc.sample_width = 8;
+  const Plan plan = make_plan(context, there, desc);
+  context.reserve(plan.workspace_bytes);
+  const Tensor x = random_tensor(Shape(graph.num_cols(), 64), Dtype::f32, 1).to(gpu, stream);
+  const Tensor edge = random_tensor(Shape(graph.num_edges()), Dtype::f32, 3).to(gpu, stream);
+  Tensor y = Tensor::zeros(Shape(graph.num_rows(), 64), Dtype::f32, "y", gpu, stream);
+  SpmmOptions options;
+  options.sample = EdgeSample{EdgeSampling::fresh, 8, 4, 2, SampleNorm::scaled};
+  const auto work = [&] { spmm(context, plan, there, x, edge, y, options); };
+  work();
+  const Tensor direct = y.to(Device{}, stream);
+  replay(stream, 2, work,
+         [&] { ASSERT_EQ(cudaMemsetAsync(y.view().mutable_data(), 0xff, y.bytes(), stream), cudaSuccess); });
+  EXPECT_TRUE(bitwise_equal(y.to(Device{}, stream), direct));
+}
+
 }  // namespace
 }  // namespace weft::test

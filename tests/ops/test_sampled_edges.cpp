@@ -150,6 +150,14 @@ TEST(sampled_operators, refuse_samples_that_are_none_and_operators_that_take_non
   expect_text("sample is given, but spmm_backward takes all edges of its graph", [&] {
     spmm_backward(context, graph, x, {}, out, with_sample({EdgeSampling::bucket, 4}, SpmmOp::copy_u));
   });
+  const AttentionCase inputs(graph, Score::gat, Dtype::f32, 1, 4, 1, std::nullopt, 3);
+  AttentionInputs views = inputs.views();
+  const AttentionResult result = attention(context, graph, views);
+  views.sample = EdgeSample{EdgeSampling::bucket, 4};
+  expect_text("sample is given, but attention_backward takes all edges of its graph",
+              [&] { attention_backward(context, graph, views, result, result.out); });
+  expect_text("sample is given, but attention_weights takes all edges of its graph",
+              [&] { attention_weights(context, graph, views, result); });
   OpDesc desc{OpKind::sddmm, Dtype::f32, 1, 4, Reduce::sum, false};
   desc.sample_width = 4;
   expect_text("sddmm does not sample edges", [&] { make_plan(context, graph, desc); });

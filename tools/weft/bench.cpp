@@ -253,7 +253,15 @@ std::vector<Record> run_samples(Run& run, const std::vector<BenchGraph>& graphs,
                                 const Setup& setup) {
   const Request& request = run.request;
   const auto cases = [&](const Setup& one, bool by_operator) {
-    std::vector<Record> records = run_cases(run.context, graph.placed, one, request.policies, request.options);
+    // Beside samples, a policy is for the forms that can have it: an order is of edges written out, a kernel that
+    // samples of those that are not.
+    std::vector<NamedPolicy> policies = request.policies;
+    if (graphs.size() > 1)
+      std::erase_if(policies, [&](const NamedPolicy& named) {
+        const bool ordered = named.policy.order.value_or(WorkOrder::none) != WorkOrder::none;
+        return by_operator ? ordered : named.policy.sample_kernel != SampleKernel::usual;
+      });
+    std::vector<Record> records = run_cases(run.context, graph.placed, one, policies, request.options);
     if (graphs.size() > 1)
       for (Record& record : records)
         record.sample = {std::string(name(request.method)), graph.sample_width, graph.sampling_rate, by_operator,
@@ -265,7 +273,7 @@ std::vector<Record> run_samples(Run& run, const std::vector<BenchGraph>& graphs,
   if (graph.sample_width > 0 && samples) {
     Setup drawing = setup;
     drawing.desc.sample_width = graph.sample_width;
-    drawing.sampled = SampledRun{&graphs.front().placed.there, {request.method, graph.sample_width}, &graph.origin};
+    drawing.sampled = DrawnSample{&graphs.front().placed.there, {request.method, graph.sample_width}, &graph.origin};
     records = cases(drawing, true);
   }
   for (Record& record : cases(setup, false)) records.push_back(std::move(record));

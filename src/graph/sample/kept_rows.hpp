@@ -15,6 +15,7 @@ struct KeptRows {
   std::int64_t edges = 0;
 
   /// The index space, with the columns and ids of the whole graph, which are read at places (SampledPlaces).
+  /// `longest_row` is a bound of it.
   GraphView over(const GraphView& whole) const;
 };
 

@@ -16,8 +16,6 @@ constexpr NameTable<EdgeSampling, 4> sampling_names{{{EdgeSampling::bucket, "buc
                                                      {EdgeSampling::strata, "strata"},
                                                      {EdgeSampling::fresh, "fresh"}}};
 
-constexpr NameTable<SampleNorm, 2> norm_names{{{SampleNorm::none, "none"}, {SampleNorm::scaled, "scaled"}}};
-
 void check_width(std::int64_t width) {
   WEFT_CHECK(width >= 1, invalid_argument, "sample width is {}: expected 1 or more, the edges that a row keeps at most",
              width);
@@ -38,12 +36,9 @@ void take_on_host(const SampledPlaces& sample, const GraphView& space, NodeId* c
 std::string_view name(EdgeSampling method) { return name_in(sampling_names, method); }
 EdgeSampling parse_edge_sampling(std::string_view text) { return parse_in(sampling_names, "edge sampling", text); }
 
-std::string_view name(SampleNorm norm) { return name_in(norm_names, norm); }
-SampleNorm parse_sample_norm(std::string_view text) { return parse_in(norm_names, "sample norm", text); }
-
 void validate(const EdgeSample& sample) {
   check_enum(sample.method, last_of<EdgeSampling>(), "sample method");
-  check_enum(sample.norm, last_of<SampleNorm>(), "sample norm");
+  check_enum(sample.norm, SampleNorm::scaled, "sample norm");
   check_width(sample.width);
   WEFT_CHECK(sample.step >= 0, invalid_argument, "sample step is {}: expected 0 or more", sample.step);
 }

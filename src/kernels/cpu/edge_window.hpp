@@ -33,6 +33,8 @@ class EdgeWindow {
   const EdgeId* ids(EdgeId k) const { return ids_ + (k - first_); }
 
   static constexpr std::int64_t room = piece_edges + block_edges;
+  /// What is shown at a time where edges are asked for block by block: seldom, and little of it in vain.
+  static constexpr std::int64_t stretch = room / 4;
 
  private:
   EdgeId first_ = 0, end_ = 0;

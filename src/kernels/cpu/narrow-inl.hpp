@@ -19,6 +19,7 @@ namespace weft::cpu::HWY_NAMESPACE {
 
 /// Up to four blocks are added in order: as many roundings as the bound has room for at this degree.
 inline constexpr std::int64_t stretch_edges = 4 * block_edges;
+static_assert(stretch_edges + block_edges <= EdgeWindow::stretch, "a window shows a stretch and the block after it");
 
 /// Edges [begin, end) of the block, at most stretch_edges: whole blocks without a branch, the rest in order.
 template <class Message, class Storage, class Acc>

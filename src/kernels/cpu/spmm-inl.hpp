@@ -19,13 +19,14 @@ HWY_NOINLINE void finish_extremum(const SpmmArgs& args, const Finish<Acc>& finis
                                   EdgeAt edge_at) {
   const GraphView& g = args.graph;
   const bool empty = g.offsets[row] == g.offsets[row + 1];
+  const bool sampled_winners = args.sample.given() && (args.arg_u != nullptr || args.arg_e != nullptr);
   for (std::int64_t i = 0; i < finish.row; ++i) {
     if (empty)
       best[i] = 0;
     else if (semantics::negates_messages(args.reduce))
       best[i] = -best[i];
     EdgeId edge = empty ? -1 : edge_at(i);
-    if (!empty && args.sample.given()) edge = args.sample.of(row, edge, g.offsets[row]);
+    if (!empty && sampled_winners) edge = args.sample.of(row, edge, g.offsets[row]);
     if (args.arg_u != nullptr) args.arg_u[row * finish.row + i] = empty || g.cols == nullptr ? -1 : g.cols[edge];
     if (args.arg_e != nullptr) args.arg_e[row * finish.row + i] = empty ? -1 : g.edge_id(edge);
   }

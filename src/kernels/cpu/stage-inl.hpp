@@ -116,7 +116,7 @@ struct Stager {
     // Further than this block, as what follows is asked for while it is summed; attention has shown the whole run.
     const EdgeId end = begin + count, further = run_weights ? end : std::min(graph.num_edges, end + block_edges);
     if (!window.shows(begin, further))
-      window.show(graph, sample, row_index, begin, std::min(graph.num_edges, begin + EdgeWindow::room / 4));
+      window.show(graph, sample, row_index, begin, std::min(graph.num_edges, begin + EdgeWindow::stretch));
     b.cols = window.cols(begin);
     b.ahead = window.shows(begin, end + block_edges) ? b.cols + block_edges : b.cols;
     b.ids = window.ids(begin);

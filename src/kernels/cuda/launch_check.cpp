@@ -19,8 +19,9 @@ std::size_t allow_shared(const void* kernel, std::int64_t bytes) {
                "policy sample_kernel=cache_first: a block's samples take {} bytes of shared memory, and there are {}; "
                "expected a smaller sample width, or leave the policy out",
                bytes, most);
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-          "allowing {} bytes of shared memory", bytes);
+    // All there is: calls of other threads may need more than this one.
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+          "allowing {} bytes of shared memory", most);
   }
   return static_cast<std::size_t>(bytes);
 }

@@ -9,6 +9,7 @@
 #include "core/device.hpp"
 #include "graph/graph_internals.hpp"
 #include "plan/cuda/scratch.hpp"
+#include "plan/cuda/select.hpp"
 #include "plan/cuda/shape_choice.hpp"
 #include "plan/cuda/stage_choice.hpp"
 #include "plan/cuda/tasks.hpp"
@@ -281,6 +282,15 @@ SampleKernel choose_sample_kernel(const OpDesc& desc, const Policy& policy) {
       "in f32, f16 and bf16, have that kernel; leave the policy out",
       name(policy.sample_kernel), name(desc.kind), name(desc.dtype), name(desc.reduce),
       desc.sample_width > 0 ? fmt::format("{}", desc.sample_width) : "all");
+  if (policy.sample_kernel == SampleKernel::usual) return policy.sample_kernel;
+  const std::string key = fmt::format("sample_kernel={}", name(policy.sample_kernel));
+  require_ablations(key);
+  const bool alone = policy.edges_a_group == 0 && !policy.schedule && !policy.joined && policy.whole_row < 0 &&
+                     policy.vector == 0 && policy.lanes == 0 && policy.loads == 0 && policy.waves &&
+                     !policy.stage_edges && policy.flush == Flush::ordered && policy.accumulate == Accumulate::f32 &&
+                     policy.assignment == Assignment::dynamic;
+  WEFT_CHECK(alone, invalid_argument, "policy {} with other keys: expected it alone, as that kernel looks at none",
+             key);
   return policy.sample_kernel;
 }
 

@@ -36,10 +36,10 @@ template <class Acc>
 struct SampleScratch {
   std::span<NodeId> cols;  // [edges that are kept]
   std::span<EdgeId> ids;   // the same, where the operator knows edges by their ids
-  std::span<Acc> scales;   // [rows], of sums
+  std::span<Acc> scales;   // [rows], of sums: also where the plan is a mean's, which runs sums too
 
   static SampleScratch take(Arena& arena, const OpDesc& desc, std::int64_t edges, std::int64_t rows, bool with_ids) {
-    const bool scaled = desc.kind == OpKind::spmm && desc.reduce == Reduce::sum;
+    const bool scaled = desc.kind == OpKind::spmm && !is_extremum(desc.reduce);
     SampleScratch scratch;
     scratch.cols = arena.take<NodeId>(static_cast<std::size_t>(edges), "sources of sampled edges");
     scratch.ids = arena.take<EdgeId>(with_ids ? static_cast<std::size_t>(edges) : 0, "ids of sampled edges");

@@ -6,6 +6,14 @@
 #include "plan/cuda/stage_choice.hpp"
 
 namespace weft {
+
+void require_ablations(const std::string& policy) {
+  WEFT_CHECK(has_ablations, unsupported,
+             "policy {}: this build has no kernels for comparison with published ones; leave the policy out, or use a "
+             "build with WEFT_ABLATIONS=ON",
+             policy);
+}
+
 namespace {
 
 constexpr int bytes_of(Dtype storage) { return static_cast<int>(size_of(storage)); }
@@ -17,14 +25,6 @@ Kernel covered(Kernel kernel, const GatherShape& wanted) {
   kernel.shape = covering(*row, wanted);
   WEFT_CHECK(kernel.shape.lanes > 0, internal, "no kernel {} by {} elements a load", to_string(kernel), wanted.vector);
   return kernel;
-}
-
-/// An Error in a build without the kernels of a policy that only serves comparisons.
-void require_ablations(const std::string& policy) {
-  WEFT_CHECK(has_ablations, unsupported,
-             "policy {}: this build has no kernels for comparison with published ones; leave the policy out, or use a "
-             "build with WEFT_ABLATIONS=ON",
-             policy);
 }
 
 /// Whether the kernel over tiles of edges in shared memory takes the call; if the planner chose it and it cannot, the

@@ -24,6 +24,9 @@ struct SpmmTraits {
   bool winners = false;  // of an extremum: which edge it was is asked for
 };
 
+/// An Error in a build without the kernels of a policy that only serves comparisons.
+void require_ablations(const std::string& policy);
+
 /// The most special message that sends what the call asks for.
 KernelMessage spmm_message(Dtype storage, const SpmmTraits& traits);
 

@@ -39,7 +39,7 @@ json to_json(const Record& r) {
                      {"width", r.sample->width},
                      {"rate", number(r.sample->rate)},
                      {"form", r.sample->by_operator ? "by the operator" : "written out"},
-                     {"sample_us", number(r.sample->us)}};
+                     {"sample_us", r.sample->by_operator ? nlohmann::json() : number(r.sample->us)}};
   if (r.failure) {
     out["error"] = r.failure->what();
     return out;

@@ -23,7 +23,7 @@ std::string Setup::variant() const {
   return "";
 }
 
-Tensor SampledRun::of_all(const Tensor& of_kept) const {
+Tensor DrawnSample::of_all(const Tensor& of_kept) const {
   Shape shape = of_kept.shape();
   shape.rows = whole->num_edges();
   Tensor all = Tensor::zeros(shape, of_kept.dtype(), "values of all edges");

@@ -22,7 +22,7 @@ namespace weft::tool {
 
 /// A run that samples the edges of the whole graph itself. The workload's graph has the kept edges written out: what
 /// the result is verified by, and what the floor gathers.
-struct SampledRun {
+struct DrawnSample {
   const Graph* whole = nullptr;  // where the operator runs
   EdgeSample sample;
   const EdgeOrigin* origin = nullptr;  // of the kept edges, on the host
@@ -33,7 +33,7 @@ struct SampledRun {
 
 struct Setup {
   OpDesc desc;  // of a run that samples, with its width
-  std::optional<SampledRun> sampled;
+  std::optional<DrawnSample> sampled;
   SpmmOp spmm_op = SpmmOp::u_mul_e;
   bool edge_vectors = false;  // spmm: an edge has a value for every feature
   SddmmOp sddmm_op = SddmmOp::dot;

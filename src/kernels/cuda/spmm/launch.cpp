@@ -11,6 +11,7 @@
 #include "kernels/cuda/spmm/call.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "kernels/heads.hpp"
+#include "plan/built_kernels.hpp"
 #include "plan/cuda/select.hpp"
 
 namespace weft::cuda {
@@ -130,19 +131,17 @@ void run_cache_first(const SpmmCall<Storage>& call, const SpmmArgs& args, CUstre
       traits.one_value_an_edge && !traits.epilogue && !traits.scaled_sources && !args.unbiased_sums, unsupported,
       "policy sample_kernel=cache_first: its kernel sums sources, or sources times one value an edge, and stores "
       "the sum or the mean as it is; leave the policy out");
-  if constexpr (!StorageTraits<Storage>::is_double) {
+  if constexpr (has_ablations && !StorageTraits<Storage>::is_double)
     launch_cache_first(call.weighted(), args.sample, stream);
-  } else {
-    refuse_f64();
-  }
 }
 
 template <class Storage>
 void run(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
-  const bool by_edges = plan.cuda().stage_edges == 0 && sums_few_edge_values<Storage>(given);
+  const bool cache_first = plan.cuda().sample_kernel == SampleKernel::cache_first;
+  const bool by_edges = !cache_first && plan.cuda().stage_edges == 0 && sums_few_edge_values<Storage>(given);
   const SpmmArgs args = by_edges ? with_edges_as_sources(given) : given;
   const SpmmCall<Storage> call = spmm_call<Storage>(args, plan, arena, by_edges);
-  if (plan.cuda().sample_kernel == SampleKernel::cache_first) return run_cache_first(call, args, stream);
+  if (cache_first) return run_cache_first(call, args, stream);
   const auto [kernel, row] = select_spmm(plan, call.traits, widest_pack(args, call, plan));
   WEFT_CHECK(has_kernel(kernel), internal, "the call needs a kernel that is not there: {}", to_string(kernel));
   if (kernel.family != KernelFamily::staged) {
