@@ -22,11 +22,11 @@ struct TakeKept {
   SampledPlaces sample;
   GraphView space;
   NodeId* cols;
-  EdgeId* ids;
+  EdgeId* ids;  // null: not wanted
   __device__ void operator()(std::int64_t k) const {
     const NodeId row = space.rows[k];
     const EdgeId place = sample.of(row, k, space.offsets[row]);
-    if (cols != nullptr) cols[k] = space.cols[place];
+    cols[k] = space.cols[place];
     if (ids != nullptr) ids[k] = space.edge_ids != nullptr ? space.edge_ids[place] : place;
   }
 };

@@ -33,7 +33,7 @@ namespace cuda {
 /// offsets [rows + 1] of rows that keep min(degree, width) edges; waits for their number, which it returns.
 WEFT_LAUNCHER(std::int64_t count_kept(Device device, CUstream_st* stream, const GraphView& graph, std::int64_t width,
                                       EdgeId* kept_offsets));
-/// Sources of the edges that a sample keeps, and their ids, either of which may be left out. `space` is the index space
+/// Sources of the edges that a sample keeps, and their ids unless those are null. `space` is the index space
 /// over the whole graph's columns and ids (KeptRows::over). Puts one kernel into the stream.
 WEFT_LAUNCHER(void take_kept(Device device, CUstream_st* stream, const SampledPlaces& sample, const GraphView& space,
                              NodeId* cols, EdgeId* ids));

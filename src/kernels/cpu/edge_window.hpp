@@ -23,7 +23,7 @@ class EdgeWindow {
       const EdgeId row_end = std::min(end_, space.offsets[row + 1]);
       if (k >= row_end) continue;
       sample.each_place(row, space.offsets[row], k, row_end, [&](EdgeId at, EdgeId place) {
-        if (space.cols != nullptr) cols_[at - begin] = space.cols[place];
+        cols_[at - begin] = space.cols[place];
         ids_[at - begin] = space.edge_id(place);
       });
       k = row_end;

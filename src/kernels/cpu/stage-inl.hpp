@@ -85,9 +85,8 @@ struct Stager {
   HWY_INLINE bool stands_ready() const { return !sample.given() && weights_stand_ready(); }
   /// Whether the weights can (or none are).
   HWY_INLINE bool weights_stand_ready() const {
-    if (sample.given()) return !needs.weight;
     if (!needs.weight) return true;
-    const bool plain = graph.edge_ids == nullptr && !needs.scale_weight;
+    const bool plain = !sample.given() && graph.edge_ids == nullptr && !needs.scale_weight;
     return plain && edge.given() && edge.dtype == dtype_of<Acc> && edge.row_stride == 1 &&
            (edge.head_stride == 0 || heads == 1);
   }

@@ -2,7 +2,6 @@
 
 #include "graph/sample/kept_rows.hpp"
 #include "plan/cuda/scratch.hpp"
-#include "plan/plan_view.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -10,12 +9,10 @@ namespace {
 /// Draws the sample of `args`, with the ids of its edges where they are read.
 template <class Acc, class Args>
 SampleScratch<Acc> draw(Args& args, bool with_ids, const Plan& plan, Arena& arena, CUstream_st* stream) {
-  const auto scratch =
-      SampleScratch<Acc>::take(arena, plan.desc, args.graph.num_edges, args.graph.num_rows, reads_ids(plan.desc));
-  NodeId* const cols = args.graph.cols != nullptr ? scratch.cols.data() : nullptr;
+  const auto scratch = SampleScratch<Acc>::take(arena, plan.desc, args.graph);
   EdgeId* const ids = with_ids ? scratch.ids.data() : nullptr;
-  take_kept(plan.device, stream, args.sample, args.graph, cols, ids);
-  args.graph.cols = cols;
+  take_kept(plan.device, stream, args.sample, args.graph, scratch.cols.data(), ids);
+  args.graph.cols = scratch.cols.data();
   args.graph.edge_ids = ids;
   return scratch;
 }

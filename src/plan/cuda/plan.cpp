@@ -125,8 +125,7 @@ double order_us(const Call& call, WorkOrder order, const Graph* owner) {
 template <class Acc>
 std::size_t gather_bytes(const Call& call, const Plan& plan) {
   Arena counting;
-  if (call.desc.sample_width > 0)
-    SampleScratch<Acc>::take(counting, call.desc, call.graph.num_edges, call.graph.num_rows, reads_ids(call.desc));
+  if (call.desc.sample_width > 0) SampleScratch<Acc>::take(counting, call.desc, call.graph);
   StagedRows<Acc>::take(counting, plan);
   return counting.used();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "plan/plan_view.hpp"
 #include "weft/context.hpp"
 #include "weft/plan.hpp"
 
@@ -38,12 +39,14 @@ struct SampleScratch {
   std::span<EdgeId> ids;   // the same, where the operator knows edges by their ids
   std::span<Acc> scales;   // [rows], of sums: also where the plan is a mean's, which runs sums too
 
-  static SampleScratch take(Arena& arena, const OpDesc& desc, std::int64_t edges, std::int64_t rows, bool with_ids) {
+  /// `space`: the sample's index space.
+  static SampleScratch take(Arena& arena, const OpDesc& desc, const GraphView& space) {
     const bool scaled = desc.kind == OpKind::spmm && !is_extremum(desc.reduce);
+    const auto edges = static_cast<std::size_t>(space.num_edges), rows = static_cast<std::size_t>(space.num_rows);
     SampleScratch scratch;
-    scratch.cols = arena.take<NodeId>(static_cast<std::size_t>(edges), "sources of sampled edges");
-    scratch.ids = arena.take<EdgeId>(with_ids ? static_cast<std::size_t>(edges) : 0, "ids of sampled edges");
-    scratch.scales = arena.take<Acc>(scaled ? static_cast<std::size_t>(rows) : 0, "scales of sampled sums");
+    scratch.cols = arena.take<NodeId>(edges, "sources of sampled edges");
+    scratch.ids = arena.take<EdgeId>(reads_ids(desc) ? edges : 0, "ids of sampled edges");
+    scratch.scales = arena.take<Acc>(scaled ? rows : 0, "scales of sampled sums");
     return scratch;
   }
 };

@@ -58,10 +58,10 @@ void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, const Sampled
   // Up to 128 threads a row, so that one step loads a large sample.
   const int group_threads = args.features > 64 ? 128 : args.features > 32 ? 64 : 32;
   const int groups = cache_first_threads / group_threads;
-  const auto width = static_cast<int>(space.longest_row);
   const auto kernel = sum_cache_first<Storage>;
-  const std::size_t bytes =
-      allow_shared(reinterpret_cast<const void*>(kernel), std::int64_t{groups} * width * sizeof(CachedEdge));
+  const std::size_t bytes = allow_shared(reinterpret_cast<const void*>(kernel),
+                                         groups * space.longest_row * static_cast<std::int64_t>(sizeof(CachedEdge)));
+  const auto width = static_cast<int>(space.longest_row);  // fits, where its bytes do
   const std::int64_t blocks = (space.num_rows + groups - 1) / groups;
   kernel<<<static_cast<unsigned>(blocks), cache_first_threads, bytes, stream>>>(args, sample, group_threads, width);
   check_launch("spmm by ES-SpMM's kernel", space.num_rows, space.num_edges, args.features);
