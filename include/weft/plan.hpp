@@ -134,6 +134,7 @@ struct CudaPlan {
 struct PlanBacking {
   std::uint64_t graph = 0;  // identity of the graph
   double modelled_us = 0;
+  bool draws_sample = false;  // not where samples of the width keep every edge: those run as the graph itself does
   std::shared_ptr<const Partition> partition;       // on a CPU
   std::shared_ptr<const DeviceTasks> device_tasks;  // on a GPU; null: tasks run as they stand
   friend bool operator==(const PlanBacking&, const PlanBacking&) { return true; }

@@ -80,6 +80,7 @@ void Graph::Impl::look_at_rows() {
 
 void Graph::Impl::keep_ids() const {
   if (kept_ids() != nullptr) return;
+  WEFT_CHECK(!redrawn, internal, "ids of edges that are drawn in place are asked for: expected them to be known");
   DeviceBuffer ids = cuda::reversed_ids(device, stream, pair->given.view());
   synchronise(device, stream);
   made_ids = std::move(ids);
@@ -87,6 +88,7 @@ void Graph::Impl::keep_ids() const {
 
 const EdgeId* Graph::Impl::ids_for_now(DeviceBuffer& temporary) const {
   if (kept_ids() != nullptr) return kept_ids();
+  WEFT_CHECK(!redrawn, internal, "ids of edges that are drawn in place are asked for: expected them to be known");
   temporary = cuda::reversed_ids(device, stream, pair->given.view());
   return reinterpret_cast<const EdgeId*>(temporary.data());
 }

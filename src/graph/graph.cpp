@@ -32,10 +32,11 @@ const Graph::Impl& Graph::Impl::on_host() const {
 std::size_t Graph::Impl::bytes() const {
   const std::size_t rows_held = device_rows != nullptr ? cols.size() : rows.size();
   std::size_t on_demand = clustered != nullptr ? clustered->bytes() : 0;
+  if (communities != nullptr) on_demand += communities->bytes();
   if (kept_ids() != nullptr) on_demand += cols.size() * sizeof(EdgeId);
   for (const auto& of_writes : places)
     for (const auto& of_both : of_writes) on_demand += of_both != nullptr ? of_both->bytes() : 0;
-  for (const auto& of_width : kept_rows) on_demand += of_width->offsets.bytes() + of_width->rows.bytes();
+  for (const auto& of_width : kept_rows) on_demand += of_width->bytes();
   return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows_held * sizeof(NodeId) + on_demand;
 }
 
@@ -120,6 +121,14 @@ bool GraphInternals::has_clustered_edges(const Graph& graph) {
   const std::lock_guard guard(half.pair->lock);
   return half.clustered != nullptr;
 }
+
+bool GraphInternals::has_communities(const Graph& graph) {
+  const Graph::Impl& half = Graph::Impl::of(graph);
+  const std::lock_guard guard(half.pair->lock);
+  return half.communities != nullptr;
+}
+
+bool GraphInternals::is_redrawn(const Graph& graph) { return Graph::Impl::of(graph).redrawn; }
 
 GraphView Graph::view_with_rows() const& {
   GraphView result = view();

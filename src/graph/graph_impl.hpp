@@ -29,13 +29,15 @@ struct Graph::Impl {
   Buffer<NodeId> rows;                  // built on demand
   const NodeId* device_rows = nullptr;  // of a graph on a device: always there
   bool rows_built = false;
-  bool ids_on_demand = false;                                      // of the transpose on a device
-  mutable DeviceBuffer made_ids;                                   // those, once somebody reads them
-  EdgeId longest_row = -1;                                         // of a graph on a device, where it is known
-  std::int64_t empty_rows = -1;                                    //
-  mutable std::shared_ptr<EdgeOrder> clustered;                    // of a graph on a device, built on demand
-  mutable std::shared_ptr<const EdgePlaces> places[2][2];          // likewise, by whether either walk is clustered
-  mutable std::vector<std::shared_ptr<const KeptRows>> kept_rows;  // one for each width of a sample
+  bool redrawn = false;                                      // edges change in place (RedrawnGraph)
+  bool ids_on_demand = false;                                // of the transpose on a device
+  mutable DeviceBuffer made_ids;                             // those, once somebody reads them
+  EdgeId longest_row = -1;                                   // of a graph on a device, where it is known
+  std::int64_t empty_rows = -1;                              //
+  mutable std::shared_ptr<const RowOrder> communities;       // of a graph on a device, built on demand
+  mutable std::shared_ptr<EdgeOrder> clustered;              // likewise
+  mutable std::shared_ptr<const EdgePlaces> places[2][2];    // likewise, by whether either walk is clustered
+  mutable std::vector<std::shared_ptr<KeptRows>> kept_rows;  // one for each width of a sample
   Pair* pair = nullptr;
   std::uint64_t identity = next_identity();
 
@@ -51,6 +53,11 @@ struct Graph::Impl {
   void keep_ids() const;
   /// Ids for work in the half's stream: those kept, or else made, and `temporary` holds them.
   const EdgeId* ids_for_now(DeviceBuffer& temporary) const;
+  /// Of samples of that width, where they are there; under the pair's lock.
+  std::shared_ptr<KeptRows> kept_rows_of(std::int64_t width) const;
+  /// The order of rows by community, built on first use in the half's stream and kept (4 bytes a row); under the
+  /// pair's lock.
+  std::shared_ptr<const RowOrder> rows_by_community() const;
   /// This half; an Error where its arrays are not the host's to read.
   const Impl& on_host() const;
 

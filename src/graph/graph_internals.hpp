@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/cuda/launcher.hpp"
 #include "weft/graph.hpp"
 
 namespace weft {
 
-class EdgeOrder;   // graph/cuda: edges in an order of weft's own, on a device
+class RowOrder;    // graph/cuda: rows in an order of weft's own, on a device
+class EdgeOrder;   // graph/cuda: edges in such an order
 struct KeptRows;   // graph/sample: the index space of sampled edges
 class EdgePlaces;  // graph/cuda: where values stand that edges hand on from one order to another
 
@@ -25,6 +27,15 @@ struct GraphInternals {
   static std::shared_ptr<const EdgeOrder> clustered_edges(const Graph& graph, CUstream_st* stream,
                                                           bool with_ids = true);
   static bool has_clustered_edges(const Graph& graph);
+  /// Whether its edges are drawn anew in place (RedrawnGraph): what is derived from its columns does not last.
+  static bool is_redrawn(const Graph& graph);
+  /// The same of the index space that samples of that width have (12 bytes a row and 4 a kept edge): starts and rows,
+  /// while the columns are drawn by runs.
+  static std::shared_ptr<const EdgeOrder> clustered_kept_rows(const Graph& graph, std::int64_t width,
+                                                              CUstream_st* stream);
+  static bool has_clustered_kept_rows(const Graph& graph, std::int64_t width);
+  /// Whether the order of rows that clustered edges are in is there already.
+  static bool has_communities(const Graph& graph);
 
   /// Of a graph on a device: where values of edges stand that a walk over the transpose writes and one over this graph
   /// reads, either in stored or in clustered order; built on first use and kept (up to 8 bytes an edge). Graphs of 1 to
@@ -39,6 +50,12 @@ struct GraphInternals {
   /// offsets i64 [rows + 1], cols i32 [edges], of one device and taken to be right; edge k has the id k. On a GPU the
   /// work that wrote them stands in `stream`, and the call waits for it.
   static Graph adopt_rows(std::int64_t num_cols, Tensor offsets, Tensor cols, CUstream_st* stream);
+
+  /// A sample of `whole` and its transpose over arrays on a GPU that are written anew from time to time (RedrawnGraph).
+  static Graph make_redrawn(const Graph& whole, const GraphView& given, const GraphView& reversed, CUstream_st* stream,
+                            std::shared_ptr<const void> keeper);
+  /// Once its arrays are written: its clustered edges follow, where it has them. Asks for no memory.
+  WEFT_LAUNCHER(static void place_clusters_again(const Graph& graph, CUstream_st* stream));
 };
 
 }  // namespace weft

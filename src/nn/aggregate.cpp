@@ -17,24 +17,39 @@ Tensor by_degree(const Build& build, const Graph& graph, const F& f) {
   return Tensor::from(values, Shape(graph.num_rows()), build.acc()).to(build.context.device(), build.context.stream());
 }
 
+/// How many edges of the whole graph each one of a sample stands for, by row.
+Tensor unbiased(const Build& build) {
+  CUstream_st* const stream = build.context.stream();
+  const Tensor all = build.sampled_from->degrees(Dtype::i64, stream).to(Device{}, stream),
+               kept = build.graph.degrees(Dtype::i64, stream).to(Device{}, stream);
+  std::vector<double> factors;
+  for (std::size_t v = 0; v < kept.span<std::int64_t>().size(); ++v) {
+    const auto left = static_cast<double>(kept.span<std::int64_t>()[v]);
+    factors.push_back(left > 0 ? static_cast<double>(all.span<std::int64_t>()[v]) / left : 0);
+  }
+  return Tensor::from(factors, Shape(build.nodes()), build.acc()).to(build.context.device(), stream);
+}
+
 }  // namespace
 
 DegreeScales DegreeScales::of(const Build& build, DegreeNorm norm) {
   const auto root = [](double degree) { return 1 / std::sqrt(degree); };
   const auto whole = [](double degree) { return 1 / degree; };
+  const Graph& graph = build.sampled_from ? *build.sampled_from : build.graph;
   DegreeScales scales;
-  if (norm == DegreeNorm::right) scales.row = by_degree(build, build.graph, whole);
-  if (norm == DegreeNorm::left) scales.col = by_degree(build, build.graph.transpose(), whole);
+  if (norm == DegreeNorm::right) scales.row = by_degree(build, graph, whole);
+  if (norm == DegreeNorm::left) scales.col = by_degree(build, graph.transpose(), whole);
   if (norm != DegreeNorm::both) return scales;
-  scales.row = by_degree(build, build.graph, root);
-  scales.col = by_degree(build, build.graph.transpose(), root);
+  scales.row = by_degree(build, graph, root);
+  scales.col = by_degree(build, graph.transpose(), root);
   return scales;
 }
 
 DegreeScales DegreeScales::of_means(const Build& build, DegreeNorm norm) {
   DegreeScales scales = of(build, norm);
-  scales.row = norm == DegreeNorm::both ? by_degree(build, build.graph, [](double degree) { return std::sqrt(degree); })
-                                        : Tensor{};
+  const Graph& graph = build.sampled_from ? *build.sampled_from : build.graph;
+  const auto root = [](double degree) { return std::sqrt(degree); };
+  scales.row = norm == DegreeNorm::both ? by_degree(build, graph, root) : Tensor{};
   return scales;
 }
 
@@ -44,12 +59,11 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool
   if (reduce != Reduce::max && weights_.given) reduce_ = Reduce::sum;
   forward_ = make_plan(context_, graph_, {OpKind::spmm, build.dtype, 1, width, reduce_, weights_.given});
   context_.reserve(forward_.workspace_bytes);
+  if (build.sampled_from && reduce_ == Reduce::sum && !weights_.given) factors_ = unbiased(build);
   if (!build.trains || !goes_back) return;
   if (reduce_ == Reduce::max) winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
-  if (reduce_ == Reduce::mean) {
-    means_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
-    if (!spends_) slots_.need(Slot::third, build.nodes() * width, build.dtype);
-  }
+  if (reduce_ == Reduce::mean) factors_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
+  if (factors_ && !spends_) slots_.need(Slot::third, build.nodes() * width, build.dtype);
   // Planning reads no memory: any address will do.
   const ConstTensorView like(this, build.dtype, Shape(build.sources(), width), context_.device());
   backward_ = plan_spmm_backward(context_, graph_, like, weights_, backward_options(), {.x = true, .edge = false});
@@ -61,15 +75,16 @@ void Aggregate::forward(ConstTensorView x, TensorView out) {
   options.op = weights_.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
   options.reduce = reduce_;
   if (winners_) options.arg_e = winners_;
+  if (factors_ && reduce_ == Reduce::sum) options.epilogue.row_scale = factors_;
   spmm(context_, forward_, graph_, x, weights_, out, options);
 }
 
 void Aggregate::backward(ConstTensorView x, TensorView out_grad, TensorView x_grad) {
   ConstTensorView grad = out_grad;
-  if (means_) {  // before the sum: along the edges every scale costs more than a pass over the nodes
+  if (factors_) {  // before the sum: along the edges every scale costs more than a pass over the nodes
     const TensorView scaled = spends_ ? out_grad : slots_.view(Slot::third, out_grad.shape, out_grad.dtype);
     run(context_, dense::ScaleRowsArgs{out_grad.dtype, out_grad.shape.rows, out_grad.shape.row_size(), out_grad.data,
-                                       means_.view().data, scaled.mutable_data()});
+                                       factors_.view().data, scaled.mutable_data()});
     grad = scaled;
   }
   spmm_backward(context_, backward_, graph_, x, weights_, grad, backward_options(), {x_grad, {}});

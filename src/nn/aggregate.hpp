@@ -38,7 +38,9 @@ class Aggregate {
   bool spends_;
   Slots& slots_;
   ConstTensorView weights_;  // as Build has them; a mean is among them
-  Tensor means_;             // 1 / degree, for the gradient of a mean
+  /// What a row of the sum is multiplied by: 1 / degree, for the gradient of a mean, or what the edges of a sample
+  /// stand for.
+  Tensor factors_;
   Plan forward_;
   SpmmBackwardPlan backward_;
   Tensor winners_;  // max: edge ids

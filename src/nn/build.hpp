@@ -79,6 +79,10 @@ struct Build {
   /// are added up or compared, weights, degree norms and means included, in the storage type, by edge id. None: as
   /// degrees in the graph have it. Attention knows none, and maxima only the weights of the graph itself.
   ConstTensorView weights = {};
+  /// Where the graph has some of another's edges, and no weights say what each stands for: that other one. Sums are
+  /// then scaled up to those over all its edges in expectation, and norms go by its degrees; means are over the edges
+  /// that are there.
+  std::optional<Graph> sampled_from = {};
 
   /// Where the gradient of what a layer gives stands. Attention has read it by the time its input's is written, so that
   /// one slot will do, unless it is added to that as well.

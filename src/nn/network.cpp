@@ -1,5 +1,7 @@
 #include "nn/network.hpp"
 
+#include "graph/graph_internals.hpp"
+
 #include <chrono>
 
 namespace weft::nn {
@@ -107,6 +109,7 @@ Build Network::build_of(std::int64_t layer) const {
   Build build = build_;
   build.graph = block.graph;
   if (block.weights) build.weights = block.weights;
+  build.sampled_from = block.sampled_from;
   return build;
 }
 
@@ -132,6 +135,8 @@ void Network::finish(Stage& stage, const Tail& tail, const Applied& applied) {
 
 ConstTensorView Network::forward(bool training) {
   read_ = input_.read(build_.context, input_mask_, training);
+  // Sums over other edges are others, whatever stays the same in what they are of.
+  if (GraphInternals::is_redrawn(blocks_.front().graph)) read_.constant = false;
   Matrix x = read_;
   for (std::size_t l = 0; l < stages_.size(); ++l) {
     x = pass(stages_[l], x, training);

@@ -6,6 +6,7 @@
 #include "core/check.hpp"
 #include "core/device.hpp"
 #include "core/device_room.hpp"
+#include "core/operator_timer.hpp"
 #include "nn/sample/weigher.hpp"
 
 namespace weft::nn {
@@ -107,18 +108,33 @@ double Trainer::run_batch(std::int64_t number) {
     learn(*network_, slots_, targets_.args(options_.dtype));
     return 1;
   }
-  Batch batch = sampler_->draw(next_epoch_, number);
+  if (sampler_->redraws()) {
+    if (redrawn_ == nullptr) redrawn_ = over(sampler_->draw(0, 0));
+    {
+      const TimedOperator timed(context_, "sampling");
+      sampler_->redraw(&as<StepState>(state_)->epoch);
+    }
+    learn(*redrawn_->network, batch_slots_, redrawn_->loss);
+    return redrawn_->batch.share;
+  }
+  const std::unique_ptr<OverBatch> drawn = over(sampler_->draw(next_epoch_, number));
+  learn(*drawn->network, batch_slots_, drawn->loss);
+  return drawn->batch.share;
+}
+
+std::unique_ptr<Trainer::OverBatch> Trainer::over(Batch batch) {
   const auto read = batch.nodes ? std::make_shared<const Features>(context_, *features_, batch.nodes) : features_;
-  Network network(build(batch_slots_, true), read, std::move(batch.blocks));
-  LossArgs loss = targets_.args(options_.dtype);
-  loss.rows = network.outputs();
+  auto result = std::make_unique<OverBatch>();
+  result->network = std::make_unique<Network>(build(batch_slots_, true), read, std::move(batch.blocks));
+  LossArgs& loss = result->loss = targets_.args(options_.dtype);
+  loss.rows = result->network->outputs();
   if (batch.nodes) loss.nodes = batch.nodes.view().as<NodeId>();
   if (batch.loss_weights) loss.row_weights = batch.loss_weights.view().as<float>();
   loss.weight *= batch.weight;
   batch_slots_.need_bytes(Slot::fold, fold_bytes(loss.rows, num_splits * 4, 1));
   batch_slots_.allocate(context_);
-  learn(network, batch_slots_, loss);
-  return batch.share;
+  result->batch = std::move(batch);
+  return result;
 }
 
 void Trainer::learn(Network& network, Slots& slots, LossArgs loss) {
@@ -194,9 +210,10 @@ void Trainer::run_epoch(bool evaluates) {
 
 void Trainer::epoch(bool evaluates) {
   // The first epoch of either kind runs as it is: libraries load what they need then, which nothing may while it is
-  // recorded. No two batches are the same work.
+  // recorded. No two batches are the same work, but for those drawn in place.
+  const bool same_work = sampler_ == nullptr || sampler_->redraws();
   const bool replays =
-      context_.device().kind == DeviceKind::cuda && sampler_ == nullptr && begun_[evaluates ? 1 : 0] > 0 && records_;
+      context_.device().kind == DeviceKind::cuda && same_work && begun_[evaluates ? 1 : 0] > 0 && records_;
   ++begun_[evaluates ? 1 : 0];
   if (!replays) {
     run_epoch(evaluates);

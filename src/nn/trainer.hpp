@@ -1,6 +1,7 @@
 // One model in training: a step is a pass forward, a pass back and a move of the parameters. On the whole graph an
-// epoch is one, put into the context's stream without a word from the host; on batches it is one for each, every batch
-// being drawn, planned and run in turn. What comes of an epoch is published in memory the host reads whenever it likes.
+// epoch is one, put into the context's stream without a word from the host, and so it is on a batch that is drawn in
+// place; on other batches it is one for each, every batch being drawn, planned and run in turn. What comes of an epoch
+// is published in memory the host reads whenever it likes.
 #pragma once
 
 #include <memory>
@@ -59,6 +60,13 @@ class Trainer {
   void run_epoch(bool evaluates);
   /// Forward and back through a batch of the next epoch, or the whole graph; gives its share of the epoch.
   double run_batch(std::int64_t number);
+  /// A network over a batch, planned and with its memory in place.
+  struct OverBatch {
+    Batch batch;
+    std::unique_ptr<Network> network;
+    LossArgs loss;
+  };
+  std::unique_ptr<OverBatch> over(Batch batch);
   void learn(Network& network, Slots& slots, LossArgs loss);
   void step();
   void end_step(double share, bool ends_epoch, bool evaluates);
@@ -75,8 +83,9 @@ class Trainer {
   ModelSpec spec_;
   ModelGraph graph_;
   std::shared_ptr<const Features> features_;
-  std::unique_ptr<Sampler> sampler_;  // none: the whole graph
-  std::unique_ptr<Network> network_;  // over the whole graph; where there is a sampler, for evaluations only
+  std::unique_ptr<Sampler> sampler_;    // none: the whole graph
+  std::unique_ptr<Network> network_;    // over the whole graph; where there is a sampler, for evaluations only
+  std::unique_ptr<OverBatch> redrawn_;  // where the sampler redraws
   double loss_weight_ = 1;
   std::int64_t next_epoch_ = 0;
   std::unique_ptr<cuda::HostShared> shared_;

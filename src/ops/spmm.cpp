@@ -73,7 +73,8 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   SpmmArgs args;
   args.graph = view_by(plan, graph);
   args.sample = places_by(plan, graph, options.sample, edge.given || options.arg_e.given);
-  args.unbiased_sums = options.sample && options.sample->norm == SampleNorm::scaled && options.reduce == Reduce::sum;
+  args.unbiased_sums =
+      args.sample.given() && options.sample->norm == SampleNorm::scaled && options.reduce == Reduce::sum;
   args.op = options.op;
   args.reduce = options.reduce;
   args.heads = r.features.heads;

@@ -201,12 +201,18 @@ void check_on_device(const Context& context, const Graph& graph) {
 PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
   check_on_device(context, graph);
   check(desc);
-  const GraphView whole = GraphInternals::view_without_ids(graph);
-  // Without an owner, whose edges a plan may put in an order of its own: which ones are kept shows when it runs.
-  PlanReport report = desc.sample_width == 0
-                          ? explain_view(context, whole, graph.identity(), desc, policy, &graph)
-                          : explain_view(context, GraphInternals::kept_rows(graph, desc.sample_width)->over(whole),
-                                         graph.identity(), desc, policy);
+  GraphView view = GraphInternals::view_without_ids(graph);
+  OpDesc of_edges = desc;
+  if (desc.sample_width > 0) {
+    const auto kept = GraphInternals::kept_rows(graph, desc.sample_width);
+    if (kept->edges == view.num_edges && policy.sample_kernel == SampleKernel::usual) of_edges.sample_width = 0;
+    if (of_edges.sample_width > 0) view = kept->over(view);
+  }
+  PlanReport report = explain_view(context, view, graph.identity(), of_edges, policy, &graph);
+  for (PlanCandidate& candidate : report.candidates) {
+    candidate.plan.desc = desc;
+    candidate.plan.backing.draws_sample = of_edges.sample_width > 0;
+  }
   for (const PlanCandidate& candidate : report.candidates)
     if (candidate.chosen) view_by(candidate.plan, graph);  // runs ask for no memory
   return report;
@@ -214,14 +220,14 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
 
 GraphView view_by(const Plan& plan, const Graph& graph) {
   const OpKind kind = plan.desc.kind;
-  const bool from_plan = walks_clusters(plan) && (kind == OpKind::spmm || kind == OpKind::spmv || plan.desc.backward);
+  const bool from_plan = !plan.backing.draws_sample && walks_clusters(plan) &&
+                         (kind == OpKind::spmm || kind == OpKind::spmv || plan.desc.backward);
   const GraphView whole = reads_ids(plan.desc) && !from_plan ? graph.view() : GraphInternals::view_without_ids(graph);
-  const std::int64_t width = plan.desc.sample_width;
-  return width > 0 ? GraphInternals::kept_rows(graph, width)->over(whole) : whole;
+  return plan.backing.draws_sample ? GraphInternals::kept_rows(graph, plan.desc.sample_width)->over(whole) : whole;
 }
 
 SampledPlaces places_by(const Plan& plan, const Graph& graph, const std::optional<EdgeSample>& sample, bool by_id) {
-  if (plan.desc.sample_width == 0) return {};
+  if (!plan.backing.draws_sample) return {};
   // A GPU's kernels read ids of samples in 32 bits.
   WEFT_CHECK(
       plan.device.kind == DeviceKind::cpu || !by_id || graph.num_edges() < (std::int64_t{1} << 31), unsupported,

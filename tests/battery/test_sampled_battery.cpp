@@ -34,13 +34,14 @@ EdgeSample sample_for(std::uint64_t seed) {
   return sample;
 }
 
-/// Edges in an order of weft's own would have to be written out.
-Way unordered(const Way& way) {
+/// Columns are drawn by the run, so that no plan can put them in order.
+Way without_columns(const Way& way) {
   Way same{way.name,
            way.context.device().kind == DeviceKind::cpu ? Context::cpu(way.context.threads())
                                                         : Context::on(way.context.device()),
            way.policy};
-  if (same.policy.order) same.policy.order = WorkOrder::none;
+  if (same.policy.order == WorkOrder::columns) same.policy.order = WorkOrder::none;
+  if (same.policy.order == WorkOrder::clusters_columns) same.policy.order = WorkOrder::clusters;
   return same;
 }
 
@@ -61,7 +62,7 @@ Tensor row_factors(const Graph& graph, const Graph& kept, const Tensor& own, Dty
 
 void run_spmm(const BatteryGraph& battery, const Graph& there, std::int64_t width, std::int64_t heads, Dtype dtype,
               SpmmOp op, Reduce reduce, bool vectors, std::uint64_t seed, const Way& given) {
-  Way way = unordered(given);
+  Way way = without_columns(given);
   const Graph& graph = battery.graph;
   const EdgeSample sample = sample_for(seed);
   const std::string context = fmt::format("{} {} {} {} {}x{} {} {} seed={}", battery.name, name(dtype), name(op),
@@ -181,7 +182,7 @@ TEST_P(sampled_battery, attention_agrees_with_the_reference_over_the_kept_edges_
             if (!sweep.next((graph.num_edges() + graph.num_rows()) * width * heads * 2)) continue;
             seen.insert({score, heads, biased});
             const EdgeSample sample = sample_for(sweep.seed());
-            Way way = unordered(way_for(ways, sweep.seed()));
+            Way way = without_columns(way_for(ways, sweep.seed()));
             AttentionCase inputs(graph, score, dtype, heads, width, 5, biased ? std::optional(dtype) : std::nullopt,
                                  sweep.seed());
             if (sweep.seed() >> 40 & 1) inputs.dropout = 0.3f;
@@ -235,6 +236,28 @@ TEST_P(sampled_battery, a_plan_for_means_runs_scaled_sums) {
   Tensor out = on(device, constant(expected.shape, dtype, std::nan("")));
   spmm(context, plan, there, on(device, x), {}, out, options);
   expect_within_bound(on(Device{}, out), expected, "scaled sums by a plan for means");
+}
+
+TEST_P(sampled_battery, a_sample_that_keeps_every_edge_has_the_bits_of_all_edges_in_every_order) {
+  const auto [dtype, device] = GetParam();
+  const Graph graph = battery::power_law_graph(), there = on(device, graph);
+  const Tensor x = on(device, random_tensor(Shape(graph.num_cols(), 64), dtype, 2));
+  for (Way& way : ways_to_run(device)) {
+    OpDesc desc{OpKind::spmm, dtype, 1, 64, Reduce::sum, false};
+    const auto run = [&](std::optional<EdgeSample> sample) {
+      desc.sample_width = sample ? sample->width : 0;
+      const Plan plan = planned(way, there, desc);
+      SpmmOptions options;
+      options.op = SpmmOp::copy_u;
+      options.sample = sample;
+      Tensor out = on(device, constant(Shape(graph.num_rows(), 64), dtype, std::nan("")));
+      spmm(way.context, plan, there, x, {}, out, options);
+      return on(Device{}, out);
+    };
+    const Tensor all = run(std::nullopt);
+    for (const SampleNorm norm : {SampleNorm::none, SampleNorm::scaled})
+      EXPECT_TRUE(bitwise_equal(run(EdgeSample{EdgeSampling::fresh, graph.num_edges(), 1, 2, norm}), all)) << way.name;
+  }
 }
 
 TEST_P(sampled_battery, the_kernel_of_es_spmm_agrees_with_the_reference_over_the_kept_edges) {

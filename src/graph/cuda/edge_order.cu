@@ -1,6 +1,5 @@
 #include "graph/cuda/edge_order.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
 #include "core/cuda/sorting.hpp"
@@ -10,90 +9,6 @@ namespace weft {
 namespace {
 
 using namespace cuda;
-
-constexpr int iterations = 3;  // enough for communities of thousands; more would find little, and cost as much each
-
-/// Sources of a row that are asked for their label. Where rows are long, few of them lead all rows to the same hubs.
-int samples_for(const GraphView& g) { return g.num_edges < 128 * g.num_rows ? 16 : 32; }
-
-// The row a group of `Samples` threads works on, and the source this thread looks at; -1 where there is none.
-template <int Samples>
-struct Sample {
-  std::int64_t row = first_item() / Samples;
-  NodeId source = -1;
-
-  __device__ __forceinline__ Sample(const GraphView& g, unsigned turn) {
-    if (row >= g.num_rows) return;
-    const int s = threadIdx.x % Samples;
-    const EdgeId begin = __ldg(g.offsets + row), degree = __ldg(g.offsets + row + 1) - begin;
-    if (degree <= Samples) {
-      if (s < degree) source = __ldg(g.cols + begin + s);
-    } else {  // evenly spread, from another place each turn
-      const auto shift = static_cast<EdgeId>((turn * 2654435761u >> 8) % static_cast<unsigned>(degree));
-      source = __ldg(g.cols + begin + ((s * degree + shift) / Samples) % degree);
-    }
-  }
-};
-
-template <int Samples, class T>
-__device__ __forceinline__ T largest_of_group(T key) {
-#pragma unroll
-  for (int step = Samples / 2; step > 0; step /= 2) {
-    const T other = __shfl_xor_sync(~0u, key, step, Samples);
-    key = other > key ? other : key;
-  }
-  return key;
-}
-
-// To begin with a row belongs to the largest of its sources, or to itself where it is larger than those.
-template <int Samples>
-__global__ void __launch_bounds__(each_threads) first_labels(GraphView g, NodeId* labels) {
-  const Sample<Samples> sample(g, 0);
-  const auto key_of = [&](std::int64_t v) {
-    const auto degree = static_cast<unsigned long long>(__ldg(g.offsets + v + 1) - __ldg(g.offsets + v));
-    return degree << 32 | static_cast<unsigned>(v);
-  };
-  const std::int64_t own = sample.row < g.num_rows ? sample.row : 0;
-  const unsigned long long mine = key_of(own), theirs = sample.source >= 0 ? key_of(sample.source) : 0;
-  const unsigned long long best = largest_of_group<Samples>(theirs > mine ? theirs : mine);
-  if (sample.row < g.num_rows && threadIdx.x % Samples == 0) labels[own] = static_cast<NodeId>(best & 0xffffffffu);
-}
-
-// Then to where most of its sources belong; its own label weighs half a source, and a hash settles ties.
-template <int Samples>
-__global__ void __launch_bounds__(each_threads)
-    next_labels(GraphView g, const NodeId* labels, NodeId* next, unsigned turn) {
-  const Sample<Samples> sample(g, turn);
-  const NodeId own = sample.row < g.num_rows ? __ldg(labels + sample.row) : -1;
-  const NodeId label = sample.source >= 0 ? __ldg(labels + sample.source) : -1;
-  int votes = 0;
-#pragma unroll
-  for (int s = 0; s < Samples; ++s) votes += 2 * (__shfl_sync(~0u, label, s, Samples) == label);
-  votes += label == own;
-  const unsigned hash = static_cast<unsigned>(label) * 2654435761u;
-  const unsigned long long key = label < 0 ? 0 : static_cast<unsigned long long>(votes) << 32 | hash;
-  const unsigned long long best = largest_of_group<Samples>(key);
-  const unsigned winners = __ballot_sync(~0u, key == best) >> (threadIdx.x % 32 / Samples * Samples);
-  const NodeId won = __shfl_sync(~0u, label, __ffs(winners) - 1, Samples);
-  if (sample.row < g.num_rows && threadIdx.x % Samples == 0) next[sample.row] = best == 0 ? own : won;
-}
-
-/// Labels of every row in `labels`; `other` is as large, and lost.
-template <int Samples>
-void propagate_labels(const GraphView& g, NodeId*& labels, NodeId*& other, CUstream_st* stream) {
-  const unsigned grid = blocks_for(g.num_rows * Samples);
-  first_labels<Samples><<<grid, each_threads, 0, stream>>>(g, labels);
-  for (unsigned turn = 1; turn <= iterations; ++turn) {
-    next_labels<Samples><<<grid, each_threads, 0, stream>>>(g, labels, other, turn);
-    std::swap(labels, other);
-  }
-  check_status(cudaGetLastError(), "finding the communities of a graph");
-}
-
-struct CountUp {
-  std::int32_t* numbers;
-  __device__ void operator()(std::int64_t i) const { numbers[i] = static_cast<std::int32_t>(i); }
-};
 
 struct LengthInOrder {
   GraphView g;
@@ -115,12 +30,12 @@ struct PlaceEdge {
   GraphView g;
   const EdgeId* starts;
   NodeId* rows;
-  NodeId* cols;
+  NodeId* cols;  // null: not wanted
   __device__ void operator()(std::int64_t k) const {
     const NodeId row = __ldg(g.rows + k);
     const EdgeId to = place(k, row);
     rows[to] = row;
-    cols[to] = __ldg(g.cols + k);
+    if (cols != nullptr) cols[to] = __ldg(g.cols + k);
   }
   __device__ EdgeId place(std::int64_t k, NodeId row) const { return __ldg(starts + row) + k - __ldg(g.offsets + row); }
 };
@@ -137,61 +52,75 @@ struct PlaceId {
 
 }  // namespace
 
-EdgeOrder::EdgeOrder(Device device, const GraphView& g, CUstream_st* stream) {
+struct EdgeOrder::Scratch {
+  DeviceBuffer lengths, sums, scan;
+  std::size_t scan_bytes = 0;
+
+  Scratch(Device device, std::int64_t num_rows, CUstream_st* stream) {
+    const std::size_t bytes = static_cast<std::size_t>(num_rows) * sizeof(EdgeId);
+    lengths = DeviceBuffer(device, stream, bytes, "the lengths of rows");
+    sums = DeviceBuffer(device, stream, bytes, "the starts of rows");
+    add_up(num_rows, stream);
+    scan = DeviceBuffer(device, stream, scan_bytes, "adding up the lengths of rows");
+  }
+  void add_up(std::int64_t num_rows, CUstream_st* stream) {
+    check_status(
+        cub::DeviceScan::ExclusiveSum(scan.data(), scan_bytes, as<EdgeId>(lengths), as<EdgeId>(sums), num_rows, stream),
+        "adding up the lengths of rows");
+  }
+};
+
+EdgeOrder::EdgeOrder(Device device, const GraphView& g, std::shared_ptr<const RowOrder> order, CUstream_st* stream,
+                     Columns columns)
+    : device_(device), order_(std::move(order)) {
   const auto rows = static_cast<std::size_t>(g.num_rows), edges = static_cast<std::size_t>(g.num_edges);
   const auto buffer = [&](std::size_t bytes, const char* what) { return DeviceBuffer(device, stream, bytes, what); };
+  const bool drawn = columns == Columns::drawn;
   starts_ = buffer(rows * sizeof(EdgeId), "the starts of clustered rows");
   rows_ = buffer(edges * sizeof(NodeId), "the rows of clustered edges");
-  cols_ = buffer(edges * sizeof(NodeId), "the columns of clustered edges");
-  bytes_ = rows * sizeof(EdgeId) + edges * 2 * sizeof(NodeId);
+  if (!drawn) cols_ = buffer(edges * sizeof(NodeId), "the columns of clustered edges");
+  bytes_ = rows * sizeof(EdgeId) + edges * sizeof(NodeId) * (drawn ? 1 : 2);
 
-  const OnDevice on(device.index);
-  const DeviceBuffer first = buffer(rows * sizeof(NodeId), "labels of rows");
-  const DeviceBuffer second = buffer(rows * sizeof(NodeId), "labels of rows");
-  NodeId *labels = as<NodeId>(first), *other = as<NodeId>(second);
-  if (samples_for(g) == 16) {
-    propagate_labels<16>(g, labels, other, stream);
+  order_->ready_in(stream);
+  scratch_ = std::make_unique<Scratch>(device, g.num_rows, stream);
+  place(g, stream);
+  if (columns == Columns::change) {
+    bytes_ += 2 * rows * sizeof(EdgeId) + scratch_->scan_bytes;
   } else {
-    propagate_labels<32>(g, labels, other, stream);
+    scratch_ = nullptr;
   }
-  // Rows by label; the sort is stable, so that they stay in sequence within one.
-  const DeviceBuffer numbers = buffer(rows * sizeof(std::int32_t), "the numbers of rows");
-  const DeviceBuffer order = buffer(rows * sizeof(std::int32_t), "the order of rows");
-  each(g.num_rows, stream, "numbering rows", CountUp{as<std::int32_t>(numbers)});
-  const DeviceBuffer lengths = buffer(rows * sizeof(EdgeId), "the lengths of rows");
-  const DeviceBuffer sums = buffer(rows * sizeof(EdgeId), "the starts of rows");
-  std::size_t sort_bytes = 0, scan_bytes = 0;
-  const auto sort = [&](void* scratch) {
-    check_status(cub::DeviceRadixSort::SortPairs(scratch, sort_bytes, reinterpret_cast<std::uint32_t*>(labels),
-                                                 reinterpret_cast<std::uint32_t*>(other), as<std::int32_t>(numbers),
-                                                 as<std::int32_t>(order), g.num_rows, 0, bits_for(g.num_rows), stream),
-                 "sorting rows by label");
-  };
-  const auto scan = [&](void* scratch) {
-    check_status(
-        cub::DeviceScan::ExclusiveSum(scratch, scan_bytes, as<EdgeId>(lengths), as<EdgeId>(sums), g.num_rows, stream),
-        "adding up the lengths of rows");
-  };
-  sort(nullptr);
-  scan(nullptr);
-  const DeviceBuffer scratch = buffer(sort_bytes > scan_bytes ? sort_bytes : scan_bytes, "sorting rows by label");
-  sort(scratch.data());
-  each(g.num_rows, stream, "looking up the lengths of rows",
-       LengthInOrder{g, as<std::int32_t>(order), as<EdgeId>(lengths)});
-  scan(scratch.data());
-  each(g.num_rows, stream, "placing rows", StartByRow{as<std::int32_t>(order), as<EdgeId>(sums), as<EdgeId>(starts_)});
-  each(g.num_edges, stream, "placing edges", PlaceEdge{g, starts(), as<NodeId>(rows_), as<NodeId>(cols_)});
   made_.set(device, stream);
 }
 
-void EdgeOrder::add_ids(Device device, const GraphView& g, CUstream_st* stream) {
-  const std::size_t bytes = static_cast<std::size_t>(g.num_edges) * sizeof(std::int32_t);
-  ids_ = DeviceBuffer(device, stream, bytes, "the ids of clustered edges");
-  bytes_ += bytes;
-  const OnDevice on(device.index);
+EdgeOrder::~EdgeOrder() = default;
+
+void EdgeOrder::place(const GraphView& g, CUstream_st* stream) {
+  const OnDevice on(device_.index);
+  auto* const cols = reinterpret_cast<NodeId*>(cols_.data());
+  each(g.num_rows, stream, "looking up the lengths of rows",
+       LengthInOrder{g, order_->rows(), as<EdgeId>(scratch_->lengths)});
+  scratch_->add_up(g.num_rows, stream);
+  each(g.num_rows, stream, "placing rows", StartByRow{order_->rows(), as<EdgeId>(scratch_->sums), as<EdgeId>(starts_)});
+  each(g.num_edges, stream, "placing edges", PlaceEdge{g, starts(), as<NodeId>(rows_), cols});
+}
+
+void EdgeOrder::place_ids(const GraphView& g, CUstream_st* stream) {
+  const OnDevice on(device_.index);
   each(g.num_edges, stream, "placing the ids of edges",
        PlaceId{{g, starts(), nullptr, nullptr}, as<std::int32_t>(ids_)});
-  ids_made_.set(device, stream);
+}
+
+void EdgeOrder::place_again(const GraphView& g, CUstream_st* stream) {
+  place(g, stream);
+  if (ids() != nullptr) place_ids(g, stream);
+}
+
+void EdgeOrder::add_ids(const GraphView& g, CUstream_st* stream) {
+  const std::size_t bytes = static_cast<std::size_t>(g.num_edges) * sizeof(std::int32_t);
+  ids_ = DeviceBuffer(device_, stream, bytes, "the ids of clustered edges");
+  bytes_ += bytes;
+  place_ids(g, stream);
+  ids_made_.set(device_, stream);
 }
 
 }  // namespace weft

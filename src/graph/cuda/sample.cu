@@ -21,11 +21,15 @@ struct CountKept {
 struct TakeKept {
   SampledPlaces sample;
   GraphView space;
+  const EdgeId* starts;
   NodeId* cols;
-  EdgeId* ids;  // null: not wanted
+  EdgeId* ids;               // null: not wanted
+  const std::int64_t* step;  // null: the choice's own
   __device__ void operator()(std::int64_t k) const {
     const NodeId row = space.rows[k];
-    const EdgeId place = sample.of(row, k, space.offsets[row]);
+    SampledPlaces now = sample;
+    if (step != nullptr) now.choice.step = __ldg(step);
+    const EdgeId place = now.of(row, k, starts[row]);
     cols[k] = space.cols[place];
     if (ids != nullptr) ids[k] = space.edge_ids != nullptr ? space.edge_ids[place] : place;
   }
@@ -64,10 +68,11 @@ std::int64_t count_kept(Device device, CUstream_st* stream, const GraphView& gra
   return edges;
 }
 
-void take_kept(Device device, CUstream_st* stream, const SampledPlaces& sample, const GraphView& space, NodeId* cols,
-               EdgeId* ids) {
+void take_kept(Device device, CUstream_st* stream, const SampledPlaces& sample, const GraphView& space,
+               const EdgeId* starts, NodeId* cols, EdgeId* ids, const std::int64_t* step) {
   const OnDevice on(device.index);
-  each(space.num_edges, stream, "taking the edges that a sample keeps", TakeKept{sample, space, cols, ids});
+  each(space.num_edges, stream, "taking the edges that a sample keeps",
+       TakeKept{sample, space, starts, cols, ids, step});
 }
 
 void unbiased_scales(Device device, CUstream_st* stream, const SampledPlaces& sample, const GraphView& space, bool wide,

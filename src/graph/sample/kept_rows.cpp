@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "graph/cuda/edge_order.hpp"
 #include "graph/cuda/edges.hpp"
 #include "graph/graph_impl.hpp"
 #include "graph/scan.hpp"
@@ -33,11 +34,23 @@ std::int64_t count_on_host(const GraphView& view, std::int64_t width, EdgeId* of
 
 }  // namespace
 
+std::shared_ptr<KeptRows> Graph::Impl::kept_rows_of(std::int64_t width) const {
+  for (const auto& made : kept_rows)
+    if (made->width == width) return made;
+  return nullptr;
+}
+
+bool GraphInternals::has_clustered_kept_rows(const Graph& graph, std::int64_t width) {
+  const Graph::Impl& half = Graph::Impl::of(graph);
+  const std::lock_guard guard(half.pair->lock);
+  const auto kept = half.kept_rows_of(width);
+  return kept != nullptr && kept->clustered != nullptr;
+}
+
 std::shared_ptr<const KeptRows> GraphInternals::kept_rows(const Graph& graph, std::int64_t width) {
   const Graph::Impl& half = Graph::Impl::of(graph);
   const std::lock_guard guard(half.pair->lock);
-  for (const auto& made : half.kept_rows)
-    if (made->width == width) return made;
+  if (auto made = half.kept_rows_of(width)) return made;
   const GraphView view = view_without_ids(graph);
   check_longest_row(view, half.device, half.stream);
   auto rows = std::make_shared<KeptRows>();
@@ -47,7 +60,7 @@ std::shared_ptr<const KeptRows> GraphInternals::kept_rows(const Graph& graph, st
   auto* const offsets = rows->offsets.view().as<EdgeId>();
   rows->edges = half.device.kind == DeviceKind::cpu ? count_on_host(view, width, offsets)
                                                     : cuda::count_kept(half.device, half.stream, view, width, offsets);
-  if (half.device.kind == DeviceKind::cuda && rows->edges > 0) {
+  if (half.device.kind == DeviceKind::cuda && rows->edges < view.num_edges) {
     rows->rows = Tensor::empty(Shape(rows->edges), Dtype::i32, "rows of kept edges", half.device, half.stream);
     cuda::expand_rows(half.device, half.stream, rows->over(view), rows->rows.view().as<NodeId>());
     synchronise(half.device, half.stream);
@@ -56,11 +69,15 @@ std::shared_ptr<const KeptRows> GraphInternals::kept_rows(const Graph& graph, st
   return rows;
 }
 
+std::size_t KeptRows::bytes() const {
+  return offsets.bytes() + rows.bytes() + (clustered != nullptr ? clustered->bytes() : 0);
+}
+
 GraphView KeptRows::over(const GraphView& whole) const {
   GraphView space = whole;
   space.num_edges = edges;
   space.offsets = offsets.view().as<EdgeId>();
-  space.rows = rows.view().data != nullptr ? rows.view().as<NodeId>() : nullptr;
+  if (rows) space.rows = rows.view().as<NodeId>();
   space.longest_row = std::min(whole.longest_row >= 0 ? whole.longest_row : whole.num_edges, width);
   return space;
 }

@@ -66,7 +66,7 @@ KeptEdges take_edges(const Graph& graph, const EdgeSample& sample, KnownBy known
   if (device.kind == DeviceKind::cpu) {
     take_on_host(places, space, to_cols, to_origin);
   } else if (kept->edges > 0) {
-    cuda::take_kept(device, stream, places, space, to_cols, to_origin);
+    cuda::take_kept(device, stream, places, space, space.offsets, to_cols, to_origin);
   }
   Graph taken = GraphInternals::adopt_rows(space.num_cols, kept->offsets.to(device, stream), std::move(cols), stream);
   return {std::move(taken), std::move(origin)};

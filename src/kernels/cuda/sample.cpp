@@ -2,6 +2,7 @@
 
 #include "graph/sample/kept_rows.hpp"
 #include "plan/cuda/scratch.hpp"
+#include "plan/cuda/tasks.hpp"
 
 namespace weft::cuda {
 namespace {
@@ -11,7 +12,14 @@ template <class Acc, class Args>
 SampleScratch<Acc> draw(Args& args, bool with_ids, const Plan& plan, Arena& arena, CUstream_st* stream) {
   const auto scratch = SampleScratch<Acc>::take(arena, plan.desc, args.graph);
   EdgeId* const ids = with_ids ? scratch.ids.data() : nullptr;
-  take_kept(plan.device, stream, args.sample, args.graph, scratch.cols.data(), ids);
+  // In the order that the gather walks.
+  GraphView space = args.graph;
+  const EdgeId* starts = space.offsets;
+  if (walks_clusters(plan)) {
+    space.rows = plan.backing.device_tasks->edges()->rows();
+    starts = plan.backing.device_tasks->edges()->starts();
+  }
+  take_kept(plan.device, stream, args.sample, space, starts, scratch.cols.data(), ids);
   args.graph.cols = scratch.cols.data();
   args.graph.edge_ids = ids;
   return scratch;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "nn/edge_weights.hpp"
@@ -16,7 +17,8 @@ namespace weft::nn {
 /// What a layer sees of a graph.
 struct Block {
   Graph graph;
-  Tensor weights;  // as Build has them, or none
+  Tensor weights;                     // as Build has them, or none
+  std::optional<Graph> sampled_from;  // likewise
 };
 
 struct Batch {
@@ -35,6 +37,13 @@ class Sampler {
   virtual std::int64_t batches() const = 0;
   /// The same for the same numbers, whatever was drawn before.
   virtual Batch draw(std::int64_t epoch, std::int64_t batch) = 0;
+
+  /// Whether an epoch is one batch that redraw() writes anew where draw() has put it, so that what runs over it is
+  /// planned and recorded once. The network over it is built before it is drawn for an epoch: draw(0, 0) comes first,
+  /// so that plans do not depend on the epoch that training begins with.
+  virtual bool redraws() const { return false; }
+  /// Of the epoch whose number stands at `epoch`, where training runs. Asks for no memory and does not wait.
+  virtual void redraw(const std::int64_t* epoch) { static_cast<void>(epoch); }
 };
 
 struct SamplerInputs {

@@ -16,13 +16,21 @@ class EdgeSampler : public Sampler {
     EdgeSample now = sample_;
     now.step = epoch;
     Batch batch;
-    batch.blocks.push_back(blocks_.block(now));
+    if (redraws()) {
+      redrawn_ = blocks_.redrawn(now);
+      batch.blocks.push_back(std::move(redrawn_.block));
+    } else {
+      batch.blocks.push_back(blocks_.block(now));
+    }
     return batch;
   }
+  bool redraws() const override { return blocks_.redraws(); }
+  void redraw(const std::int64_t* epoch) override { blocks_.redraw(redrawn_, epoch); }
 
  private:
   EdgeSample sample_;
   EdgeBlocks blocks_;
+  EdgeBlocks::Redrawn redrawn_;
 };
 
 }  // namespace

@@ -55,6 +55,12 @@ Tensor Weigher::by_rows(const Edges& edges) const {
   return weigh(edges, args, norm_, dtype_);
 }
 
+void Weigher::by_rows(const Edges& edges, TensorView weights) const {
+  WeighArgs args;
+  args.by_rows = adds_up_;
+  weigh_into(weights, edges, args, norm_);
+}
+
 Tensor Weigher::by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const {
   WeighArgs args;
   args.node_counts = node_counts;
@@ -77,7 +83,12 @@ Tensor Weigher::whole() const {
 Tensor Weigher::weigh(const Edges& edges, WeighArgs args, DegreeNorm norm, Dtype dtype) const {
   Tensor weights =
       Tensor::empty(Shape(edges.num_edges), dtype, "weights of messages", context_.device(), context_.stream());
-  args.dtype = dtype;
+  weigh_into(weights, edges, args, norm);
+  return weights;
+}
+
+void Weigher::weigh_into(TensorView weights, const Edges& edges, WeighArgs args, DegreeNorm norm) const {
+  args.dtype = weights.dtype;
   args.graph = graph_.view();
   args.norm = norm;
   if (transpose_.num_rows() > 0) args.out_offsets = GraphInternals::view_without_ids(transpose_).offsets;
@@ -88,9 +99,8 @@ Tensor Weigher::weigh(const Edges& edges, WeighArgs args, DegreeNorm norm, Dtype
   args.count = edges.count;
   args.offsets = edges.offsets;
   args.places = edges.places;
-  args.weights = weights.view().mutable_data();
+  args.weights = weights.mutable_data();
   if (edges.num_edges > 0) run(context_, args);
-  return weights;
 }
 
 Block whole_block(const Context& context, const ModelGraph& graph, const ModelSpec& spec, Dtype dtype) {

@@ -34,6 +34,8 @@ class Weigher {
   Tensor by_multiples(const Edges& edges, const float* multiples) const;
   /// Each edge stands for its share of what its row has in the graph: that over those given.
   Tensor by_rows(const Edges& edges) const;
+  /// The same into a tensor that an earlier call gave.
+  void by_rows(const Edges& edges, TensorView weights) const;
   /// From how often nodes and edges were drawn.
   Tensor by_counts(const Edges& edges, const std::int32_t* node_counts, const std::int32_t* edge_counts) const;
   /// Of a batch that counts as a graph of its own: degrees are those within it. Its edges have the places given.
@@ -43,6 +45,7 @@ class Weigher {
 
  private:
   Tensor weigh(const Edges& edges, WeighArgs args, DegreeNorm norm, Dtype dtype) const;
+  void weigh_into(TensorView weights, const Edges& edges, WeighArgs args, DegreeNorm norm) const;
   Tensor sums_over(const Graph& graph) const;
 
   const Context& context_;

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-/// For `writes`, a plan over the transpose of `graph`, and `reads`, one over `graph`. Null where edges are none or more
-/// than can have places, or there is no memory for them: then edge ids say where, more slowly.
+/// For `writes`, a plan over the transpose of `graph`, and `reads`, one over `graph`. Null where edges are none, more
+/// than can have places or drawn anew in place, or there is no memory for them: then edge ids say where, more slowly.
 WEFT_LAUNCHER(std::shared_ptr<const EdgePlaces> places_between(const Context& context, const Graph& graph,
                                                                const Plan& writes, const Plan& reads));
 

@@ -113,12 +113,20 @@ std::vector<std::int64_t> share_sizes(const Call& call, const Policy& policy, Wo
   return sizes;
 }
 
+bool has_clusters(const Call& call, const Graph* owner) {
+  if (owner == nullptr) return false;
+  const std::int64_t width = call.desc.sample_width;
+  return width > 0 ? GraphInternals::has_clustered_kept_rows(*owner, width)
+                   : GraphInternals::has_clustered_edges(*owner);
+}
+
 /// Modelled cost of making that order; one the graph has kept costs nothing.
 double order_us(const Call& call, WorkOrder order, const Graph* owner) {
   const tuning::CudaRates& r = call.rates;
   double us = by_columns(order) ? r.sort_us + call.edges() * r.sort_edge_ns * 1e-3 : 0;
-  if (by_clusters(order) && !(owner != nullptr && GraphInternals::has_clustered_edges(*owner)))
-    us += r.cluster_us + call.rows() * r.cluster_row_ns * 1e-3 + call.edges() * r.cluster_edge_ns * 1e-3;
+  if (by_clusters(order) && !has_clusters(call, owner))
+    us += r.cluster_us + call.edges() * r.cluster_edge_ns * 1e-3 +
+          (owner != nullptr && GraphInternals::has_communities(*owner) ? 0 : call.rows() * r.cluster_row_ns * 1e-3);
   return us;
 }
 
@@ -252,14 +260,13 @@ bool weighs_rows(const Call& call, const Policy& policy) {
 std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Graph* owner) {
   if (policy.schedule == ScheduleKind::rows) return {};
   const bool sampled = call.desc.sample_width > 0;
-  WEFT_CHECK(
-      !sampled || policy.order.value_or(WorkOrder::none) == WorkOrder::none, invalid_argument,
-      "policy order={} of sampled edges: expected order=none, as edges in another order would have to be written "
-      "out; or take the graph that sample_edges() gives",
-      name(*policy.order));
+  WEFT_CHECK(!sampled || !by_columns(policy.order.value_or(WorkOrder::none)), invalid_argument,
+             "policy order={} of sampled edges: expected order=none or order=clusters, as columns are drawn by the "
+             "run; or take the graph that sample_edges() gives",
+             name(*policy.order));
   if (policy.order) return {*policy.order};
   std::vector<WorkOrder> result = {WorkOrder::none};
-  if (sampled) return result;
+  if (policy.sample_kernel == SampleKernel::cache_first) return result;
   // Only tasks inside one row are reordered: rows must be long for that to be most of them.
   // Narrow rows gain little: so many fit into the caches that those of other tasks are there anyway.
   const bool long_rows = call.mean_degree() >= call.rates.column_from_degree && !call.narrow;
@@ -267,7 +274,8 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
   const bool clusters = owner != nullptr && !call.softmax() && EdgeOrder::possible(call.graph) &&
                         call.mean_degree() >= call.rates.cluster_from_degree &&
                         tuning::cluster_gain(table, call.mean_degree()) > 1.1;
-  if (long_rows) result.push_back(WorkOrder::columns);
+  const bool columns_last = !sampled && !(owner != nullptr && GraphInternals::is_redrawn(*owner));
+  if (long_rows && columns_last) result.push_back(WorkOrder::columns);
   if (clusters) result.push_back(WorkOrder::clusters);
   return result;
 }
@@ -284,10 +292,10 @@ SampleKernel choose_sample_kernel(const OpDesc& desc, const Policy& policy) {
   if (policy.sample_kernel == SampleKernel::usual) return policy.sample_kernel;
   const std::string key = fmt::format("sample_kernel={}", name(policy.sample_kernel));
   require_ablations(key);
-  const bool alone = policy.edges_a_group == 0 && !policy.schedule && !policy.joined && policy.whole_row < 0 &&
-                     policy.vector == 0 && policy.lanes == 0 && policy.loads == 0 && policy.waves &&
-                     !policy.stage_edges && policy.flush == Flush::ordered && policy.accumulate == Accumulate::f32 &&
-                     policy.assignment == Assignment::dynamic;
+  const bool alone = policy.edges_a_group == 0 && !policy.schedule && !policy.order && !policy.joined &&
+                     policy.whole_row < 0 && policy.vector == 0 && policy.lanes == 0 && policy.loads == 0 &&
+                     policy.waves && !policy.stage_edges && policy.flush == Flush::ordered &&
+                     policy.accumulate == Accumulate::f32 && policy.assignment == Assignment::dynamic;
   WEFT_CHECK(alone, invalid_argument, "policy {} with other keys: expected it alone, as that kernel looks at none",
              key);
   return policy.sample_kernel;
@@ -361,8 +369,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   best->chosen = true;
   Plan& plan = best->plan;
   if (plan.cuda().order != WorkOrder::none)
-    plan.backing.device_tasks = std::make_shared<DeviceTasks>(context, graph, plan.cuda().edges_a_task,
-                                                              plan.cuda().order, reads_ids(desc), owner);
+    plan.backing.device_tasks = std::make_shared<DeviceTasks>(context, graph, plan, owner);
   report.reason =
       fmt::format("order {}, tasks of {} a {}: lowest modelled time of those whose order costs no more than a run",
                   name(plan.cuda().order), task_size(plan), task_owner(plan));

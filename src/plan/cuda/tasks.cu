@@ -32,12 +32,15 @@ struct TaskKey {
 
 }  // namespace
 
-DeviceTasks::DeviceTasks(const Context& context, const GraphView& graph, std::int64_t size, WorkOrder order,
-                         bool with_ids, const Graph* owner) {
+DeviceTasks::DeviceTasks(const Context& context, const GraphView& graph, const Plan& plan, const Graph* owner) {
+  const WorkOrder order = plan.cuda().order;
+  const std::int64_t size = plan.cuda().edges_a_task, width = plan.desc.sample_width;
   GraphView view = graph;
-  if (by_clusters(order) && owner != nullptr) {
-    edges_ = GraphInternals::clustered_edges(*owner, context.stream(), with_ids);
-    with_ids_ = with_ids;
+  if (by_clusters(order) && owner != nullptr && width > 0) {
+    edges_ = GraphInternals::clustered_kept_rows(*owner, width, context.stream());
+  } else if (by_clusters(order) && owner != nullptr) {
+    with_ids_ = reads_ids(plan.desc);
+    edges_ = GraphInternals::clustered_edges(*owner, context.stream(), with_ids_);
     view.rows = edges_->rows();
     view.cols = edges_->cols();
   }

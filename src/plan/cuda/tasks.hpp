@@ -18,14 +18,13 @@ inline bool by_clusters(WorkOrder order) {
 
 class DeviceTasks {
  public:
-  /// `with_ids`: what runs by them reads values of edges, or writes their ids.
-  WEFT_LAUNCHER(DeviceTasks(const Context& context, const GraphView& graph, std::int64_t edges_a_task, WorkOrder order,
-                            bool with_ids, const Graph* owner));
+  /// In the order of the plan, which is over `graph`: `owner`, or the index space of its samples.
+  WEFT_LAUNCHER(DeviceTasks(const Context& context, const GraphView& graph, const Plan& plan, const Graph* owner));
   /// [tasks] which task runs when; null: as they stand.
   const std::int32_t* order() const { return reinterpret_cast<const std::int32_t*>(order_.data()); }
   /// The edges in an order of their own; null: as the graph stores them.
   const EdgeOrder* edges() const { return edges_.get(); }
-  /// Of those edges; null: the plan's operator knows no edge by its id.
+  /// Of those edges; null: the plan's operator knows no edge by its id, or runs draw them with the columns.
   const std::int32_t* ids() const { return with_ids_ ? edges_->ids() : nullptr; }
 
  private:

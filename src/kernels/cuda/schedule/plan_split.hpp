@@ -30,9 +30,10 @@ inline EdgeSplit edge_split_of(const Plan& plan, const GraphView& graph) {
   split.order = plan.backing.device_tasks->order();
   if (const EdgeOrder* edges = plan.backing.device_tasks->edges()) {
     split.graph.rows = edges->rows();
+    split.starts = edges->starts();
+    if (plan.backing.draws_sample) return split;  // the run has drawn columns and ids in this order
     split.graph.cols = edges->cols();
     split.graph.edge_ids = nullptr;
-    split.starts = edges->starts();
     split.ids = plan.backing.device_tasks->ids();
     split.id_shift = 0;
   }
