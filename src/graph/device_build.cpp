@@ -88,7 +88,6 @@ void Graph::Impl::keep_ids() const {
 
 const EdgeId* Graph::Impl::ids_for_now(DeviceBuffer& temporary) const {
   if (kept_ids() != nullptr) return kept_ids();
-  WEFT_CHECK(!redrawn, internal, "ids of edges that are drawn in place are asked for: expected them to be known");
   temporary = cuda::reversed_ids(device, stream, pair->given.view());
   return reinterpret_cast<const EdgeId*>(temporary.data());
 }

@@ -102,6 +102,19 @@ TEST(explain, attention_is_planned_for_its_heads_width_type_and_policy) {
   EXPECT_EQ(by_policy["candidates"][0]["tasks"], 7);
 }
 
+TEST(explain, plans_for_the_edges_that_a_sample_keeps) {
+  const auto with = [](std::vector<std::string> list, std::size_t at, const char* value) {
+    list[at] = value;
+    return list;
+  };
+  const std::vector<std::string> plain{"explain", "spmm", "star:nodes=300", "--width", "8", "--sample-width", "10"};
+  const Outcome text = run_weft(plain);
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_NE(text.out.find("sample   at most 10 edges of a row: "), std::string::npos) << text.out;
+  expect_complaint(run_weft(with(plain, 1, "sddmm")), 2, "sddmm does not sample edges; spmm and attention do");
+  expect_complaint(run_weft(with(plain, 6, "0")), 2, "--sample-width");
+}
+
 TEST(explain, the_backward_of_attention_is_planned_over_the_transpose) {
   const Folder folder;
   write_text(folder / "wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 5 3\n1 5\n2 1\n1 1\n");

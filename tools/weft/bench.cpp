@@ -253,13 +253,14 @@ std::vector<Record> run_samples(Run& run, const std::vector<BenchGraph>& graphs,
                                 const Setup& setup) {
   const Request& request = run.request;
   const auto cases = [&](const Setup& one, bool by_operator) {
-    // Beside samples, a policy is for the forms that can have it: an order is of edges written out, a kernel that
-    // samples of those that are not.
+    // Beside samples, a policy is for the forms that can have it: an order by columns is of edges written out, a kernel
+    // that samples of those that are not.
     std::vector<NamedPolicy> policies = request.policies;
     if (graphs.size() > 1)
       std::erase_if(policies, [&](const NamedPolicy& named) {
-        const bool ordered = named.policy.order.value_or(WorkOrder::none) != WorkOrder::none;
-        return by_operator ? ordered : named.policy.sample_kernel != SampleKernel::usual;
+        const WorkOrder order = named.policy.order.value_or(WorkOrder::none);
+        const bool by_columns = order == WorkOrder::columns || order == WorkOrder::clusters_columns;
+        return by_operator ? by_columns : named.policy.sample_kernel != SampleKernel::usual;
       });
     std::vector<Record> records = run_cases(run.context, graph.placed, one, policies, request.options);
     if (graphs.size() > 1)

@@ -13,12 +13,14 @@
 #include "plan/policy_keys.hpp"
 #include "text.hpp"
 #include "weft/plan.hpp"
+#include "weft/sample.hpp"
 
 namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string op, source, width, heads = "1", dtype = "f32", reduce = "sum", device, threads = "0", policy;
+  std::string op, source, width, heads = "1", dtype = "f32", reduce = "sum", device, threads = "0", policy,
+                                 sample_width;
   bool unweighted = false, backward = false, json = false;
 };
 
@@ -132,6 +134,10 @@ void print(const GraphFile& file, const Subject& subject, Device device, const P
   print_line(stdout, fmt::format("operator {}: {}, {} head{} of width {}, {}{}", name(desc.kind), name(desc.dtype),
                                  desc.heads, desc.heads == 1 ? "" : "s", desc.width, name(desc.reduce),
                                  desc.weighted ? "" : ", unweighted"));
+  if (desc.sample_width > 0)
+    print_line(stdout, fmt::format("sample   at most {} edges of a row: {} are kept, {:.1f} %", desc.sample_width,
+                                   grouped(kept_edges(graph, desc.sample_width)),
+                                   100 * sampling_rate(graph, desc.sample_width)));
   print_line(stdout, "");
   const bool host = device.kind == DeviceKind::cpu;
   std::vector<Column> columns{{"", 2, Align::left}, {"schedule", 10, Align::left}, {"tasks", 9}};
@@ -176,6 +182,12 @@ int run(const Options& options) {
   if (options.backward && desc.kind != OpKind::attention)
     throw UsageError(
         fmt::format("--backward: {} plans its gradients inside their call; attention alone has it", name(desc.kind)));
+  if (!options.sample_width.empty()) {
+    if ((desc.kind != OpKind::spmm && desc.kind != OpKind::attention) || options.backward)
+      throw UsageError(fmt::format("--sample-width is '{}': {}{} does not sample edges; spmm and attention do",
+                                   options.sample_width, name(desc.kind), options.backward ? " --backward" : ""));
+    desc.sample_width = parse_count("--sample-width", options.sample_width, 1, std::int64_t{1} << 40);
+  }
   const std::string policy_text = options.policy == "auto" ? "" : options.policy;  // as weft bench spells it
   const Policy policy =
       as_usage("--policy", [&] { return policy_text.empty() ? Policy{} : parse_policy(policy_text); });
@@ -204,6 +216,7 @@ int run(const Options& options) {
                            {"reduce", name(desc.reduce)},
                            {"weighted", desc.weighted},
                            {"backward", options.backward},
+                           {"sample_width", desc.sample_width},
                            {"device", to_string(context.device())},
                            {"threads", context.threads()},
                            {"reason", report.reason},
@@ -237,6 +250,8 @@ Command add_explain(CLI::App& root) {
       ->capture_default_str();
   app->add_flag("--unweighted", options->unweighted, "spmm and spmv: without edge values");
   app->add_flag("--backward", options->backward, "attention: the plan of its gradients, over the transpose");
+  app->add_option("--sample-width", options->sample_width, "spmm and attention: at most so many edges of a row")
+      ->type_name("S");
   add_device(*app, options->device, options->threads);
   app->add_option("--policy", options->policy,
                   "Values to fix, such as schedule=rows,tasks=64,prefetch=16 on a CPU or "

@@ -32,6 +32,8 @@ std::shared_ptr<const EdgeOrder> GraphInternals::clustered_edges(const Graph& gr
     half.clustered = std::make_shared<EdgeOrder>(half.device, view, half.rows_by_community(), half.stream,
                                                  half.redrawn ? EdgeOrder::Columns::change : EdgeOrder::Columns::stay);
   if (with_ids && half.clustered->ids() == nullptr) {
+    WEFT_CHECK(!(half.redrawn && half.ids_on_demand), internal,
+               "ids of edges that are drawn in place are asked for: expected them to be known");
     DeviceBuffer temporary;
     if (half.ids_on_demand) view.edge_ids = half.ids_for_now(temporary);
     half.clustered->add_ids(view, half.stream);

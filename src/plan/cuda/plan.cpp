@@ -227,6 +227,9 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   // One group unites the parts of a row, eight at a time.
   if (plan.cuda().staged_rows > 0 && call.graph.longest_row > 0)
     c.overhead_us += static_cast<double>(call.graph.longest_row / plan.cuda().edges_a_task / 8) * r.load_ns * 1e-3;
+  // A sample's columns are gathered one by one, and written; rows and their starts are read for it.
+  if (call.desc.sample_width > 0)
+    c.overhead_us += r.launch_us + call.edges() * (r.sector_bytes + 12.0) / (r.stream_gb_s * 1e3);
   // A group alone cannot go faster than its loads follow one another.
   const double chain = static_cast<double>(share) / plan.cuda().loads * r.load_ns * 1e-3;
   c.total_us = std::max((c.gather_us + c.stream_us) * c.imbalance, chain) + c.overhead_us;
