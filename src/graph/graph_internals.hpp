@@ -27,8 +27,6 @@ struct GraphInternals {
   static std::shared_ptr<const EdgeOrder> clustered_edges(const Graph& graph, CUstream_st* stream,
                                                           bool with_ids = true);
   static bool has_clustered_edges(const Graph& graph);
-  /// Whether its edges are drawn anew in place (RedrawnGraph): what is derived from its columns does not last.
-  static bool is_redrawn(const Graph& graph);
   /// The same of the index space that samples of that width have (12 bytes a row and 4 a kept edge): starts and rows,
   /// while the columns are drawn by runs.
   static std::shared_ptr<const EdgeOrder> clustered_kept_rows(const Graph& graph, std::int64_t width,
@@ -54,6 +52,8 @@ struct GraphInternals {
   /// A sample of `whole` and its transpose over arrays on a GPU that are written anew from time to time (RedrawnGraph).
   static Graph make_redrawn(const Graph& whole, const GraphView& given, const GraphView& reversed, CUstream_st* stream,
                             std::shared_ptr<const void> keeper);
+  /// Whether its edges are drawn anew in place (RedrawnGraph): what is derived from its columns does not last.
+  static bool is_redrawn(const Graph& graph);
   /// Once its arrays are written: its clustered edges follow, where it has them. Asks for no memory.
   WEFT_LAUNCHER(static void place_clusters_again(const Graph& graph, CUstream_st* stream));
 };

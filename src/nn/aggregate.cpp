@@ -12,6 +12,7 @@ template <class F>
 Tensor by_degree(const Build& build, const Graph& graph, const F& f) {
   const Tensor degrees = graph.degrees(Dtype::i64, build.context.stream()).to(Device{}, build.context.stream());
   std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(graph.num_rows()));
   for (const std::int64_t degree : degrees.span<std::int64_t>())
     values.push_back(degree > 0 ? f(static_cast<double>(degree)) : 0);
   return Tensor::from(values, Shape(graph.num_rows()), build.acc()).to(build.context.device(), build.context.stream());
@@ -23,6 +24,7 @@ Tensor unbiased(const Build& build) {
   const Tensor all = build.sampled_from->degrees(Dtype::i64, stream).to(Device{}, stream),
                kept = build.graph.degrees(Dtype::i64, stream).to(Device{}, stream);
   std::vector<double> factors;
+  factors.reserve(static_cast<std::size_t>(build.nodes()));
   for (std::size_t v = 0; v < kept.span<std::int64_t>().size(); ++v) {
     const auto left = static_cast<double>(kept.span<std::int64_t>()[v]);
     factors.push_back(left > 0 ? static_cast<double>(all.span<std::int64_t>()[v]) / left : 0);

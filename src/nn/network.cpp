@@ -1,8 +1,8 @@
 #include "nn/network.hpp"
 
-#include "graph/graph_internals.hpp"
-
 #include <chrono>
+
+#include "graph/graph_internals.hpp"
 
 namespace weft::nn {
 

@@ -117,7 +117,10 @@ double Trainer::run_batch(std::int64_t number) {
     learn(*redrawn_->network, batch_slots_, redrawn_->loss);
     return redrawn_->batch.share;
   }
-  const std::unique_ptr<OverBatch> drawn = over(sampler_->draw(next_epoch_, number));
+  const std::unique_ptr<OverBatch> drawn = over([&] {
+    const TimedOperator timed(context_, "sampling");
+    return sampler_->draw(next_epoch_, number);
+  }());
   learn(*drawn->network, batch_slots_, drawn->loss);
   return drawn->batch.share;
 }

@@ -3,6 +3,7 @@
 #include "cuda/replay.hpp"
 #include "cuda/training_pass.hpp"
 #include "graph/sample/redrawn.hpp"
+#include "support/attention_case.hpp"
 #include "support/values.hpp"
 #include "weft/sample.hpp"
 
@@ -98,6 +99,36 @@ TEST_F(cuda_redrawn, plans_and_recordings_made_before_sum_the_edges_of_every_lat
       }
 }
 
+TEST_F(cuda_redrawn, attention_planned_before_reads_the_biases_of_every_later_steps_edges) {
+  const Stream stream;
+  Context context = Context::cuda(0, stream);
+  StepThere step;
+  const Graph graph = battery::power_law_graph();
+  EdgeSample sample{EdgeSampling::fresh, 6, 11, 0};
+  for (const char* policy : {"", "order=clusters"}) {
+    RedrawnGraph redrawn(graph.to(gpu, stream), sample, RedrawnGraph::Knows{.places = false}, stream);
+    for (const bool reversed : {false, true}) {
+      const Graph there = reversed ? redrawn.graph().transpose() : redrawn.graph();
+      const Plan plan =
+          make_plan(context, there, {OpKind::attention, Dtype::f32, 2, 16, Reduce::sum, true}, parse_policy(policy));
+      context.reserve(plan.workspace_bytes);
+      sample.step = 9;
+      step.set(sample.step, stream);
+      redrawn.redraw(step.get(), stream);
+      const Graph kept = sample_edges(graph, sample).graph, here = reversed ? kept.transpose() : kept;
+      const AttentionCase inputs(here, Score::gat, Dtype::f32, 2, 16, 5, Dtype::f32, 3);
+      const AttentionExpected expected = expected_attention(here, inputs.views(), inputs.largest_score);
+      const AttentionCase moved = inputs.to(gpu);
+      Tensor out = Tensor::zeros(expected.out.shape, Dtype::f32, "out", gpu, stream);
+      Tensor row_max = Tensor::zeros(Shape(here.num_rows(), 2, 1), Dtype::f32, "row_max", gpu, stream),
+             row_sum = Tensor::zeros(row_max.shape(), Dtype::f32, "row_sum", gpu, stream);
+      attention(context, plan, there, moved.views(), out, row_max, row_sum);
+      expect_within_bound(out.to(Device{}, stream), expected.out,
+                          fmt::format("'{}'{}", policy, reversed ? " reversed" : ""));
+    }
+  }
+}
+
 std::vector<double> losses_of_epochs(Context& context, const Dataset& dataset, const Model& model, Dtype dtype,
                                      EdgeSampling method, bool records = true) {
   TrainOptions options;
@@ -148,6 +179,7 @@ TEST_F(cuda_redrawn, epochs_train_on_the_samples_of_the_cpu) {
                  others = losses_of_epochs(cpu, dataset, model, Dtype::f32, EdgeSampling::bucket);
       double apart = 0, from_others = 0;
       for (std::size_t i = 0; i < here.size(); ++i) {
+        ASSERT_TRUE(std::isfinite(there[i]) && std::isfinite(here[i])) << name(a) << " epoch " << i;
         apart = std::max(apart, std::abs(there[i] - here[i]) / here[i]);
         from_others = std::max(from_others, std::abs(others[i] - here[i]) / here[i]);
       }

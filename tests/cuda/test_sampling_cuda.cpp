@@ -86,7 +86,7 @@ TEST_P(cuda_sampled_training, has_the_losses_and_gradients_of_the_cpu_in_float64
   const ModelSpec spec = c.spec(dataset);
   for (const SampleOptions& options : all_samplers())
     if (options.method == Sampling::walk || options.method == Sampling::neighbour ||
-        options.edges.method == EdgeSampling::strata)
+        (options.edges.width > 0 && options.edges.method == EdgeSampling::fresh))
       expect_gradients_of_the_cpu(dataset, make_model(spec, 83), options);
 }
 

@@ -3,7 +3,7 @@
 #include "graph/cuda/edge_order.hpp"
 #include "graph/graph_impl.hpp"
 #include "graph/graph_internals.hpp"
-#include "graph/sample/redrawn.hpp"
+#include "graph/sample/kept_rows.hpp"
 
 namespace weft {
 namespace {
@@ -59,7 +59,7 @@ std::shared_ptr<const EdgeOrder> GraphInternals::clustered_kept_rows(const Graph
 void GraphInternals::place_clusters_again(const Graph& graph, CUstream_st* stream) {
   const Graph::Impl& half = Graph::Impl::of(graph);
   const std::lock_guard guard(half.pair->lock);
-  if (half.clustered != nullptr) half.clustered->place_again(half.view(), stream);
+  if (half.clustered != nullptr) half.clustered->place_again(half.view(), &half == &half.pair->given, stream);
 }
 
 }  // namespace weft

@@ -29,12 +29,13 @@ struct StartByRow {
 struct PlaceEdge {
   GraphView g;
   const EdgeId* starts;
+  // Null: not wanted.
   NodeId* rows;
-  NodeId* cols;  // null: not wanted
+  NodeId* cols;
   __device__ void operator()(std::int64_t k) const {
     const NodeId row = __ldg(g.rows + k);
     const EdgeId to = place(k, row);
-    rows[to] = row;
+    if (rows != nullptr) rows[to] = row;
     if (cols != nullptr) cols[to] = __ldg(g.cols + k);
   }
   __device__ EdgeId place(std::int64_t k, NodeId row) const { return __ldg(starts + row) + k - __ldg(g.offsets + row); }
@@ -57,6 +58,7 @@ struct EdgeOrder::Scratch {
   std::size_t scan_bytes = 0;
 
   Scratch(Device device, std::int64_t num_rows, CUstream_st* stream) {
+    const OnDevice on(device.index);
     const std::size_t bytes = static_cast<std::size_t>(num_rows) * sizeof(EdgeId);
     lengths = DeviceBuffer(device, stream, bytes, "the lengths of rows");
     sums = DeviceBuffer(device, stream, bytes, "the starts of rows");
@@ -110,7 +112,12 @@ void EdgeOrder::place_ids(const GraphView& g, CUstream_st* stream) {
        PlaceId{{g, starts(), nullptr, nullptr}, as<std::int32_t>(ids_)});
 }
 
-void EdgeOrder::place_again(const GraphView& g, CUstream_st* stream) {
+void EdgeOrder::place_again(const GraphView& g, bool rows_stay, CUstream_st* stream) {
+  if (rows_stay) {
+    const OnDevice on(device_.index);
+    each(g.num_edges, stream, "placing edges", PlaceEdge{g, starts(), nullptr, as<NodeId>(cols_)});
+    return;
+  }
   place(g, stream);
   if (ids() != nullptr) place_ids(g, stream);
 }

@@ -23,8 +23,9 @@ class EdgeOrder {
   ~EdgeOrder();
   /// Makes the ids of the edges, of the same graph, once: who reads no values of edges does without.
   void add_ids(const GraphView& graph, CUstream_st* stream);
-  /// After the graph's edges have changed (Columns::change), in the order of `stream`. Asks for no memory.
-  void place_again(const GraphView& graph, CUstream_st* stream);
+  /// After the graph's edges have changed (Columns::change), in the order of `stream`. `rows_stay`: only their columns
+  /// have, while every row has as many as before and the ids are in sequence. Asks for no memory.
+  void place_again(const GraphView& graph, bool rows_stay, CUstream_st* stream);
 
   /// Square graphs of fewer than 2^31 edges only.
   static bool possible(const GraphView& graph) {

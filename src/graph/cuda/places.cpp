@@ -22,6 +22,8 @@ std::shared_ptr<const EdgePlaces> GraphInternals::places_from_transpose(const Gr
   WEFT_CHECK(EdgePlaces::possible(view_without_ids(graph)), unsupported,
              "values of {} edges have no places: expected 1 to 2^31 - 1 edges; find them by edge id",
              graph.num_edges());
+  WEFT_CHECK(!half.redrawn, unsupported,
+             "values of edges that are drawn in place have no places that last: find them by edge id");
   const auto order_of = [&](const Graph& walked, bool clustered) {
     return clustered ? clustered_edges(walked, half.stream) : nullptr;
   };

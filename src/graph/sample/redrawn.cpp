@@ -68,10 +68,6 @@ Graph GraphInternals::make_redrawn(const Graph& whole, const GraphView& given, c
                                    CUstream_st* stream, std::shared_ptr<const void> keeper) {
   using Impl = Graph::Impl;
   auto pair = std::make_shared<Impl::Pair>();
-  const std::shared_ptr<const RowOrder> communities = [&] {
-    const std::lock_guard guard(Impl::of(whole).pair->lock);
-    return Impl::of(whole).communities;  // where a plan for the whole graph has made them
-  }();
   const auto hold = [&](Impl& half, const GraphView& view) {
     const auto edges = static_cast<std::size_t>(view.num_edges);
     half.num_rows = view.num_rows;
@@ -86,12 +82,17 @@ Graph GraphInternals::make_redrawn(const Graph& whole, const GraphView& given, c
     half.device = whole.device();
     half.stream = stream;
     half.redrawn = true;
-    half.communities = communities;
     half.pair = pair.get();
   };
   hold(pair->given, given);
   hold(pair->reversed, reversed);
   pair->reversed.ids_on_demand = reversed.edge_ids == nullptr;
+  // Communities of the whole graph are the sample's, where a plan has made them.
+  const Impl::Pair& from = *Impl::of(whole).pair;
+  const std::lock_guard guard(Impl::of(whole).pair->lock);
+  const bool turned = &Impl::of(whole) == &from.reversed;
+  pair->given.communities = (turned ? from.reversed : from.given).communities;
+  pair->reversed.communities = (turned ? from.given : from.reversed).communities;
   pair->reversed_built = true;
   return Graph(std::shared_ptr<const Impl>(pair, &pair->given));
 }

@@ -15,7 +15,7 @@ class RedrawnGraph {
   /// What is known of kept edges beside their ends.
   struct Knows {
     bool places = true;  // in the whole graph
-    bool ids = true;     // of the transpose's edges; without them, an Error where anybody asks
+    bool ids = true;     // of the transpose's edges; without them, an Error where a plan or a view asks
   };
   /// `whole` is on a GPU and has fewer than 2^31 edges. Begins with the sample as it is given.
   RedrawnGraph(const Graph& whole, const EdgeSample& sample, Knows knows, CUstream_st* stream);

@@ -31,8 +31,8 @@ bool EdgeBlocks::redraws() const {
 EdgeBlocks::Redrawn EdgeBlocks::redrawn(const EdgeSample& sample) const {
   validate(sample);
   Redrawn result;
-  if (keeps_all(sample)) {
-    result.block = whole_block(context_, graph_, spec_, dtype_);
+  if (keeps_all(sample) || sample.method != EdgeSampling::fresh) {
+    result.block = block(sample);
     return result;
   }
   // Plain sums know no edge by its id.

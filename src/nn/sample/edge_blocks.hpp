@@ -21,8 +21,8 @@ class EdgeBlocks {
 
   /// Whether blocks can be drawn in place: on a GPU, of fewer than 2^31 edges.
   bool redraws() const;
-  /// A block that redraw() draws anew: networks over it are built, and recorded, once. Where every row keeps all its
-  /// edges it is the whole graph, and stays it.
+  /// A block that redraw() draws anew: networks over it are built, and recorded, once. Samples that are the same in
+  /// every step stay what they are.
   struct Redrawn {
     Block block;  // to be moved into a network
     std::optional<RedrawnGraph> edges;

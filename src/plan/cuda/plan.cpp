@@ -200,6 +200,12 @@ Plan row_candidate(const Call& call, const Plan& base, std::int64_t share) {
   return plan;
 }
 
+/// The pass before a gather of a sample: columns are gathered one by one, and written; rows and starts are read for it.
+double drawing_us(const Call& call) {
+  if (call.desc.sample_width == 0) return 0;
+  return call.rates.launch_us + call.edges() * (call.rates.sector_bytes + 12.0) / (call.rates.stream_gb_s * 1e3);
+}
+
 PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   const tuning::CudaRates& r = call.rates;
   PlanCandidate c;
@@ -227,9 +233,7 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   // One group unites the parts of a row, eight at a time.
   if (plan.cuda().staged_rows > 0 && call.graph.longest_row > 0)
     c.overhead_us += static_cast<double>(call.graph.longest_row / plan.cuda().edges_a_task / 8) * r.load_ns * 1e-3;
-  // A sample's columns are gathered one by one, and written; rows and their starts are read for it.
-  if (call.desc.sample_width > 0)
-    c.overhead_us += r.launch_us + call.edges() * (r.sector_bytes + 12.0) / (r.stream_gb_s * 1e3);
+  if (plan.cuda().sample_kernel == SampleKernel::usual) c.overhead_us += drawing_us(call);
   // A group alone cannot go faster than its loads follow one another.
   const double chain = static_cast<double>(share) / plan.cuda().loads * r.load_ns * 1e-3;
   c.total_us = std::max((c.gather_us + c.stream_us) * c.imbalance, chain) + c.overhead_us;
@@ -363,7 +367,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   const auto affordable = [&](const PlanCandidate& c) {
     if (policy.order.has_value() || c.plan.cuda().order == WorkOrder::none) return true;
     const double cost = order_us(call, c.plan.cuda().order, owner);
-    return cost <= unordered_us && cost <= call.rates.order_runs * (unordered_us - c.total_us);
+    return cost <= unordered_us - drawing_us(call) && cost <= call.rates.order_runs * (unordered_us - c.total_us);
   };
   const auto best =
       std::min_element(report.candidates.begin(), report.candidates.end(), [&](const auto& a, const auto& b) {

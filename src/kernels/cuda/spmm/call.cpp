@@ -49,7 +49,9 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
     common.split.id_shift = 0;
     common.split.graph.edge_ids = nullptr;
   }
-  WEFT_CHECK(!walks_clusters(plan) || common.split.ids != nullptr || (!uses_edge(args.op) && !extremum),
+  // (Samples have been drawn with the ids that the call reads.)
+  WEFT_CHECK(!walks_clusters(plan) || plan.backing.draws_sample || common.split.ids != nullptr ||
+                 (!uses_edge(args.op) && !extremum),
              invalid_argument,
              "plan is of a sum without values of edges, in the order {}: expected one made with weighted = true and "
              "the call's reducer",
