@@ -25,3 +25,5 @@ include(WeftCuda)
 # and 7: AVX10.2, SPR, ZEN4 and DL, which older Highways do not name); scalable vectors because the kernels keep arrays
 # of vectors.
 set(WEFT_HIGHWAY_DISABLED "(HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_SSSE3 | HWY_SSE4 | 0xD8)")
+# Files of vector code. In a development build -O3 would take twice as long to compile.
+set(WEFT_KERNEL_OPTIMISATION "$<IF:$<CONFIG:RelWithDebInfo>,-O2,-O3>")

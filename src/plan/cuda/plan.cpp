@@ -28,6 +28,7 @@ struct Call {
   bool narrow = false;  // lanes lie along the edges
   int stage_edges = 0;
   tuning::CudaRates rates;
+  bool redrawn = false;  // the graph's edges are drawn anew in place, and put in order again
 
   double edges() const { return static_cast<double>(graph.num_edges); }
   double rows() const { return static_cast<double>(graph.num_rows); }
@@ -124,7 +125,8 @@ bool has_clusters(const Call& call, const Graph* owner) {
 double order_us(const Call& call, WorkOrder order, const Graph* owner) {
   const tuning::CudaRates& r = call.rates;
   double us = by_columns(order) ? r.sort_us + call.edges() * r.sort_edge_ns * 1e-3 : 0;
-  if (by_clusters(order) && !has_clusters(call, owner))
+  // (That of a graph which is redrawn serves all its steps.)
+  if (by_clusters(order) && !call.redrawn && !has_clusters(call, owner))
     us += r.cluster_us + call.edges() * r.cluster_edge_ns * 1e-3 +
           (owner != nullptr && GraphInternals::has_communities(*owner) ? 0 : call.rows() * r.cluster_row_ns * 1e-3);
   return us;
@@ -234,6 +236,8 @@ PlanCandidate evaluate(const Call& call, Plan plan, std::int64_t share) {
   if (plan.cuda().staged_rows > 0 && call.graph.longest_row > 0)
     c.overhead_us += static_cast<double>(call.graph.longest_row / plan.cuda().edges_a_task / 8) * r.load_ns * 1e-3;
   if (plan.cuda().sample_kernel == SampleKernel::usual) c.overhead_us += drawing_us(call);
+  // Shared by the layers that a step has at the least.
+  if (call.redrawn && by_clusters(plan.cuda().order)) c.overhead_us += call.edges() * r.cluster_edge_ns * 1e-3 / 2;
   // A group alone cannot go faster than its loads follow one another.
   const double chain = static_cast<double>(share) / plan.cuda().loads * r.load_ns * 1e-3;
   c.total_us = std::max((c.gather_us + c.stream_us) * c.imbalance, chain) + c.overhead_us;
@@ -281,8 +285,7 @@ std::vector<WorkOrder> orders(const Call& call, const Policy& policy, const Grap
   const bool clusters = owner != nullptr && !call.softmax() && EdgeOrder::possible(call.graph) &&
                         call.mean_degree() >= call.rates.cluster_from_degree &&
                         tuning::cluster_gain(table, call.mean_degree()) > 1.1;
-  const bool columns_last = !sampled && !(owner != nullptr && GraphInternals::is_redrawn(*owner));
-  if (long_rows && columns_last) result.push_back(WorkOrder::columns);
+  if (long_rows && !sampled && !call.redrawn) result.push_back(WorkOrder::columns);
   if (clusters) result.push_back(WorkOrder::clusters);
   return result;
 }
@@ -328,8 +331,10 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   const int most = widest_load(desc, policy, graph, rates, narrow || cuda.stage_edges > 0);
   const GatherShape usual =
       (narrow ? narrow_shape : gather_shape)(features, static_cast<int>(size_of(desc.dtype)), most);
+  const bool redrawn = owner != nullptr && GraphInternals::is_redrawn(*owner);
   const Call call{
-      graph, desc, choose_shape(usual, desc, policy, cuda.stage_edges > 0, narrow), narrow, cuda.stage_edges, rates};
+      graph, desc,   choose_shape(usual, desc, policy, cuda.stage_edges > 0, narrow), narrow, cuda.stage_edges,
+      rates, redrawn};
   WEFT_CHECK(narrow || policy.edges_a_group <= tuning::most_edges_in_sequence, invalid_argument,
              "policy edges={} for {} features: expected at most {}, as one group of threads takes them all",
              policy.edges_a_group, features, tuning::most_edges_in_sequence);

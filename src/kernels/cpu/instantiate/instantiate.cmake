@@ -15,7 +15,7 @@ function(weft_instantiate HEADER FAMILY ARGS)
     configure_file(${templates}/storage.cpp.in ${SELF} @ONLY)
     target_sources(weft_kernels PRIVATE ${SELF})
     set_source_files_properties(${SELF} PROPERTIES
-      COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${WEFT_HIGHWAY_DISABLED}" COMPILE_OPTIONS "-O3")
+      COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${WEFT_HIGHWAY_DISABLED}" COMPILE_OPTIONS "${WEFT_KERNEL_OPTIMISATION}")
   endforeach()
   configure_file(${templates}/dispatch.cpp.in ${folder}/${FAMILY}.cpp @ONLY)
   target_sources(weft_kernels PRIVATE ${folder}/${FAMILY}.cpp)
