@@ -1,7 +1,8 @@
-// What sorts on a device have in common.
+// Sorts and prefix sums on a device: CUB's, compiled once. Work goes into the stream.
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/device.hpp"
@@ -18,5 +19,47 @@ template <class T>
 T* as(const DeviceBuffer& buffer) {
   return reinterpret_cast<T*>(buffer.data());
 }
+
+/// Memory that a call works in, where its caller keeps it for calls that ask for none.
+struct Scratch {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Keys (u32 or u16) and the values (i32) that go with them.
+template <class Key, class Value>
+struct SortedPairs {
+  const Key* keys;
+  const Value* values;
+  Key* sorted_keys;
+  Value* sorted_values;
+  std::int64_t count;
+  int bits;  // low ones of a key that tell them apart
+};
+/// In ascending order of keys; values of one key stay in order.
+template <class Key, class Value>
+void sort_pairs(Device device, CUstream_st* stream, const char* doing, const SortedPairs<Key, Value>& pairs);
+template <class Key, class Value>
+void sort_pairs(Device device, CUstream_st* stream, const char* doing, const SortedPairs<Key, Value>& pairs,
+                Scratch scratch);
+template <class Key, class Value>
+std::size_t sort_bytes(Device device, std::int64_t count, int bits);
+
+/// The same between two copies of keys and of values, the first of which hold them: less memory than sort_pairs takes.
+/// Values are u32 or u64. Gives the copy, 0 or 1, that then holds the result.
+template <class Value>
+int sort_between(Device device, CUstream_st* stream, const char* doing, std::uint32_t* const keys[2],
+                 Value* const values[2], std::int64_t count, int bits);
+
+/// sums[i] = what is in front of i, and with `inclusive` i as well, added up. In place, too.
+enum class Sums { exclusive, inclusive };
+void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, const std::int64_t* from,
+            std::int64_t* sums, std::int64_t count);
+void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, const std::int64_t* from,
+            std::int64_t* sums, std::int64_t count, Scratch scratch);
+std::size_t add_up_bytes(Device device, std::int64_t count);
+
+/// numbers[i] = i
+void count_up(Device device, CUstream_st* stream, const char* doing, std::int32_t* numbers, std::int64_t count);
 
 }  // namespace weft::cuda

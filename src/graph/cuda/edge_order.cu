@@ -1,7 +1,5 @@
 #include "graph/cuda/edge_order.hpp"
 
-#include <cub/device/device_scan.cuh>
-
 #include "core/cuda/sorting.hpp"
 #include "core/loops/cuda/each.cuh"
 
@@ -53,22 +51,15 @@ struct PlaceId {
 
 }  // namespace
 
-struct EdgeOrder::Scratch {
-  DeviceBuffer lengths, sums, scan;
-  std::size_t scan_bytes = 0;
+struct EdgeOrder::Work {
+  DeviceBuffer lengths, starts, sums;
+  std::size_t sums_bytes = 0;
 
-  Scratch(Device device, std::int64_t num_rows, CUstream_st* stream) {
-    const OnDevice on(device.index);
+  Work(Device device, std::int64_t num_rows, CUstream_st* stream) : sums_bytes(add_up_bytes(device, num_rows)) {
     const std::size_t bytes = static_cast<std::size_t>(num_rows) * sizeof(EdgeId);
     lengths = DeviceBuffer(device, stream, bytes, "the lengths of rows");
-    sums = DeviceBuffer(device, stream, bytes, "the starts of rows");
-    add_up(num_rows, stream);
-    scan = DeviceBuffer(device, stream, scan_bytes, "adding up the lengths of rows");
-  }
-  void add_up(std::int64_t num_rows, CUstream_st* stream) {
-    check_status(
-        cub::DeviceScan::ExclusiveSum(scan.data(), scan_bytes, as<EdgeId>(lengths), as<EdgeId>(sums), num_rows, stream),
-        "adding up the lengths of rows");
+    starts = DeviceBuffer(device, stream, bytes, "the starts of rows");
+    sums = DeviceBuffer(device, stream, sums_bytes, "adding up the lengths of rows");
   }
 };
 
@@ -84,12 +75,12 @@ EdgeOrder::EdgeOrder(Device device, const GraphView& g, std::shared_ptr<const Ro
   bytes_ = rows * sizeof(EdgeId) + edges * sizeof(NodeId) * (drawn ? 1 : 2);
 
   order_->ready_in(stream);
-  scratch_ = std::make_unique<Scratch>(device, g.num_rows, stream);
+  work_ = std::make_unique<Work>(device, g.num_rows, stream);
   place(g, stream);
   if (columns == Columns::change) {
-    bytes_ += 2 * rows * sizeof(EdgeId) + scratch_->scan_bytes;
+    bytes_ += 2 * rows * sizeof(EdgeId) + work_->sums_bytes;
   } else {
-    scratch_ = nullptr;
+    work_ = nullptr;
   }
   made_.set(device, stream);
 }
@@ -99,10 +90,11 @@ EdgeOrder::~EdgeOrder() = default;
 void EdgeOrder::place(const GraphView& g, CUstream_st* stream) {
   const OnDevice on(device_.index);
   auto* const cols = reinterpret_cast<NodeId*>(cols_.data());
-  each(g.num_rows, stream, "looking up the lengths of rows",
-       LengthInOrder{g, order_->rows(), as<EdgeId>(scratch_->lengths)});
-  scratch_->add_up(g.num_rows, stream);
-  each(g.num_rows, stream, "placing rows", StartByRow{order_->rows(), as<EdgeId>(scratch_->sums), as<EdgeId>(starts_)});
+  auto *const lengths = as<EdgeId>(work_->lengths), *const in_order = as<EdgeId>(work_->starts);
+  each(g.num_rows, stream, "looking up the lengths of rows", LengthInOrder{g, order_->rows(), lengths});
+  add_up(device_, stream, "adding up the lengths of rows", Sums::exclusive, lengths, in_order, g.num_rows,
+         {work_->sums.data(), work_->sums_bytes});
+  each(g.num_rows, stream, "placing rows", StartByRow{order_->rows(), in_order, as<EdgeId>(starts_)});
   each(g.num_edges, stream, "placing edges", PlaceEdge{g, starts(), as<NodeId>(rows_), cols});
 }
 

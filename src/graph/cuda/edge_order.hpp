@@ -45,13 +45,13 @@ class EdgeOrder {
   }
 
  private:
-  struct Scratch;  // of place()
+  struct Work;  // memory of place()
   void place(const GraphView& graph, CUstream_st* stream);
   void place_ids(const GraphView& graph, CUstream_st* stream);
 
   Device device_;
   std::shared_ptr<const RowOrder> order_;
-  std::unique_ptr<Scratch> scratch_;
+  std::unique_ptr<Work> work_;
   DeviceBuffer starts_, rows_, cols_, ids_;
   std::size_t bytes_ = 0;
   Milestone made_, ids_made_;

@@ -1,7 +1,5 @@
 #include "graph/cuda/edge_places.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
-
 #include "core/cuda/sorting.hpp"
 #include "core/loops/cuda/each.cuh"
 
@@ -81,15 +79,9 @@ EdgePlaces::EdgePlaces(Device device, std::int64_t num_edges, const Walk& writin
     auto* const bin = as<std::uint16_t>(bins);
     auto* const numbers = as<std::int32_t>(written_);  // until edges are placed
     each(num_edges, stream, "sorting edges into bins", TakeBin{turn, bin_bits, bin, numbers});
-    std::size_t bytes = 0;
-    const auto sort = [&](void* scratch) {
-      check_status(cub::DeviceRadixSort::SortPairs(scratch, bytes, bin, bin + edges, numbers, as<std::int32_t>(in_bins),
-                                                   num_edges, 0, bits_for(last_bin), stream),
-                   "sorting edges into bins");
-    };
-    sort(nullptr);
-    const DeviceBuffer scratch = buffer(bytes, "sorting edges into bins");
-    sort(scratch.data());
+    sort_pairs(device, stream, "sorting edges into bins",
+               SortedPairs<std::uint16_t, std::int32_t>{bin, numbers, bin + edges, as<std::int32_t>(in_bins), num_edges,
+                                                        bits_for(last_bin)});
   }
   each(num_edges, stream, "placing values of edges",
        Place{turn, as<std::int32_t>(in_bins), as<std::int32_t>(written_), as<std::int32_t>(read_)});

@@ -1,7 +1,5 @@
 #include "graph/cuda/row_order.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
-
 #include "core/cuda/sorting.hpp"
 #include "core/loops/cuda/each.cuh"
 
@@ -89,11 +87,6 @@ void propagate_labels(const GraphView& g, NodeId*& labels, NodeId*& other, CUstr
   check_status(cudaGetLastError(), "finding the communities of a graph");
 }
 
-struct CountUp {
-  std::int32_t* numbers;
-  __device__ void operator()(std::int64_t i) const { numbers[i] = static_cast<std::int32_t>(i); }
-};
-
 }  // namespace
 
 RowOrder::RowOrder(Device device, const GraphView& g, CUstream_st* stream) {
@@ -113,17 +106,11 @@ RowOrder::RowOrder(Device device, const GraphView& g, CUstream_st* stream) {
   }
   // Rows by label; the sort is stable, so that they stay in sequence within one.
   const DeviceBuffer numbers = buffer(rows * sizeof(std::int32_t), "the numbers of rows");
-  each(g.num_rows, stream, "numbering rows", CountUp{as<std::int32_t>(numbers)});
-  std::size_t bytes = 0;
-  const auto sort = [&](void* scratch) {
-    check_status(cub::DeviceRadixSort::SortPairs(scratch, bytes, reinterpret_cast<std::uint32_t*>(labels),
-                                                 reinterpret_cast<std::uint32_t*>(other), as<std::int32_t>(numbers),
-                                                 as<std::int32_t>(rows_), g.num_rows, 0, bits_for(g.num_rows), stream),
-                 "sorting rows by label");
-  };
-  sort(nullptr);
-  const DeviceBuffer scratch = buffer(bytes, "sorting rows by label");
-  sort(scratch.data());
+  count_up(device, stream, "numbering rows", as<std::int32_t>(numbers), g.num_rows);
+  sort_pairs(device, stream, "sorting rows by label",
+             SortedPairs<std::uint32_t, std::int32_t>{
+                 reinterpret_cast<std::uint32_t*>(labels), as<std::int32_t>(numbers),
+                 reinterpret_cast<std::uint32_t*>(other), as<std::int32_t>(rows_), g.num_rows, bits_for(g.num_rows)});
   made_.set(device, stream);
 }
 

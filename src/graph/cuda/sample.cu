@@ -1,6 +1,5 @@
 // The index space of sampled edges, and the edges in it, on a device.
-#include <cub/device/device_scan.cuh>
-
+#include "core/cuda/sorting.hpp"
 #include "core/device.hpp"
 #include "core/loops/cuda/each.cuh"
 #include "graph/sample/kept_rows.hpp"
@@ -55,14 +54,7 @@ std::int64_t count_kept(Device device, CUstream_st* stream, const GraphView& gra
   constexpr const char* doing = "counting the edges that a sample keeps";
   check_status(cudaMemsetAsync(kept_offsets, 0, sizeof(EdgeId), stream), doing);
   each(graph.num_rows, stream, doing, CountKept{graph.offsets, width, kept_offsets});
-  std::size_t bytes = 0;
-  const auto scan = [&](void* memory) {
-    check_status(cub::DeviceScan::InclusiveSum(memory, bytes, kept_offsets, kept_offsets, graph.num_rows + 1, stream),
-                 doing);
-  };
-  scan(nullptr);
-  const DeviceBuffer memory(device, stream, bytes, doing);
-  scan(memory.data());
+  add_up(device, stream, doing, Sums::inclusive, kept_offsets, kept_offsets, graph.num_rows + 1);
   EdgeId edges = 0;
   copy_bytes(Device{}, &edges, device, kept_offsets + graph.num_rows, sizeof(edges), stream);
   return edges;

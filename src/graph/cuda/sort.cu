@@ -1,7 +1,5 @@
 // The sort under graphs that are built on a device: stable radix sorts of (one end, position) pairs, after which
 // everything else of an edge is gathered by position.
-#include <cub/device/device_radix_sort.cuh>
-
 #include "core/cuda/sorting.hpp"
 #include "core/loops/cuda/each.cuh"
 #include "graph/cuda/edges.hpp"
@@ -69,18 +67,10 @@ class EdgeSorter {
   /// By key, all of which are below `limit`; edges of one key stay in order.
   void sort(std::int64_t limit) {
     if (count_ == 0) return;
-    cub::DoubleBuffer<std::uint32_t> keys_now(keys(), as<std::uint32_t>(keys_[1 - at_]));
-    cub::DoubleBuffer<Position> positions_now(positions(), as<Position>(positions_[1 - at_]));
-    std::size_t bytes = 0;
-    const auto run = [&](void* scratch) {
-      check_status(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys_now, positions_now, count_, 0,
-                                                   bits_for(limit - 1), stream_),
-                   "sorting edges");
-    };
-    run(nullptr);
-    const DeviceBuffer scratch(device_, stream_, bytes, "sorting edges");
-    run(scratch.data());
-    if (keys_now.selector != 0) at_ = 1 - at_;  // both move together
+    std::uint32_t* const keys[] = {this->keys(), as<std::uint32_t>(keys_[1 - at_])};
+    Position* const positions[] = {this->positions(), as<Position>(positions_[1 - at_])};
+    if (sort_between(device_, stream_, "sorting edges", keys, positions, count_, bits_for(limit - 1)) != 0)
+      at_ = 1 - at_;
   }
 
   /// Keys become the rows; columns are gathered from an array by position. Positions stay.

@@ -31,7 +31,7 @@ struct RedrawnGraph::Arrays {
     reversed_ids = tensor(edges, Dtype::i64, "edge ids of a sample's transpose");
     positions = tensor(edges, Dtype::i32, "positions of kept edges");
     sorted_positions = tensor(edges, Dtype::i32, "positions of sorted edges");
-    cuda::count_up(device, stream, positions.view().as<std::int32_t>(), edges);
+    cuda::number_edges(device, stream, positions.view().as<std::int32_t>(), edges);
   }
 
   GraphView space() const { return kept->over(GraphInternals::view_without_ids(whole)); }

@@ -49,7 +49,7 @@ struct ReversedArrays {
   void* scratch;
   std::size_t scratch_bytes;
 };
-WEFT_LAUNCHER(void count_up(Device device, CUstream_st* stream, std::int32_t* positions, std::int64_t count));
+WEFT_LAUNCHER(void number_edges(Device device, CUstream_st* stream, std::int32_t* positions, std::int64_t count));
 WEFT_LAUNCHER(std::size_t reverse_scratch_bytes(Device device, const GraphView& graph));
 /// Of a graph of fewer than 2^31 edges, with rows; edge k's id is k.
 WEFT_LAUNCHER(void reverse_into(Device device, CUstream_st* stream, const GraphView& graph,

@@ -1,9 +1,9 @@
 #include "nn/cuda/sampling.hpp"
 
 #include <thrust/iterator/counting_iterator.h>
-#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 
+#include "core/cuda/sorting.hpp"
 #include "core/device.hpp"
 #include "core/loops/cuda/gpu.cuh"
 #include "nn/sample/bodies.hpp"
@@ -52,9 +52,8 @@ EdgeId lengths_to_offsets(EdgeId* offsets, std::int64_t count, Device device, CU
   const OnDevice on(device.index);
   zero_bytes(device, offsets, sizeof(EdgeId), stream);
   if (count > 0)
-    with_memory(device, stream, "adding up the lengths of rows", [&](void* memory, std::size_t& bytes) {
-      return cub::DeviceScan::InclusiveSum(memory, bytes, offsets + 1, offsets + 1, count, stream);
-    });
+    weft::cuda::add_up(device, stream, "adding up the lengths of rows", weft::cuda::Sums::inclusive, offsets + 1,
+                       offsets + 1, count);
   EdgeId total = 0;
   copy_bytes(Device{}, &total, device, offsets + count, sizeof(total), stream);
   return total;

@@ -1,5 +1,3 @@
-#include <cub/device/device_radix_sort.cuh>
-
 #include "core/cuda/sorting.hpp"
 #include "core/loops/cuda/each.cuh"
 #include "graph/graph_internals.hpp"
@@ -62,15 +60,9 @@ void DeviceTasks::order_by_column(const Context& context, const GraphView& graph
   auto* const order = cuda::as<std::int32_t>(order_);
   cuda::each(tasks, stream, "ordering tasks",
              TaskKey{graph, size, key, id, tuning::orders_over_two_rows(size, mean_degree(graph))});
-  std::size_t bytes = 0;
-  const auto sort = [&](void* scratch) {
-    cuda::check_status(cub::DeviceRadixSort::SortPairs(scratch, bytes, key, key + count, id, order, tasks, 0,
-                                                       cuda::bits_for(graph.num_cols), stream),
-                       "sorting tasks");
-  };
-  sort(nullptr);
-  const DeviceBuffer scratch(device, stream, bytes, "sorting tasks");
-  sort(scratch.data());
+  cuda::sort_pairs(device, stream, "sorting tasks",
+                   cuda::SortedPairs<std::uint32_t, std::int32_t>{key, id, key + count, order, tasks,
+                                                                  cuda::bits_for(graph.num_cols)});
 }
 
 }  // namespace weft
