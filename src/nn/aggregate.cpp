@@ -37,7 +37,7 @@ Tensor unbiased(const Build& build) {
 DegreeScales DegreeScales::of(const Build& build, DegreeNorm norm) {
   const auto root = [](double degree) { return 1 / std::sqrt(degree); };
   const auto whole = [](double degree) { return 1 / degree; };
-  const Graph& graph = build.sampled_from ? *build.sampled_from : build.graph;
+  const Graph& graph = build.norm_graph();
   DegreeScales scales;
   if (norm == DegreeNorm::right) scales.row = by_degree(build, graph, whole);
   if (norm == DegreeNorm::left) scales.col = by_degree(build, graph.transpose(), whole);
@@ -49,7 +49,7 @@ DegreeScales DegreeScales::of(const Build& build, DegreeNorm norm) {
 
 DegreeScales DegreeScales::of_means(const Build& build, DegreeNorm norm) {
   DegreeScales scales = of(build, norm);
-  const Graph& graph = build.sampled_from ? *build.sampled_from : build.graph;
+  const Graph& graph = build.norm_graph();
   const auto root = [](double degree) { return std::sqrt(degree); };
   scales.row = norm == DegreeNorm::both ? by_degree(build, graph, root) : Tensor{};
   return scales;

@@ -83,6 +83,8 @@ struct Build {
   /// then scaled up to those over all its edges in expectation, and norms go by its degrees; means are over the edges
   /// that are there.
   std::optional<Graph> sampled_from = {};
+  /// The graph whose degrees norms divide by.
+  const Graph& norm_graph() const { return sampled_from ? *sampled_from : graph; }
 
   /// Where the gradient of what a layer gives stands. Attention has read it by the time its input's is written, so that
   /// one slot will do, unless it is added to that as well.

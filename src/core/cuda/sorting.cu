@@ -97,13 +97,12 @@ void count_up(Device device, CUstream_st* stream, const char* doing, std::int32_
   each(count, stream, doing, CountUp{numbers});
 }
 
-#define WEFT_SORTS(Key, Value)                                                                          \
-  template void sort_pairs(Device, CUstream_st*, const char*, const SortedPairs<Key, Value>&);          \
-  template void sort_pairs(Device, CUstream_st*, const char*, const SortedPairs<Key, Value>&, Scratch); \
-  template std::size_t sort_bytes<Key, Value>(Device, std::int64_t, int);
-WEFT_SORTS(std::uint32_t, std::int32_t)
-WEFT_SORTS(std::uint16_t, std::int32_t)
-#undef WEFT_SORTS
+using ByWord = SortedPairs<std::uint32_t, std::int32_t>;
+using ByHalfWord = SortedPairs<std::uint16_t, std::int32_t>;
+template void sort_pairs(Device, CUstream_st*, const char*, const ByWord&);
+template void sort_pairs(Device, CUstream_st*, const char*, const ByWord&, Scratch);
+template std::size_t sort_bytes<std::uint32_t, std::int32_t>(Device, std::int64_t, int);
+template void sort_pairs(Device, CUstream_st*, const char*, const ByHalfWord&);
 template int sort_between(Device, CUstream_st*, const char*, std::uint32_t* const[2], std::uint32_t* const[2],
                           std::int64_t, int);
 template int sort_between(Device, CUstream_st*, const char*, std::uint32_t* const[2], std::uint64_t* const[2],

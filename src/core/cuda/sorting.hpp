@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/cuda/launcher.hpp"
 #include "core/device.hpp"
 
 namespace weft::cuda {
@@ -60,6 +61,7 @@ void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, c
 std::size_t add_up_bytes(Device device, std::int64_t count);
 
 /// numbers[i] = i
-void count_up(Device device, CUstream_st* stream, const char* doing, std::int32_t* numbers, std::int64_t count);
+WEFT_LAUNCHER(void count_up(Device device, CUstream_st* stream, const char* doing, std::int32_t* numbers,
+                            std::int64_t count));
 
 }  // namespace weft::cuda

@@ -43,6 +43,22 @@ WEFT_LAUNCHER(EdgeBuffers reverse_edges(Device device, CUstream_st* stream, cons
 WEFT_LAUNCHER(DeviceBuffer reversed_ids(Device device, CUstream_st* stream, const GraphView& graph,
                                         EdgeId narrow_limit = narrow_sort_limit));
 
+/// The arrays that a graph is reversed into, without any to be asked for.
+struct ReversedArrays {
+  EdgeId* offsets;  // [columns + 1]
+  NodeId *rows, *cols;
+  // Null: ids are not wanted.
+  EdgeId* ids;
+  const std::int32_t* positions;  // [edges] 0, 1, 2, ...
+  std::int32_t* sorted_positions;
+  void* scratch;
+  std::size_t scratch_bytes;
+};
+WEFT_LAUNCHER(std::size_t reverse_scratch_bytes(Device device, const GraphView& graph));
+/// Of a graph of fewer than 2^31 edges, with rows; edge k's id is k.
+WEFT_LAUNCHER(void reverse_into(Device device, CUstream_st* stream, const GraphView& graph,
+                                const ReversedArrays& arrays));
+
 /// offsets [num_rows + 1] of edges whose rows ascend.
 WEFT_LAUNCHER(void find_offsets(Device device, CUstream_st* stream, const GraphView& sorted, EdgeId* offsets));
 /// rows [num_edges] from offsets; there must be a row where there are edges.

@@ -45,6 +45,18 @@ struct GatherIds {
   }
 };
 
+struct PlaceReversed {
+  const NodeId* rows;  // of the graph
+  const std::int32_t* positions;
+  NodeId* cols;
+  EdgeId* ids;
+  __device__ void operator()(std::int64_t k) const {
+    const std::int32_t from = positions[k];
+    cols[k] = rows[from];
+    ids[k] = from;
+  }
+};
+
 /// Edges on their way: a key and a position each, in two copies between which the sort moves. Positions take 4 bytes
 /// while they fit, which saves a third of what is moved.
 template <class Position>
@@ -163,6 +175,28 @@ DeviceBuffer reversed_ids(Device device, CUstream_st* stream, const GraphView& g
   const OnDevice on(device.index);
   return graph.num_edges < narrow_limit ? by_source<std::uint32_t>(device, stream, graph).ids(graph.edge_ids)
                                         : by_source<std::uint64_t>(device, stream, graph).ids(graph.edge_ids);
+}
+
+std::size_t reverse_scratch_bytes(Device device, const GraphView& graph) {
+  return sort_bytes<std::uint32_t, std::int32_t>(device, graph.num_edges, bits_for(graph.num_cols - 1));
+}
+
+void reverse_into(Device device, CUstream_st* stream, const GraphView& graph, const ReversedArrays& arrays) {
+  const OnDevice on(device.index);
+  const bool with_ids = arrays.ids != nullptr;
+  const SortedPairs<std::uint32_t, std::int32_t> by_source{reinterpret_cast<const std::uint32_t*>(graph.cols),
+                                                           with_ids ? arrays.positions : graph.rows,
+                                                           reinterpret_cast<std::uint32_t*>(arrays.rows),
+                                                           with_ids ? arrays.sorted_positions : arrays.cols,
+                                                           graph.num_edges,
+                                                           bits_for(graph.num_cols - 1)};
+  sort_pairs(device, stream, "sorting kept edges", by_source, {arrays.scratch, arrays.scratch_bytes});
+  if (with_ids)
+    each(graph.num_edges, stream, "placing reversed edges",
+         PlaceReversed{graph.rows, arrays.sorted_positions, arrays.cols, arrays.ids});
+  GraphView reversed{graph.num_cols, graph.num_rows, graph.num_edges};
+  reversed.rows = arrays.rows;
+  find_offsets(device, stream, reversed, arrays.offsets);
 }
 
 }  // namespace weft::cuda

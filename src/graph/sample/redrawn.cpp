@@ -1,6 +1,8 @@
 #include "graph/sample/redrawn.hpp"
 
 #include "core/check.hpp"
+#include "core/cuda/sorting.hpp"
+#include "graph/cuda/edges.hpp"
 #include "graph/graph_impl.hpp"
 
 namespace weft {
@@ -31,7 +33,7 @@ struct RedrawnGraph::Arrays {
     reversed_ids = tensor(edges, Dtype::i64, "edge ids of a sample's transpose");
     positions = tensor(edges, Dtype::i32, "positions of kept edges");
     sorted_positions = tensor(edges, Dtype::i32, "positions of sorted edges");
-    cuda::number_edges(device, stream, positions.view().as<std::int32_t>(), edges);
+    cuda::count_up(device, stream, "numbering kept edges", positions.view().as<std::int32_t>(), edges);
   }
 
   GraphView space() const { return kept->over(GraphInternals::view_without_ids(whole)); }

@@ -36,24 +36,4 @@ class RedrawnGraph {
   Graph graph_;  // holds the arrays as well
 };
 
-namespace cuda {
-
-/// The arrays that a graph is reversed into, without any to be asked for.
-struct ReversedArrays {
-  EdgeId* offsets;  // [columns + 1]
-  NodeId *rows, *cols;
-  // Null: ids are not wanted.
-  EdgeId* ids;
-  const std::int32_t* positions;  // [edges] 0, 1, 2, ...
-  std::int32_t* sorted_positions;
-  void* scratch;
-  std::size_t scratch_bytes;
-};
-WEFT_LAUNCHER(void number_edges(Device device, CUstream_st* stream, std::int32_t* positions, std::int64_t count));
-WEFT_LAUNCHER(std::size_t reverse_scratch_bytes(Device device, const GraphView& graph));
-/// Of a graph of fewer than 2^31 edges, with rows; edge k's id is k.
-WEFT_LAUNCHER(void reverse_into(Device device, CUstream_st* stream, const GraphView& graph,
-                                const ReversedArrays& arrays));
-
-}  // namespace cuda
 }  // namespace weft
