@@ -89,12 +89,15 @@ Graph GraphInternals::make_redrawn(const Graph& whole, const GraphView& given, c
   hold(pair->given, given);
   hold(pair->reversed, reversed);
   pair->reversed.ids_on_demand = reversed.edge_ids == nullptr;
-  // Communities of the whole graph are the sample's, where a plan has made them.
+  // Communities of the whole graph are the sample's, where a plan has made them. They group nodes, so that those of
+  // one direction serve the other, and better than any found in a sample.
   const Impl::Pair& from = *Impl::of(whole).pair;
   const std::lock_guard guard(Impl::of(whole).pair->lock);
   const bool turned = &Impl::of(whole) == &from.reversed;
-  pair->given.communities = (turned ? from.reversed : from.given).communities;
-  pair->reversed.communities = (turned ? from.given : from.reversed).communities;
+  const auto& of_given = (turned ? from.reversed : from.given).communities;
+  const auto& of_reversed = (turned ? from.given : from.reversed).communities;
+  pair->given.communities = of_given != nullptr ? of_given : of_reversed;
+  pair->reversed.communities = of_reversed != nullptr ? of_reversed : of_given;
   pair->reversed_built = true;
   return Graph(std::shared_ptr<const Impl>(pair, &pair->given));
 }
