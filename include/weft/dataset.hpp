@@ -47,6 +47,7 @@ struct Dataset : GraphFile {
   Tensor train, val, test;     // i32: nodes, each in one split at most
   Tensor node_ids;             // i64 [nodes]: the file's ids, where those are not 0, 1, 2, ...
   NodeNames node_names;        // the file's names, where those are words; never both
+  Tensor original;             // i32 [nodes]: the number each node had before it was renumbered, where it was
   Tensor graph_ids;            // i32 [nodes], ascending: which graph of a collection a node belongs to
   Tensor graph_labels;         // i32 [graphs]: classes of whole graphs
   std::int64_t graph_classes = 0;
@@ -57,7 +58,7 @@ struct Dataset : GraphFile {
   bool multi_label() const { return labels && labels.shape().rank > 1; }
   std::int64_t num_graphs() const { return graph_labels ? graph_labels.shape().rows : 0; }
   /// Every tensor beside the graph and its values, given or not.
-  std::array<const Tensor*, 13> parts() const {
+  std::array<const Tensor*, 14> parts() const {
     return {&features,
             &sparse_features.offsets,
             &sparse_features.columns,
@@ -69,6 +70,7 @@ struct Dataset : GraphFile {
             &test,
             &node_ids,
             &node_names.offsets,
+            &original,
             &graph_ids,
             &graph_labels};
   }

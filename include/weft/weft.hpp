@@ -12,6 +12,7 @@
 #include "weft/nn.hpp"
 #include "weft/ops.hpp"
 #include "weft/plan.hpp"
+#include "weft/reorder.hpp"
 #include "weft/sample.hpp"
 #include "weft/tensor.hpp"
 #include "weft/types.hpp"

@@ -4,8 +4,8 @@
 namespace weft::test {
 namespace {
 
-const std::vector<std::string> subcommands{"doctor", "info",  "convert", "generate",  "explain",
-                                           "bench",  "train", "infer",   "completion"};
+const std::vector<std::string> subcommands{"doctor",  "info",  "convert", "generate", "reorder",
+                                           "explain", "bench", "train",   "infer",    "completion"};
 
 TEST(usage, version_is_one_line_and_done) {
   const Outcome outcome = run_weft({"--version"});
@@ -18,7 +18,7 @@ TEST(usage, help_lists_every_command_and_nothing_else) {
   const Outcome outcome = run_weft({"--help"});
   EXPECT_EQ(outcome.status, 0);
   for (const std::string& name : subcommands) EXPECT_NE(outcome.out.find("\n  " + name), std::string::npos) << name;
-  EXPECT_EQ(outcome.out.find("\n  reorder"), std::string::npos);
+  EXPECT_EQ(outcome.out.find("\n  partition"), std::string::npos);
 }
 
 TEST(usage, help_fits_eighty_columns) {
@@ -55,7 +55,7 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
   };
   const std::vector<Case> cases{
       {{}, "--help"},
-      {{}, "no command was given: commands are doctor, info, convert, generate, explain, bench"},
+      {{}, "no command was given: commands are doctor, info, convert, generate, reorder, explain, bench"},
       {{"frobnicate"}, "--help"},
       {{"frobnicate"}, "unknown command 'frobnicate': commands are doctor, info"},
       {{"benhc", "spmm"}, "unknown command 'benhc': did you mean bench? commands are"},

@@ -29,6 +29,7 @@ Command add_doctor(CLI::App& root);
 Command add_info(CLI::App& root);
 Command add_convert(CLI::App& root);
 Command add_generate(CLI::App& root);
+Command add_reorder(CLI::App& root);
 Command add_explain(CLI::App& root);
 Command add_bench(CLI::App& root);
 Command add_train(CLI::App& root);

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "core/names.hpp"
 #include "data_options.hpp"
+#include "dataset_facts.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "text.hpp"
@@ -39,22 +40,6 @@ void clean(EdgeChanges& edges, const Options& options, SelfLoops loops) {
   edges.treat_self_loops(loops);
 }
 
-/// "features, labels": what a file of that name does not keep.
-std::string left_out(const Dataset& data, const std::string& path) {
-  if (lower_case(path).ends_with(".weft")) return {};
-  std::string list;
-  const auto add = [&](bool there, const char* what) {
-    if (there) list += (list.empty() ? "" : ", ") + std::string(what);
-  };
-  add(data.has_features(), "features");
-  add(static_cast<bool>(data.labels), "labels");
-  add(data.train || data.val || data.test, "splits");
-  add(static_cast<bool>(data.node_ids), "node ids");
-  add(static_cast<bool>(data.node_names), "node names");
-  add(data.graph_ids || data.graph_labels, "graphs of a collection");
-  return list;
-}
-
 int run(const Options& options) {
   const SelfLoops loops = parse_self_loops(options.self_loops);
   options.parts.check();
@@ -79,7 +64,7 @@ int run(const Options& options) {
   std::error_code ignored;
   const auto size = std::filesystem::file_size(options.out, ignored);
   const Graph& graph = file.graph;
-  const std::string left = left_out(file, options.out);
+  const std::string left = parts_left_out(file, options.out);
   if (options.json) {
     nlohmann::json steps = nlohmann::json::array();
     for (const auto& step : edges.steps())

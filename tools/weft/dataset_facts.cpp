@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "class_titles.hpp"
+#include "core/names.hpp"
 #include "text.hpp"
 
 namespace weft::tool {
@@ -101,6 +102,22 @@ nlohmann::json to_json(const DatasetFacts& facts) {
           {"graph_classes", facts.graph_classes},
           {"renumbered", facts.renumbered},
           {"named", facts.named}};
+}
+
+std::string parts_left_out(const Dataset& data, const std::string& path) {
+  if (lower_case(path).ends_with(".weft")) return {};
+  std::string list;
+  const auto add = [&](bool there, const char* what) {
+    if (there) list += (list.empty() ? "" : ", ") + std::string(what);
+  };
+  add(data.has_features(), "features");
+  add(static_cast<bool>(data.labels), "labels");
+  add(data.train || data.val || data.test, "splits");
+  add(static_cast<bool>(data.node_ids), "node ids");
+  add(static_cast<bool>(data.node_names), "node names");
+  add(static_cast<bool>(data.original), "original numbers");
+  add(data.graph_ids || data.graph_labels, "graphs of a collection");
+  return list;
 }
 
 }  // namespace weft::tool

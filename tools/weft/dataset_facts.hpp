@@ -26,5 +26,7 @@ std::size_t more_bytes(const Dataset& dataset);
 /// Labels and texts, as `weft info` prints them; none for a graph alone.
 std::vector<std::pair<std::string, std::string>> lines_of(const DatasetFacts& facts);
 nlohmann::json to_json(const DatasetFacts& facts);
+/// "features, labels": what a file of that name does not keep.
+std::string parts_left_out(const Dataset& dataset, const std::string& path);
 
 }  // namespace weft::tool

@@ -23,6 +23,7 @@
 #include "options.hpp"
 #include "outputs.hpp"
 #include "predictions.hpp"
+#include "reorder_option.hpp"
 #include "sampled_inference.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
@@ -36,6 +37,7 @@ struct Options {
   std::string sample, sample_width;
   bool ignore_weights = false, no_checksum = false, time_by_operator = false;
   DataOptions parts;
+  ReorderOption reorder;
 };
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv"); }
@@ -177,11 +179,18 @@ nlohmann::json run_json(const Options& options, const std::string& command, cons
   return json;
 }
 
+/// By the numbers that nodes had before they were renumbered.
+void restore(Predictions& predictions, const Reordering& order) {
+  for (Tensor* const rows : {&predictions.scores, &predictions.classes, &predictions.embeddings})
+    if (*rows) *rows = restored(*rows, order);
+}
+
 int run(const Options& options, const std::string& command) {
   const auto dtypes = parse_dtypes(options.dtype);
   if (dtypes.size() != 1) throw UsageError("--dtype takes one type here");
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
   options.parts.check();
+  options.reorder.check();
   check_files(options);
   const std::vector<std::int64_t> widths = parse_sample_widths(options.sample, options.sample_width);
   const EdgeSampling method = options.sample.empty()
@@ -205,6 +214,9 @@ int run(const Options& options, const std::string& command) {
              "'{}' has no features, and the model takes {} a node: give those that it was trained on with --features",
              options.data, model.spec.inputs);
   print_line(out, "data     " + data_line(dataset));
+  const bool renumbers = options.reorder.given();
+  const Reordering order = renumbers ? options.reorder.find(context, dataset.graph) : Reordering{};
+  if (renumbers) print_line(out, "order    " + order_text(context, order));
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
   const std::string weights = inference_weights(dataset, model.spec, options.ignore_weights);
   if (!weights.empty()) print_line(out, "weights  " + weights);
@@ -213,7 +225,9 @@ int run(const Options& options, const std::string& command) {
   if (options.ignore_weights) model.spec.edge_weights = false;
   const bool by_operator = options.time_by_operator || !options.report.empty();
   const InferOptions how{dtypes.front(), !options.embeddings.empty(), by_operator, {.method = method}};
-  const std::vector<SampledRun> runs = run_sampled(context, dataset, model, how, widths);
+  const Dataset renumbered = renumbers ? reordered(dataset, order) : Dataset{};
+  std::vector<SampledRun> runs = run_sampled(context, renumbers ? renumbered : dataset, model, how, widths);
+  if (renumbers) restore(runs.back().predictions, order);
   const Predictions& predictions = runs.back().predictions;  // what is written
   for (const std::string& note : notes) print_line(out, "note     " + note);
   if (!widths.empty()) print_sampled(out, dataset, method, runs);
@@ -243,7 +257,7 @@ int run(const Options& options, const std::string& command) {
 std::string command_text(const Options& options) {
   std::string text = fmt::format("weft infer --data {} --load {}", options.data, options.load);
   if (options.no_checksum) text += " --no-checksum";
-  text += options.parts.command();
+  text += options.parts.command() + options.reorder.command();
   if (options.dtype != "f32") text += " --dtype " + options.dtype;
   if (options.ignore_weights) text += " --ignore-weights";
   if (options.time_by_operator) text += " --time-by-operator";
@@ -273,6 +287,7 @@ Command add_infer(CLI::App& root) {
   app->add_flag("--ignore-weights", options->ignore_weights,
                 "Take every edge for one of weight 1, also where the model was trained with edge weights");
   options->parts.add_to(*app);
+  options->reorder.add_to(*app, "Data");
   app->add_option("--dtype", options->dtype, "Storage type of activations")
       ->type_name(one_of_floating_dtypes())
       ->capture_default_str();

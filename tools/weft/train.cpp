@@ -13,6 +13,7 @@
 #include "data_options.hpp"
 #include "model_facts.hpp"
 #include "nn/edge_weights.hpp"
+#include "nn/known_nodes.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
 #include "synthetic.hpp"
@@ -129,6 +130,12 @@ Dataset open_training_data(const TrainRequest& request, std::FILE* out) {
   return dataset;
 }
 
+Dataset renumbered(const TrainRequest& request, const Context& context, const Dataset& dataset, std::FILE* out) {
+  const Reordering order = request.reorder.find(context, dataset.graph);
+  if (!request.quiet) print_line(out, "order    " + order_text(context, order));
+  return reordered(dataset, order);
+}
+
 void print_plan(std::FILE* out, const TrainRequest& request, const Dataset& dataset, const Model& model) {
   print_line(out, "data     " + data_line(dataset));
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
@@ -184,7 +191,9 @@ int run(TrainRequest request) {
   // With JSON or the page on stdout, people's output goes to stderr.
   std::FILE* out = request.json == "-" || request.report == "-" ? stderr : stdout;
   if (!request.quiet) print_line(out, device_line(context));
-  const Dataset dataset = open_training_data(request, out);
+  Dataset dataset = open_training_data(request, out);
+  const std::optional<KnownNodes> known_nodes = nn::known_nodes_of(dataset);
+  if (request.reorder.given()) dataset = renumbered(request, context, dataset, out);
   request.spec.inputs = dataset.num_features();
   request.spec.classes = dataset.classes;
   request.spec.several_labels = dataset.multi_label();
@@ -207,6 +216,7 @@ int run(TrainRequest request) {
   outputs.add("--save", request.save, [&](const std::string& path) {
     Model model = best.model.clone();
     model.reverses_edges = request.parts.direction().undirected;
+    model.known_nodes = known_nodes;  // by the numbers of the data
     save_model(path, model);
   });
   outputs.add_text("--json", request.json, [&] { return json_text(trained.json()) + "\n"; });

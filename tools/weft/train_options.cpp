@@ -56,6 +56,7 @@ void TrainArguments::add_to(CLI::App& app) {
       ->required();
   app.add_option("--model", model_, "The model")->type_name(one_of<Architecture>())->required();
   parts_.add_to(app);
+  reorder_.add_to(app, "Data");
   texts_.resize(settings().size());
   for (std::size_t i = 0; i < settings().size(); ++i) {
     const Setting& setting = settings()[i];
@@ -103,7 +104,9 @@ TrainRequest TrainArguments::read() const {
   request.command = fmt::format("weft train --data {} --model {}", data_, model_);
   parts_.check();
   request.parts = parts_;
-  request.command += parts_.command();
+  reorder_.check();
+  request.reorder = reorder_;
+  request.command += parts_.command() + reorder_.command();
   read_settings(request);
   if (!synthetic_.empty()) {
     if (parts_.any())

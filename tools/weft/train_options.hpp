@@ -7,6 +7,7 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
+#include "reorder_option.hpp"
 #include "weft/nn.hpp"
 
 namespace weft::tool {
@@ -17,6 +18,7 @@ struct TrainRequest {
   TrainOptions options;
   std::int64_t random_features = 0, random_classes = 0;  // made for a graph that has none; 0: as the data has them
   DataOptions parts;                                     // given to the data here
+  ReorderOption reorder;
   std::string device;
   std::int64_t threads = 0;
   std::int64_t runs = 1;                // with seeds from options.seed on
@@ -38,6 +40,7 @@ class TrainArguments {
                                                   report_, log_;
   bool quiet_ = false, resume_ = false;
   DataOptions parts_;
+  ReorderOption reorder_;
   // Of the tables of settings and switches, in their order.
   std::vector<std::string> texts_;
   std::vector<CLI::Option*> settings_, switches_;

@@ -1,7 +1,9 @@
 #include "core/cuda/sorting.hpp"
 
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
 
 #include "core/loops/cuda/each.cuh"
 
@@ -69,6 +71,24 @@ int sort_between(Device device, CUstream_st* stream, const char* doing, std::uin
     return cub::DeviceRadixSort::SortPairs(scratch.data, scratch.bytes, keys_now, values_now, count, 0, bits, stream);
   });
   return keys_now.selector;  // both move together
+}
+
+SummedKeys sum_by_key(Device device, CUstream_st* stream, const char* doing, std::uint64_t* const keys[2],
+                      std::int64_t* const values[2], std::int64_t count, int bits) {
+  cub::DoubleBuffer<std::uint64_t> keys_now(keys[0], keys[1]);
+  cub::DoubleBuffer<std::int64_t> values_now(values[0], values[1]);
+  with_scratch(device, stream, doing, [&](Scratch& scratch) {
+    return cub::DeviceRadixSort::SortPairs(scratch.data, scratch.bytes, keys_now, values_now, count, 0, bits, stream);
+  });
+  const DeviceBuffer found(device, stream, sizeof(std::int64_t), doing);
+  with_scratch(device, stream, doing, [&](Scratch& scratch) {
+    return cub::DeviceReduce::ReduceByKey(scratch.data, scratch.bytes, keys_now.Current(), keys_now.Alternate(),
+                                          values_now.Current(), values_now.Alternate(), as<std::int64_t>(found),
+                                          ::cuda::std::plus<>{}, count, stream);
+  });
+  SummedKeys result{0, 1 - keys_now.selector};
+  copy_bytes(Device{}, &result.count, device, found.data(), sizeof result.count, stream);
+  return result;
 }
 
 void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, const std::int64_t* from,

@@ -52,6 +52,15 @@ template <class Value>
 int sort_between(Device device, CUstream_st* stream, const char* doing, std::uint32_t* const keys[2],
                  Value* const values[2], std::int64_t count, int bits);
 
+/// Values added up by key, between two copies of keys and of values, the first of which hold `count` pairs. Keys then
+/// ascend, each once, in the copy that is given with their number; waits for it.
+struct SummedKeys {
+  std::int64_t count;
+  int copy;
+};
+WEFT_LAUNCHER(SummedKeys sum_by_key(Device device, CUstream_st* stream, const char* doing, std::uint64_t* const keys[2],
+                                    std::int64_t* const values[2], std::int64_t count, int bits));
+
 /// sums[i] = what is in front of i, and with `inclusive` i as well, added up. In place, too.
 enum class Sums { exclusive, inclusive };
 void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, const std::int64_t* from,

@@ -136,6 +136,18 @@ void check_ids(const Dataset& data) {
     check_rows(data.node_ids.shape().rows, "ids of nodes", data.num_nodes(), "nodes");
   }
   check_names(data.node_names, data.num_nodes(), "nodes", "node");
+  if (!data.original) return;
+  check_list(data.original, "original numbers of nodes", Dtype::i32);
+  check_rows(data.original.shape().rows, "original numbers of nodes", data.num_nodes(), "nodes");
+  const auto numbers = data.original.span<std::int32_t>();
+  check_range(numbers, 0, data.num_nodes() - 1, "the original number of node");
+  std::vector<bool> seen(numbers.size(), false);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = static_cast<std::size_t>(numbers[i]);
+    WEFT_CHECK(!seen[number], invalid_file, "node {} was node {}, as was another before it: expected each number once",
+               i, number);
+    seen[number] = true;
+  }
 }
 
 void check_collection(const Dataset& data) {

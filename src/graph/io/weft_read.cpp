@@ -147,6 +147,7 @@ class Reader {
     file.node_ids = tensor("node_ids", header_.rows);
     file.node_names.offsets = tensor("name_offsets", header_.rows + 1);
     file.node_names.text = text("name_text");
+    file.original = tensor("original", header_.rows);
     file.graph_ids = tensor("graph_ids", header_.rows);
     file.graph_labels = tensor("graph_labels");
     file.name = clean_note(text("name"));
@@ -201,7 +202,7 @@ class Reader {
       "offsets",      "cols",         "edge_ids",      "values",       "note",   "features",
       "feat_offsets", "feat_columns", "feat_values",   "labels",       "train",  "val",
       "test",         "node_ids",     "graph_ids",     "graph_labels", "counts", "name",
-      "name_offsets", "name_text",    "class_offsets", "class_text"};
+      "name_offsets", "name_text",    "class_offsets", "class_text",   "original"};
 
   const Source& source_;
   const ReadOptions& options_;

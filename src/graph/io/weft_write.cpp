@@ -107,6 +107,7 @@ void write_weft(AtomicWriter& out, const Contents& contents, const Progress& pro
     sections.add("node_ids", data.node_ids.view());
     sections.add("name_offsets", data.node_names.offsets.view());
     sections.add("name_text", data.node_names.text);
+    sections.add("original", data.original.view());
     sections.add("graph_ids", data.graph_ids.view());
     sections.add("graph_labels", data.graph_labels.view());
     sections.add("counts", std::as_bytes(std::span(counts)), Dtype::i64);

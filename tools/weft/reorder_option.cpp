@@ -1,0 +1,54 @@
+#include "reorder_option.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "option_text.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+
+namespace weft::tool {
+
+std::string order_text(const Context& context, const Reordering& order) {
+  std::string text = order.method + ": ";
+  if (!order.levels.empty())
+    text += fmt::format("{} communities, modularity {:.4f}, ", grouped(order.num_communities()), order.modularity);
+  return text + fmt::format("in {} on {}", seconds_text(order.seconds), to_string(context.device()));
+}
+
+Reordering find_order(const Context& context, const Graph& graph, ReorderMethod method, const LoaOptions& loa) {
+  ProgressBar bar;
+  switch (method) {
+    case ReorderMethod::louvain: {
+      LouvainOptions options;
+      options.progress = bar.callback();
+      return louvain_order(context, graph, options);
+    }
+    case ReorderMethod::loa: bar.announce("arranging rows in windows"); return loa_order(context, graph, loa);
+    case ReorderMethod::degree: break;
+  }
+  return degree_order(graph);
+}
+
+void ReorderOption::add_to(CLI::App& app, const char* group) {
+  app.add_option("--reorder", method_,
+                 "Renumber the nodes before anything runs, so that neighbours are close in memory; all that is "
+                 "written is by the numbers of the data")
+      ->type_name(one_of<ReorderMethod>())
+      ->group(group);
+}
+
+ReorderMethod ReorderOption::method() const {
+  return as_usage("--reorder", [&] { return parse_reorder_method(method_); });
+}
+
+void ReorderOption::check() const {
+  if (given()) method();
+}
+
+Reordering ReorderOption::find(const Context& context, const Graph& graph) const {
+  return find_order(context, graph, method());
+}
+
+}  // namespace weft::tool
