@@ -26,6 +26,7 @@ struct LouvainLevel {
 struct Reordering {
   std::string method;
   Tensor order;        // i32 [nodes], on the host: node i of the renumbered graph was node order[i]
+  Device device;       // that it was found on
   double seconds = 0;  // to find it
   // Of Louvain's method alone:
   Tensor communities;  // i32 [nodes], on the host, by old number: the community of the last level
@@ -33,7 +34,10 @@ struct Reordering {
   double modularity = 0;
 
   std::int64_t num_nodes() const { return order ? order.shape().rows : 0; }
-  std::int64_t num_communities() const { return levels.empty() ? 0 : levels.back().communities; }
+  /// 0: the method knows none.
+  std::int64_t num_communities() const {
+    return !levels.empty() ? levels.back().communities : communities ? communities.shape().rows : 0;
+  }
   /// i32 [nodes]: the new number of every old one.
   Tensor inverse() const;
 };
@@ -72,9 +76,11 @@ ReorderMethod parse_reorder_method(std::string_view text);
 /// Node i of the result is node order[i] of the graph. Ids of the result are its stored order. Of a graph on the host.
 Derived reordered(const Graph& graph, const Reordering& by);
 /// The same with all that belongs to nodes and edges carried along; `original` of the result says which node each was
-/// in the dataset that was renumbered first. Graphs of a collection stay side by side, and their nodes in the order
-/// that `by` has them in.
+/// in the dataset that was renumbered first. Graphs of a collection stay side by side: `by` is within_graphs' then.
 Dataset reordered(const Dataset& dataset, const Reordering& by);
+/// The order with which a dataset is renumbered: `by`, or of a collection its graphs as they stand and the nodes within
+/// each in the order that `by` has them in.
+Reordering within_graphs(const Dataset& dataset, Reordering by);
 
 /// Values of nodes: row i of the result is row order[i]. On the host.
 Tensor reordered(const Tensor& rows, const Reordering& by);

@@ -73,8 +73,8 @@ void check_same_data(const std::string& path, const Checkpoint& saved, const std
     if (saved.fingerprint.parts[i] != data.parts[i])
       other += fmt::format("{}{}", other.empty() ? "" : ", ", data.names[i]);
   WEFT_CHECK(other.empty(), invalid_argument,
-             "{} was trained on other data of the same size, which differs in: {}; leave resume out or name another "
-             "file",
+             "{} was trained on other data of the same size, which differs in: {}; nodes in another order are other "
+             "data; leave resume out or name another file",
              path, other);
 }
 

@@ -1,5 +1,10 @@
 // Orders of nodes found on a GPU are those that the host finds.
+#include <algorithm>
+#include <numeric>
+
+#include "core/device.hpp"
 #include "cuda/gpu.hpp"
+#include "graph/order/cuda/louvain.hpp"
 #include "graph/order/naive_order.hpp"
 #include "support/graphs.hpp"
 #include "support/small_graphs.hpp"
@@ -55,6 +60,38 @@ TEST_F(cuda_order, louvain_finds_what_the_host_does_where_hubs_need_tables_of_th
         destinations.insert(destinations.end(), {hub, v});
       }
   expect_same_communities(Graph::from_edges(nodes, {.sources = sources, .destinations = destinations}));
+}
+
+TEST_F(cuda_order, louvain_finds_what_the_host_does_of_rows_that_are_not_sorted) {
+  const Planted planted = planted_graph(10, 50, 0.3, 0.01, 11);
+  std::vector<NodeId> cols(planted.graph.cols().begin(), planted.graph.cols().end());
+  const auto offsets = planted.graph.offsets();
+  for (std::size_t v = 0; v + 1 < offsets.size(); ++v)
+    std::reverse(cols.begin() + offsets[v], cols.begin() + offsets[v + 1]);
+  const Graph unsorted = Graph::from_csr(planted.graph.num_rows(), planted.graph.num_cols(), offsets, cols);
+  expect_same_communities(unsorted);
+  EXPECT_EQ(numbers(louvain_order(Context::cuda(), unsorted).order),
+            numbers(louvain_order(Context::cpu(), planted.graph).order));
+  EXPECT_EQ(numbers(loa_order(Context::cuda(), unsorted).order), numbers(loa_order(Context::cpu(), unsorted).order));
+}
+
+TEST_F(cuda_order, communities_are_contracted_alike_in_one_piece_and_in_many) {
+  const Graph there = test::random_graph(500, 500, 9000, 12).to(gpu);
+  const GraphView view = there.view();
+  const louvain::LevelGraph level{view.num_rows, view.num_edges, view.offsets, view.rows, view.cols};
+  Tensor community = Tensor::empty(Shape(500), Dtype::i32);
+  for (std::size_t v = 0; v < 500; ++v) community.span<NodeId>()[v] = static_cast<NodeId>(v * 7 % 20);
+  const Tensor of_nodes = community.to(gpu);
+  const auto weights_of = [&](std::int64_t at_once) {
+    const louvain::LevelArrays arrays =
+        louvain::contract_edges(gpu, nullptr, level, of_nodes.view().as<NodeId>(), 20, at_once);
+    std::vector<std::int64_t> weights(static_cast<std::size_t>(arrays.edges));
+    copy_bytes(Device{}, weights.data(), gpu, arrays.weights.data(), weights.size() * sizeof(std::int64_t), nullptr);
+    return weights;
+  };
+  const auto whole = weights_of(1 << 20);
+  EXPECT_EQ(std::accumulate(whole.begin(), whole.end(), std::int64_t{0}), 9000);
+  for (const std::int64_t at_once : {100, 4500, 8999}) EXPECT_EQ(weights_of(at_once), whole);
 }
 
 TEST_F(cuda_order, louvain_takes_a_graph_from_either_side) {

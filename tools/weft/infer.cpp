@@ -215,8 +215,8 @@ int run(const Options& options, const std::string& command) {
              options.data, model.spec.inputs);
   print_line(out, "data     " + data_line(dataset));
   const bool renumbers = options.reorder.given();
-  const Reordering order = renumbers ? options.reorder.find(context, dataset.graph) : Reordering{};
-  if (renumbers) print_line(out, "order    " + order_text(context, order));
+  const Reordering order = renumbers ? options.reorder.find(context, dataset) : Reordering{};
+  if (renumbers) print_line(out, "order    " + order_text(order));
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
   const std::string weights = inference_weights(dataset, model.spec, options.ignore_weights);
   if (!weights.empty()) print_line(out, "weights  " + weights);
@@ -246,7 +246,9 @@ int run(const Options& options, const std::string& command) {
   outputs.add("--embeddings", options.embeddings,
               [&](const std::string& path) { save_npy(path, predictions.embeddings); });
   outputs.add_text("--json", options.json, [&] {
-    return json_text(run_json(options, command, context, dataset, model, predictions, runs, method)) + "\n";
+    nlohmann::json json = run_json(options, command, context, dataset, model, predictions, runs, method);
+    if (renumbers) json["order"] = order_json(order);
+    return json_text(json) + "\n";
   });
   outputs.add_text("--report", options.report, [&] {
     return infer_report(head_of(command, context, dataset, model, weights, runs), dataset, method, runs);

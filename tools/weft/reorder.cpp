@@ -19,26 +19,19 @@ namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string in, out, method = "louvain", window = "16", look_ahead = "300", range = "4096", device, threads = "0";
+  std::string in, out, method = "louvain", window = "16", look_ahead, range, device, threads = "0";
   bool json = false;
 };
 
-nlohmann::json levels_json(const Reordering& order) {
-  nlohmann::json levels = nlohmann::json::array();
-  for (const LouvainLevel& level : order.levels)
-    levels.push_back({{"nodes", level.nodes},
-                      {"communities", level.communities},
-                      {"rounds", level.rounds},
-                      {"modularity", level.modularity},
-                      {"seconds", level.seconds}});
-  return levels;
-}
-
-LoaOptions loa_options(const Options& options) {
+LoaOptions loa_options(const Options& options, ReorderMethod method) {
   LoaOptions loa;
   loa.window = parse_count("--window", options.window, 1, 1024);
-  loa.look_ahead = parse_count("--look-ahead", options.look_ahead, 1, 1 << 20);
-  loa.range = parse_count("--range", options.range, 0, INT32_MAX);
+  loa.range = loa.range / loa.window * loa.window;
+  for (const auto& [option, text] : {std::pair("--look-ahead", &options.look_ahead), {"--range", &options.range}})
+    if (!text->empty() && method != ReorderMethod::loa)
+      throw UsageError(fmt::format("{} is of --method loa: leave it out with --method {}", option, name(method)));
+  if (!options.look_ahead.empty()) loa.look_ahead = parse_count("--look-ahead", options.look_ahead, 1, 1 << 20);
+  if (!options.range.empty()) loa.range = parse_count("--range", options.range, 0, INT32_MAX);
   if (loa.range % loa.window != 0)
     throw UsageError(fmt::format("--range is {}: expected 0 or a multiple of --window, {}", loa.range, loa.window));
   return loa;
@@ -46,7 +39,7 @@ LoaOptions loa_options(const Options& options) {
 
 int run(const Options& options) {
   const ReorderMethod method = as_usage("--method", [&] { return parse_reorder_method(options.method); });
-  const LoaOptions loa = loa_options(options);
+  const LoaOptions loa = loa_options(options, method);
   const std::int64_t threads = parse_count("--threads", options.threads, 0, 4096);
   check_output(options.out);
   const Context context = pick_context(options.device, threads);
@@ -61,7 +54,7 @@ int run(const Options& options) {
     print_line(stdout,
                fmt::format("read     {} ({}): {} nodes, {} edges in {}", options.in, before.format,
                            grouped(before.num_nodes()), grouped(before.graph.num_edges()), seconds_text(read_seconds)));
-  const Reordering order = find_order(context, before.graph, method, loa);
+  const Reordering order = within_graphs(before, find_order(context, before.graph, method, loa));
   const Stopwatch renumbering;
   const Dataset after = reordered(before, order);
   const double renumber_seconds = renumbering.seconds();
@@ -75,24 +68,18 @@ int run(const Options& options) {
   const auto size = std::filesystem::file_size(options.out, ignored);
   const std::string left = parts_left_out(after, options.out);
   if (options.json) {
-    const nlohmann::json json = {
-        {"in", options.in},
-        {"out", options.out},
-        {"method", order.method},
-        {"device", to_string(context.device())},
-        {"nodes", after.num_nodes()},
-        {"edges", after.graph.num_edges()},
-        {"communities", order.levels.empty() ? nlohmann::json() : nlohmann::json(order.num_communities())},
-        {"modularity", order.levels.empty() ? nlohmann::json() : nlohmann::json(order.modularity)},
-        {"levels", levels_json(order)},
-        {"window", loa.window},
-        {"intensity_before", intensity_before},
-        {"intensity_after", intensity_after},
-        {"left_out", left},
-        {"bytes", ignored ? nlohmann::json() : nlohmann::json(size)},
-        {"read_seconds", read_seconds},
-        {"order_seconds", order.seconds},
-        {"renumber_seconds", renumber_seconds}};
+    const nlohmann::json json = {{"in", options.in},
+                                 {"out", options.out},
+                                 {"nodes", after.num_nodes()},
+                                 {"edges", after.graph.num_edges()},
+                                 {"order", order_json(order)},
+                                 {"window", loa.window},
+                                 {"intensity_before", intensity_before},
+                                 {"intensity_after", intensity_after},
+                                 {"left_out", left},
+                                 {"bytes", ignored ? nlohmann::json() : nlohmann::json(size)},
+                                 {"read_seconds", read_seconds},
+                                 {"renumber_seconds", renumber_seconds}};
     print_line(stdout, json_text(json));
     return 0;
   }
@@ -102,7 +89,7 @@ int run(const Options& options) {
                                    i + 1, grouped(level.nodes), grouped(level.communities), level.rounds,
                                    level.modularity, seconds_text(level.seconds)));
   }
-  print_line(stdout, "order    " + order_text(context, order));
+  print_line(stdout, "order    " + order_text(order));
   print_line(stdout, fmt::format("windows  of {} rows: {:.3f} edges per column before, {:.3f} after", loa.window,
                                  intensity_before, intensity_after));
   if (!left.empty()) print_line(stdout, fmt::format("left out {}: only .weft keeps them", left));
@@ -133,14 +120,13 @@ Command add_reorder(CLI::App& root) {
   app->add_option("--window", options->window, "Rows of a window, for loa and for the edges per column that are shown")
       ->type_name("N")
       ->capture_default_str();
-  app->add_option("--look-ahead", options->look_ahead, "loa: candidates for the next row of a window")
-      ->type_name("N")
-      ->capture_default_str();
-  app->add_option("--range", options->range,
-                  "loa: nodes that are arranged independently of all others, several ranges at a time (0: all at once, "
-                  "as the paper has it)")
-      ->type_name("N")
-      ->capture_default_str();
+  app->add_option("--look-ahead", options->look_ahead, "loa: candidates for the next row of a window (default 300)")
+      ->type_name("N");
+  app->add_option(
+         "--range", options->range,
+         "loa: nodes that are arranged independently of all others, several ranges at a time (default 4096; 0: all "
+         "at once, as the paper has it)")
+      ->type_name("N");
   add_device(*app, options->device, options->threads);
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer(

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include "option_text.hpp"
 #include "options.hpp"
 #include "progress.hpp"
@@ -10,11 +12,27 @@
 
 namespace weft::tool {
 
-std::string order_text(const Context& context, const Reordering& order) {
+std::string order_text(const Reordering& order) {
   std::string text = order.method + ": ";
-  if (!order.levels.empty())
+  if (order.communities)
     text += fmt::format("{} communities, modularity {:.4f}, ", grouped(order.num_communities()), order.modularity);
-  return text + fmt::format("in {} on {}", seconds_text(order.seconds), to_string(context.device()));
+  return text + fmt::format("in {} on {}", seconds_text(order.seconds), to_string(order.device));
+}
+
+nlohmann::json order_json(const Reordering& order) {
+  nlohmann::json json = {{"method", order.method},   {"device", to_string(order.device)},
+                         {"seconds", order.seconds}, {"communities", nullptr},
+                         {"modularity", nullptr},    {"levels", nlohmann::json::array()}};
+  if (!order.communities) return json;
+  json["communities"] = order.num_communities();
+  json["modularity"] = order.modularity;
+  for (const LouvainLevel& level : order.levels)
+    json["levels"].push_back({{"nodes", level.nodes},
+                              {"communities", level.communities},
+                              {"rounds", level.rounds},
+                              {"modularity", level.modularity},
+                              {"seconds", level.seconds}});
+  return json;
 }
 
 Reordering find_order(const Context& context, const Graph& graph, ReorderMethod method, const LoaOptions& loa) {
@@ -40,15 +58,15 @@ void ReorderOption::add_to(CLI::App& app, const char* group) {
 }
 
 ReorderMethod ReorderOption::method() const {
-  return as_usage("--reorder", [&] { return parse_reorder_method(method_); });
+  return as_usage("--reorder", [&] { return parse_reorder_method(*method_); });
 }
 
 void ReorderOption::check() const {
   if (given()) method();
 }
 
-Reordering ReorderOption::find(const Context& context, const Graph& graph) const {
-  return find_order(context, graph, method());
+Reordering ReorderOption::find(const Context& context, const Dataset& dataset) const {
+  return within_graphs(dataset, find_order(context, dataset.graph, method()));
 }
 
 }  // namespace weft::tool

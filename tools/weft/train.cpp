@@ -130,12 +130,6 @@ Dataset open_training_data(const TrainRequest& request, std::FILE* out) {
   return dataset;
 }
 
-Dataset renumbered(const TrainRequest& request, const Context& context, const Dataset& dataset, std::FILE* out) {
-  const Reordering order = request.reorder.find(context, dataset.graph);
-  if (!request.quiet) print_line(out, "order    " + order_text(context, order));
-  return reordered(dataset, order);
-}
-
 void print_plan(std::FILE* out, const TrainRequest& request, const Dataset& dataset, const Model& model) {
   print_line(out, "data     " + data_line(dataset));
   if (!dataset.note.empty()) print_line(out, "note     " + dataset.note);
@@ -193,7 +187,10 @@ int run(TrainRequest request) {
   if (!request.quiet) print_line(out, device_line(context));
   Dataset dataset = open_training_data(request, out);
   const std::optional<KnownNodes> known_nodes = nn::known_nodes_of(dataset);
-  if (request.reorder.given()) dataset = renumbered(request, context, dataset, out);
+  const bool renumbers = request.reorder.given();
+  const Reordering order = renumbers ? request.reorder.find(context, dataset) : Reordering{};
+  if (renumbers) dataset = reordered(dataset, order);
+  if (renumbers && !request.quiet) print_line(out, "order    " + order_text(order));
   request.spec.inputs = dataset.num_features();
   request.spec.classes = dataset.classes;
   request.spec.several_labels = dataset.multi_label();
@@ -219,7 +216,11 @@ int run(TrainRequest request) {
     model.known_nodes = known_nodes;  // by the numbers of the data
     save_model(path, model);
   });
-  outputs.add_text("--json", request.json, [&] { return json_text(trained.json()) + "\n"; });
+  outputs.add_text("--json", request.json, [&] {
+    nlohmann::json json = trained.json();
+    if (renumbers) json["order"] = order_json(order);
+    return json_text(json) + "\n";
+  });
   outputs.add_text("--report", request.report, [&] { return train_report(summary_of(trained)); });
   return outputs.write_all(trained.signal != 0 ? 128 + trained.signal : 0);
 }

@@ -223,6 +223,13 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
   std::vector<std::string> notes;
   for (const io::NodeRows* file : rows)
     if (!file->note.empty()) notes.push_back(file->note);
+  if (data.original)
+    for (const io::NodeRows* file : rows)
+      if (file->keys.empty())
+        notes.push_back(
+            fmt::format("{}: its rows go by the numbers that nodes have now; they had others before weft "
+                        "reorder (the ids)",
+                        file->path));
   std::optional<Dataset> grown;
   if (is_graph_alone(data, parts)) grown = io::with_missing_nodes(data, rows);
   if (grown) {
@@ -241,6 +248,7 @@ std::vector<std::string> attach(Dataset& data, const DatasetParts& parts, const 
     data.graph = std::move(grown->graph);
     data.node_ids = std::move(grown->node_ids);
     data.node_names = std::move(grown->node_names);
+    data.original = {};  // of fewer nodes
   }
   if (made != nullptr || features) {
     data.features = std::move(attached.features);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/check.hpp"
+#include "core/memory.hpp"
 #include "core/parallel.hpp"
 #include "graph/counting_sort.hpp"
 #include "graph/graph_internals.hpp"
@@ -118,10 +119,11 @@ class WindowFiller {
   const std::vector<NodeId>& nodes_;
   const std::vector<NodeId>& position_;
   const LoaOptions& options_;
-  std::vector<std::int64_t> seen_;    // the window that last had a column
+  std::vector<std::int32_t> seen_;    // the window that last had a column
   std::vector<std::int64_t> shared_;  // edges of a candidate to columns of the window, by its distance from the first
   std::vector<bool> taken_;
-  std::int64_t begin_ = 0, end_ = 0, first_ = 0, window_ = -1;
+  std::int64_t begin_ = 0, end_ = 0, first_ = 0;
+  std::int32_t window_ = -1;
   std::int64_t edges_ = 0, distinct_ = 0;  // of the window
 };
 
@@ -164,10 +166,12 @@ Reordering loa_order(const Context& context, const Graph& graph, const LoaOption
   const auto order = result.order.span<NodeId>();
   const Device device = context.device();
   if (device.kind == DeviceKind::cuda && cuda::arranges_on_gpu(options)) {
+    result.device = device;
     const Graph here = graph.device() == device ? graph : graph.to(device, context.stream());
     cuda::arrange_by_ranges(device, context.stream(), GraphInternals::view_without_ids(here), options, order.data());
   } else {
-    arrange_on_host(device.kind == DeviceKind::cpu ? context.threads() : default_threads(), graph, options, order);
+    const int threads = device.kind == DeviceKind::cpu ? context.threads() : default_threads();
+    or_out_of_memory("an order of nodes", [&] { arrange_on_host(threads, graph, options, order); });
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return result;

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "core/check.hpp"
+#include "core/memory.hpp"
 #include "graph/order/dendrogram.hpp"
 #include "graph/order/louvain_level.hpp"
 #include "weft/reorder.hpp"
@@ -43,9 +44,7 @@ int move_until_settled(Level& level, std::size_t number, const LouvainOptions& o
   return options.max_rounds;
 }
 
-}  // namespace
-
-Reordering louvain_order(const Context& context, const Graph& graph, const LouvainOptions& options) {
+Reordering find_order(const Context& context, const Graph& graph, const LouvainOptions& options) {
   WEFT_CHECK(graph.is_square(), invalid_argument, "graph is {} x {}: louvain_order needs a square one",
              graph.num_rows(), graph.num_cols());
   WEFT_CHECK(options.max_levels >= 1 && options.max_rounds >= 1, invalid_argument,
@@ -55,6 +54,7 @@ Reordering louvain_order(const Context& context, const Graph& graph, const Louva
   const Clock clock;
   Reordering result;
   result.method = name(ReorderMethod::louvain);
+  result.device = context.device();
   Dendrogram dendrogram(graph.num_rows());
   std::unique_ptr<Level> level = context.device().kind == DeviceKind::cuda
                                      ? louvain::first_level_on_gpu(graph, context.device(), context.stream())
@@ -62,7 +62,7 @@ Reordering louvain_order(const Context& context, const Graph& graph, const Louva
   Wide modularity = level->modularity();
   const std::int64_t total = level->total();
   // In whole numbers of 4m^2, so that every device stops at the same level.
-  const Wide least_gain = static_cast<Wide>(options.least_gain * 1e9) * total / 1000000000 * total;
+  const Wide least_gain = static_cast<Wide>(options.least_gain * 1e9) * total * total / 1000000000;
   while (total > 0 && static_cast<int>(result.levels.size()) < options.max_levels) {
     const Clock of_level;
     LouvainLevel facts;
@@ -87,6 +87,12 @@ Reordering louvain_order(const Context& context, const Graph& graph, const Louva
   result.communities = dendrogram.communities();
   result.seconds = clock.seconds();
   return result;
+}
+
+}  // namespace
+
+Reordering louvain_order(const Context& context, const Graph& graph, const LouvainOptions& options) {
+  return or_out_of_memory("an order of nodes", [&] { return find_order(context, graph, options); });
 }
 
 }  // namespace weft

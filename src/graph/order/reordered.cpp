@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/parallel.hpp"
@@ -96,16 +97,14 @@ Tensor as_ids(std::span<const NodeId> numbers) {
 void check_order(std::int64_t nodes, const Reordering& by) {
   WEFT_CHECK(by.num_nodes() == nodes, invalid_argument,
              "the reordering is of {} nodes: expected one of {}, as there are", by.num_nodes(), nodes);
-}
-
-/// With the graphs of a collection one after the other, as they were.
-Reordering within_graphs(const Reordering& by, const Tensor& graph_ids) {
-  Reordering result;
-  result.order = by.order.clone();
-  const auto graph_of = graph_ids.span<std::int32_t>();
-  std::ranges::stable_sort(result.order.span<NodeId>(), {},
-                           [&](NodeId v) { return graph_of[static_cast<std::size_t>(v)]; });
-  return result;
+  if (nodes == 0) return;
+  std::vector<bool> seen(static_cast<std::size_t>(nodes), false);
+  const auto order = by.order.span<NodeId>();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    WEFT_CHECK(order[i] >= 0 && order[i] < nodes && !seen[static_cast<std::size_t>(order[i])], invalid_argument,
+               "order[{}] is {}: expected each node from 0 to {} once", i, order[i], nodes - 1);
+    seen[static_cast<std::size_t>(order[i])] = true;
+  }
 }
 
 }  // namespace
@@ -126,9 +125,22 @@ Tensor restored(const Tensor& rows, const Reordering& by) {
   return permuted(rows, inverse.span<NodeId>());
 }
 
+Reordering within_graphs(const Dataset& data, Reordering by) {
+  check_order(data.num_nodes(), by);
+  if (!data.graph_ids) return by;
+  const auto graph_of = data.graph_ids.span<std::int32_t>();
+  std::ranges::stable_sort(by.order.span<NodeId>(), {},
+                           [&](NodeId v) { return graph_of[static_cast<std::size_t>(v)]; });
+  return by;
+}
+
 Dataset reordered(const Dataset& data, const Reordering& given) {
   check_order(data.num_nodes(), given);
-  const Reordering inside = data.graph_ids ? within_graphs(given, data.graph_ids) : Reordering{};
+  Reordering inside;
+  if (data.graph_ids) {
+    inside.order = given.order.clone();
+    inside = within_graphs(data, std::move(inside));
+  }
   const Reordering& by = data.graph_ids ? inside : given;
   const auto order = by.order.span<NodeId>();
   const Tensor inverse = by.inverse();

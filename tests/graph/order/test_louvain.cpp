@@ -131,6 +131,18 @@ TEST(louvain, ends_where_its_options_say) {
   EXPECT_EQ(order.levels.front().rounds, 2);
 }
 
+TEST(louvain, ends_with_the_level_that_gains_too_little) {
+  const Planted planted = planted_graph(30, 60, 0.1, 0.004, 5);
+  const Reordering all = found(planted.graph);
+  ASSERT_GE(all.levels.size(), 2u);
+  // Between what the first and the second level add.
+  LouvainOptions options;
+  options.least_gain = (all.levels[1].modularity - all.levels[0].modularity) * 1.01;
+  EXPECT_EQ(louvain_order(Context::cpu(2), planted.graph, options).levels.size(), 2u);
+  options.least_gain = all.levels[0].modularity * 1.2;
+  EXPECT_EQ(louvain_order(Context::cpu(2), planted.graph, options).levels.size(), 1u);
+}
+
 TEST(louvain, refuses_what_it_cannot_do) {
   expect_refused([] { found(tangled_graph()); }, "6 x 5");
   LouvainOptions options;

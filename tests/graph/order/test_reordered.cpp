@@ -150,7 +150,9 @@ TEST(reordered, rows_of_values_go_there_and_back) {
 
 TEST(reordered, by_an_order_of_other_nodes_is_refused) {
   expect_refused([] { reordered(ring(), order_of({0, 1})); }, "2");
-  expect_refused([] { reordered(ring().graph, order_of({0, 1, 1, 3})); }, "nodes[2]");
+  expect_refused([] { reordered(ring().graph, order_of({0, 1, 1, 3})); }, "order[2]");
+  expect_refused([] { reordered(ring(), order_of({0, 1, 9, 3})); }, "order[2]");
+  expect_refused([] { restored(tensor<float>({1, 2, 3}), order_of({0, -1, 2})); }, "order[1]");
 }
 
 TEST(reordered, intensity_counts_a_column_once_a_window) {

@@ -75,8 +75,10 @@ struct LevelArrays {
   std::int64_t edges = 0;
 };
 WEFT_LAUNCHER(LevelArrays join_rows(Device device, CUstream_st* stream, const LevelGraph& a, const LevelGraph& b));
-/// The graph whose nodes are communities 0 to `communities` - 1; weights of edges between the same two are added up.
+/// The graph whose nodes are communities 0 to `communities` - 1; weights of edges between the same two are added up, of
+/// so many edges at once, which take 32 bytes each.
 WEFT_LAUNCHER(LevelArrays contract_edges(Device device, CUstream_st* stream, const LevelGraph& graph,
-                                         const NodeId* community, std::int64_t communities));
+                                         const NodeId* community, std::int64_t communities,
+                                         std::int64_t edges_at_once = std::int64_t{1} << 27));
 
 }  // namespace weft::louvain

@@ -10,9 +10,6 @@ namespace {
 
 using namespace cuda;
 
-/// Edges that are sorted at once: 32 bytes each.
-constexpr std::int64_t edges_at_once = std::int64_t{1} << 27;
-
 __device__ __forceinline__ std::int64_t weight_of(const LevelGraph& g, EdgeId k) {
   return g.weights != nullptr ? __ldg(g.weights + k) : 1;
 }
@@ -174,6 +171,17 @@ struct WeightedPairs {
     copy = summed.copy;
     keys[1 - copy] = {};
     weights[1 - copy] = {};
+    shrink(device, stream, keys[copy]);
+    shrink(device, stream, weights[copy]);
+  }
+
+ private:
+  /// To what is left of it.
+  void shrink(Device device, CUstream_st* stream, DeviceBuffer& buffer) const {
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(std::uint64_t);
+    DeviceBuffer smaller(device, stream, bytes, "weights between communities");
+    copy_bytes(device, smaller.data(), device, buffer.data(), bytes, stream);
+    buffer = std::move(smaller);
   }
 };
 
@@ -253,7 +261,7 @@ LevelArrays join_rows(Device device, CUstream_st* stream, const LevelGraph& a, c
 }
 
 LevelArrays contract_edges(Device device, CUstream_st* stream, const LevelGraph& g, const NodeId* community,
-                           std::int64_t communities) {
+                           std::int64_t communities, std::int64_t edges_at_once) {
   const OnDevice on(device.index);
   const int bits = bits_for(communities * communities - 1);
   std::vector<WeightedPairs> parts;

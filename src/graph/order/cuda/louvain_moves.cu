@@ -24,7 +24,7 @@ struct Table {
   unsigned mask;
 
   __device__ void clear(unsigned rank, unsigned threads) const {
-    for (unsigned slot = rank; slot <= mask; slot += threads) {
+    for (std::int64_t slot = rank; slot <= mask; slot += threads) {
       communities[slot] = -1;
       sums[slot] = 0;
     }
@@ -103,7 +103,7 @@ __device__ void decide_node(const LevelGraph& g, const LevelState& s, NodeId v, 
   const NodeId own = __ldg(s.community + v);
   const std::int64_t strength = __ldg(s.strength + v);
   Offer best = offer(own, 0, __ldg(s.of_community + own) - strength, strength, s.total);
-  for (unsigned slot = rank; slot <= table.mask; slot += Threads) {
+  for (std::int64_t slot = rank; slot <= table.mask; slot += Threads) {
     const NodeId community = table.communities[slot];
     if (community < 0) continue;
     const std::int64_t others = __ldg(s.of_community + community) - (community == own ? strength : 0);
@@ -140,8 +140,13 @@ __global__ void __launch_bounds__(hub_threads)
     decide_hubs(LevelGraph g, LevelState s, const NodeId* nodes, std::int64_t count, std::int32_t now, Sum* sums,
                 std::int64_t slots) {
   auto* const communities = reinterpret_cast<NodeId*>(sums + gridDim.x * slots) + blockIdx.x * slots;
-  const Table table{communities, sums + blockIdx.x * slots, static_cast<unsigned>(slots - 1)};
-  for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) decide_node<hub_threads>(g, s, nodes[i], now, table);
+  for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) {
+    // As much of the table as this node can need: clearing it takes as long as filling it.
+    const auto entries = static_cast<Sum>(2 * (__ldg(g.offsets + nodes[i] + 1) - __ldg(g.offsets + nodes[i])) - 1);
+    const auto used = Sum{1} << (64 - __clzll(static_cast<long long>(entries)));
+    decide_node<hub_threads>(g, s, nodes[i], now,
+                             {communities, sums + blockIdx.x * slots, static_cast<unsigned>(used - 1)});
+  }
 }
 
 template <int Threads, int Edges>
