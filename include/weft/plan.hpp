@@ -55,6 +55,14 @@ std::string_view name(Accumulate accumulate);
 enum class SampleKernel : std::uint8_t { usual, cache_first };
 std::string_view name(SampleKernel kernel);
 
+/// Which cores of a GPU add up what several rows share: CUDA cores alone, or tensor cores for columns that are dense in
+/// a window of rows (HC-SpMM's idea with larger windows), and CUDA cores for all other edges.
+enum class Core : std::uint8_t { cuda, tensor };
+std::string_view name(Core core);
+/// Which rows are in a window: consecutive ones, or those of one community.
+enum class WindowLayout : std::uint8_t { none, clusters };
+std::string_view name(WindowLayout layout);
+
 /// What is to be run; everything a plan may depend on besides the graph and the machine.
 struct OpDesc {
   OpKind kind = OpKind::spmm;
@@ -88,14 +96,20 @@ struct Policy {
   Flush flush = Flush::ordered;
   Accumulate accumulate = Accumulate::f32;  // half2: sums of f16 and bf16, in whole packs of eight
   SampleKernel sample_kernel = SampleKernel::usual;
+  // Row windows:
+  std::optional<Core> core;
+  int window = 0;     // rows: 16, 64 or 128; 0: the planner's
+  int threshold = 0;  // edges that make a column of a window dense; 0: the planner's
+  std::optional<WindowLayout> layout;
 };
 /// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU; "edges=128,order=columns,join=no,vector=4,
-/// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" and "sample_kernel=cache_first" on a
-/// GPU. An unknown key is an Error listing them.
+/// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" and "sample_kernel=cache_first" and
+/// "core=tensor,window=128,threshold=3,layout=clusters" on a GPU. An unknown key is an Error listing them.
 Policy parse_policy(std::string_view text);
 
 struct Partition;   // src/plan: task borders and the pieces of long rows
 class DeviceTasks;  // src/plan: the order of tasks, on the device
+struct WindowPlan;  // src/plan: windows, and how the edges outside of them are summed
 
 /// How a plan runs on a CPU.
 struct CpuPlan {
@@ -121,12 +135,15 @@ struct CudaPlan {
   Flush flush = Flush::ordered;
   Accumulate accumulate = Accumulate::f32;
   SampleKernel sample_kernel = SampleKernel::usual;
-  int vector = 0;          // elements a load
-  int lanes = 0;           // threads of a group: they cover a row, or where rows are narrow one edge each
-  int steps = 0;           // loads a thread makes for one row
-  int loads = 0;           // rows in flight
-  bool shaped = false;     // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
-  bool long_rows = false;  // sddmm: the edges of a batch nearly always share their destination
+  Core core = Core::cuda;    // tensor: what follows is of the edges that are left to CUDA cores
+  int window_rows = 0;       // of a window
+  int window_threshold = 0;  // edges of a dense column
+  int vector = 0;            // elements a load
+  int lanes = 0;             // threads of a group: they cover a row, or where rows are narrow one edge each
+  int steps = 0;             // loads a thread makes for one row
+  int loads = 0;             // rows in flight
+  bool shaped = false;       // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
+  bool long_rows = false;    // sddmm: the edges of a batch nearly always share their destination
   friend bool operator==(const CudaPlan&, const CudaPlan&) = default;
 };
 
@@ -137,6 +154,7 @@ struct PlanBacking {
   bool draws_sample = false;  // not where samples of the width keep every edge: those run as the graph itself does
   std::shared_ptr<const Partition> partition;       // on a CPU
   std::shared_ptr<const DeviceTasks> device_tasks;  // on a GPU; null: tasks run as they stand
+  std::shared_ptr<const WindowPlan> windows;        // on a GPU, where core is tensor
   friend bool operator==(const PlanBacking&, const PlanBacking&) { return true; }
 };
 

@@ -9,6 +9,7 @@
 #include "graph/graph_internals.hpp"
 #include "graph/sample/kept_rows.hpp"
 #include "graph/scan.hpp"
+#include "graph/windows/row_windows.hpp"
 
 namespace weft {
 namespace {
@@ -37,6 +38,7 @@ std::size_t Graph::Impl::bytes() const {
   for (const auto& of_writes : places)
     for (const auto& of_both : of_writes) on_demand += of_both != nullptr ? of_both->bytes() : 0;
   for (const auto& of_width : kept_rows) on_demand += of_width->bytes();
+  for (const auto& of_shape : windows) on_demand += of_shape->bytes() + of_shape->residual().bytes();
   return offsets.size_bytes() + cols.size_bytes() + edge_ids.size_bytes() + rows_held * sizeof(NodeId) + on_demand;
 }
 

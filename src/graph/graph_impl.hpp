@@ -29,15 +29,16 @@ struct Graph::Impl {
   Buffer<NodeId> rows;                  // built on demand
   const NodeId* device_rows = nullptr;  // of a graph on a device: always there
   bool rows_built = false;
-  bool redrawn = false;                                      // edges change in place (RedrawnGraph)
-  bool ids_on_demand = false;                                // of the transpose on a device
-  mutable DeviceBuffer made_ids;                             // those, once somebody reads them
-  EdgeId longest_row = -1;                                   // of a graph on a device, where it is known
-  std::int64_t empty_rows = -1;                              //
-  mutable std::shared_ptr<const RowOrder> communities;       // of a graph on a device, built on demand
-  mutable std::shared_ptr<EdgeOrder> clustered;              // likewise
-  mutable std::shared_ptr<const EdgePlaces> places[2][2];    // likewise, by whether either walk is clustered
-  mutable std::vector<std::shared_ptr<KeptRows>> kept_rows;  // one for each width of a sample
+  bool redrawn = false;                                            // edges change in place (RedrawnGraph)
+  bool ids_on_demand = false;                                      // of the transpose on a device
+  mutable DeviceBuffer made_ids;                                   // those, once somebody reads them
+  EdgeId longest_row = -1;                                         // of a graph on a device, where it is known
+  std::int64_t empty_rows = -1;                                    //
+  mutable std::shared_ptr<const RowOrder> communities;             // of a graph on a device, built on demand
+  mutable std::shared_ptr<EdgeOrder> clustered;                    // likewise
+  mutable std::shared_ptr<const EdgePlaces> places[2][2];          // likewise, by whether either walk is clustered
+  mutable std::vector<std::shared_ptr<KeptRows>> kept_rows;        // one for each width of a sample
+  mutable std::vector<std::shared_ptr<const RowWindows>> windows;  // of a graph on a device, one for each shape
   Pair* pair = nullptr;
   std::uint64_t identity = next_identity();
 

@@ -12,6 +12,8 @@ namespace weft {
 
 class RowOrder;    // graph/cuda: rows in an order of weft's own, on a device
 class EdgeOrder;   // graph/cuda: edges in such an order
+class RowWindows;  // graph/windows: dense columns of rows that run together, and the other edges
+struct WindowShape;
 struct KeptRows;   // graph/sample: the index space of sampled edges
 class EdgePlaces;  // graph/cuda: where values stand that edges hand on from one order to another
 
@@ -40,6 +42,18 @@ struct GraphInternals {
   /// 2^31 - 1 edges only.
   static std::shared_ptr<const EdgePlaces> places_from_transpose(const Graph& graph, bool writes_clustered,
                                                                  bool reads_clustered, CUstream_st* stream);
+
+  /// Of a graph on a device: its windows of that shape, built on first use and kept until they are dropped. Square
+  /// graphs of 1 to 2^31 - 1 edges only.
+  WEFT_LAUNCHER(static std::shared_ptr<const RowWindows> row_windows(const Graph& graph, const WindowShape& shape,
+                                                                     CUstream_st* stream));
+  /// Those that no plan holds go.
+  WEFT_LAUNCHER(static void drop_windows(const Graph& graph));
+  /// A graph on a device over arrays of weft's own; waits for the stream.
+  WEFT_LAUNCHER(static Graph adopt_on_device(Device device, CUstream_st* stream, std::int64_t num_rows,
+                                             std::int64_t num_cols, std::span<const EdgeId> offsets,
+                                             std::span<const NodeId> cols, const NodeId* rows,
+                                             std::shared_ptr<const void> keeper));
 
   /// What rows keep of their edges in samples of that width; built on first use and kept (8 bytes a row, and on a
   /// GPU 4 bytes a kept edge). Building waits for the graph's stream, and any stream may use it then.

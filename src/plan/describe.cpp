@@ -35,11 +35,14 @@ constexpr NameTable<Assignment, 3> assignment_names{{{Assignment::dynamic, "dyna
 constexpr NameTable<Accumulate, 2> accumulate_names{{{Accumulate::f32, "f32"}, {Accumulate::half2, "half2"}}};
 constexpr NameTable<SampleKernel, 2> sample_kernel_names{
     {{SampleKernel::usual, "usual"}, {SampleKernel::cache_first, "cache_first"}}};
+constexpr NameTable<Core, 2> core_names{{{Core::cuda, "cuda"}, {Core::tensor, "tensor"}}};
+constexpr NameTable<WindowLayout, 2> layout_names{{{WindowLayout::none, "none"}, {WindowLayout::clusters, "clusters"}}};
 constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::atomic, "atomic"}}};
 
 constexpr auto policy_keys = std::to_array<std::string_view>(
-    {"schedule", "tasks", "prefetch", "assignment", "edges", "order", "join", "whole", "vector", "lanes", "loads",
-     "waves", "stage", "flush", "accumulate", "sample_kernel"});
+    {"schedule",   "tasks",         "prefetch", "assignment", "edges",     "order", "join",
+     "whole",      "vector",        "lanes",    "loads",      "waves",     "stage", "flush",
+     "accumulate", "sample_kernel", "core",     "window",     "threshold", "layout"});
 // schedule and assignment are of both devices.
 constexpr auto keys_on_cpu = std::to_array<std::string_view>({"schedule", "tasks", "prefetch", "assignment"});
 constexpr auto keys_of_cpu_alone = std::to_array<std::string_view>({"tasks", "prefetch"});
@@ -85,6 +88,8 @@ std::string_view name(ScheduleKind kind) { return name_in(schedule_names, kind);
 std::string_view name(Assignment assignment) { return name_in(assignment_names, assignment); }
 std::string_view name(Accumulate accumulate) { return name_in(accumulate_names, accumulate); }
 std::string_view name(SampleKernel kernel) { return name_in(sample_kernel_names, kernel); }
+std::string_view name(Core core) { return name_in(core_names, core); }
+std::string_view name(WindowLayout layout) { return name_in(layout_names, layout); }
 std::string_view name(Flush flush) { return name_in(flush_names, flush); }
 OpKind parse_op_kind(std::string_view text) { return parse_in(kind_names, "operator", text); }
 std::string_view name(WorkOrder order) { return name_in(order_names, order); }
@@ -132,6 +137,14 @@ Policy parse_policy(std::string_view text) {
       policy.accumulate = parse_in(accumulate_names, "accumulate", value);
     } else if (key == "sample_kernel") {
       policy.sample_kernel = parse_in(sample_kernel_names, "sample_kernel", value);
+    } else if (key == "core") {
+      policy.core = parse_in(core_names, "core", value);
+    } else if (key == "window") {
+      policy.window = parse_choice(key, value, {16, 64, 128}, "16, 64 or 128");
+    } else if (key == "threshold") {
+      policy.threshold = static_cast<int>(parse_count(key, value, most_threshold));
+    } else if (key == "layout") {
+      policy.layout = parse_in(layout_names, "layout", value);
     } else {
       fail_unknown("policy key", key, policy_keys);
     }
@@ -194,7 +207,10 @@ std::string to_string(const Plan& plan) {
         cuda->stage_edges > 0 ? ", " + stage_text(plan) : "",
         cuda->accumulate == Accumulate::half2              ? ", accumulate=half2"
         : cuda->sample_kernel == SampleKernel::cache_first ? ", sample_kernel=cache_first"
-                                                           : "",
+        : cuda->core == Core::tensor
+            ? fmt::format(", after windows of {} rows on tensor cores (columns of {} edges and more)",
+                          cuda->window_rows, cuda->window_threshold)
+            : "",
         plan.workspace_bytes);
   const CpuPlan& cpu = plan.cpu();
   return fmt::format(

@@ -10,6 +10,7 @@ inline constexpr std::int64_t max_tasks = 1 << 24;
 inline constexpr int max_prefetch = 1024;  // edges
 inline constexpr std::int64_t max_edges_a_group = 1 << 16;
 inline constexpr std::int64_t max_whole_row = 1 << 24;
+inline constexpr int most_threshold = 128;  // rows of the largest window
 
 inline double mean_degree(const GraphView& graph) {
   return graph.num_rows > 0 ? static_cast<double>(graph.num_edges) / static_cast<double>(graph.num_rows) : 0;

@@ -62,10 +62,10 @@ std::size_t sort_bytes(Device device, std::int64_t count, int bits) {
   return scratch.bytes;
 }
 
-template <class Value>
-int sort_between(Device device, CUstream_st* stream, const char* doing, std::uint32_t* const keys[2],
-                 Value* const values[2], std::int64_t count, int bits) {
-  cub::DoubleBuffer<std::uint32_t> keys_now(keys[0], keys[1]);
+template <class Key, class Value>
+int sort_between(Device device, CUstream_st* stream, const char* doing, Key* const keys[2], Value* const values[2],
+                 std::int64_t count, int bits) {
+  cub::DoubleBuffer<Key> keys_now(keys[0], keys[1]);
   cub::DoubleBuffer<Value> values_now(values[0], values[1]);
   with_scratch(device, stream, doing, [&](Scratch& scratch) {
     return cub::DeviceRadixSort::SortPairs(scratch.data, scratch.bytes, keys_now, values_now, count, 0, bits, stream);
@@ -123,9 +123,10 @@ template void sort_pairs(Device, CUstream_st*, const char*, const ByWord&);
 template void sort_pairs(Device, CUstream_st*, const char*, const ByWord&, Scratch);
 template std::size_t sort_bytes<std::uint32_t, std::int32_t>(Device, std::int64_t, int);
 template void sort_pairs(Device, CUstream_st*, const char*, const ByHalfWord&);
-template int sort_between(Device, CUstream_st*, const char*, std::uint32_t* const[2], std::uint32_t* const[2],
-                          std::int64_t, int);
-template int sort_between(Device, CUstream_st*, const char*, std::uint32_t* const[2], std::uint64_t* const[2],
-                          std::int64_t, int);
+#define WEFT_SORT_BETWEEN(KEY, VALUE) \
+  template int sort_between(Device, CUstream_st*, const char*, KEY* const[2], VALUE* const[2], std::int64_t, int);
+WEFT_SORT_BETWEEN(std::uint32_t, std::uint32_t)
+WEFT_SORT_BETWEEN(std::uint32_t, std::uint64_t)
+WEFT_SORT_BETWEEN(std::uint64_t, std::uint32_t)
 
 }  // namespace weft::cuda

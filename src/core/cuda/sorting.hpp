@@ -47,10 +47,10 @@ template <class Key, class Value>
 std::size_t sort_bytes(Device device, std::int64_t count, int bits);
 
 /// The same between two copies of keys and of values, the first of which hold them: less memory than sort_pairs takes.
-/// Values are u32 or u64. Gives the copy, 0 or 1, that then holds the result.
-template <class Value>
-int sort_between(Device device, CUstream_st* stream, const char* doing, std::uint32_t* const keys[2],
-                 Value* const values[2], std::int64_t count, int bits);
+/// Keys and values are u32 or u64, but not both of them u64. Gives the copy, 0 or 1, that then holds the result.
+template <class Key, class Value>
+int sort_between(Device device, CUstream_st* stream, const char* doing, Key* const keys[2], Value* const values[2],
+                 std::int64_t count, int bits);
 
 /// Values added up by key, between two copies of keys and of values, the first of which hold `count` pairs. Keys then
 /// ascend, each once, in the copy that is given with their number; waits for it.

@@ -13,6 +13,7 @@
 #include "plan/cuda/shape_choice.hpp"
 #include "plan/cuda/stage_choice.hpp"
 #include "plan/cuda/tasks.hpp"
+#include "plan/cuda/windows.hpp"
 #include "plan/gather_shape.hpp"
 #include "plan/plan_view.hpp"
 #include "plan/tuning/cuda.hpp"
@@ -315,6 +316,11 @@ SampleKernel choose_sample_kernel(const OpDesc& desc, const Policy& policy) {
 
 PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uint64_t identity, const OpDesc& desc,
                         const Policy& policy, const Graph* owner) {
+  if (policy.core == Core::tensor) {
+    WEFT_CHECK(owner != nullptr, unsupported, "policy core=tensor for {}: only graphs have windows; leave it out",
+               name(desc.kind));
+    return explain_windows(context, *owner, desc, policy);
+  }
   const std::int64_t features = std::max<std::int64_t>(desc.heads * desc.width, 1);
   Plan base;
   base.desc = desc;

@@ -16,8 +16,10 @@ bool by_scalar(const SpmmArgs& args) {
          (args.op == SpmmOp::copy_u || (args.op == SpmmOp::u_mul_e && scalar));
 }
 
+}  // namespace
+
 template <class Storage>
-RowEpilogue<Storage> epilogue_of(const SpmmArgs& args) {
+RowEpilogue<Storage> row_epilogue(const SpmmArgs& args) {
   using Acc = AccumulatorOf<Storage>;
   RowEpilogue<Storage> epilogue = plain_epilogue<Storage>(args.out, "out");
   epilogue.mean = semantics::divides_by_edges(args.reduce);
@@ -32,8 +34,6 @@ RowEpilogue<Storage> epilogue_of(const SpmmArgs& args) {
   return epilogue;
 }
 
-}  // namespace
-
 template <class Storage>
 SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena, bool by_edges) {
   using Acc = AccumulatorOf<Storage>;
@@ -41,7 +41,7 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
   const bool extremum = is_extremum(args.reduce);
   GatherCommon<Storage>& common = call.common;
   common = gather_common<Storage>(plan, args.graph, arena, args.heads * args.width, args.x, by_edges ? "edge" : "x");
-  common.epilogue = epilogue_of<Storage>(args);
+  common.epilogue = row_epilogue<Storage>(args);
   if (!uses_node(args.op)) common.x = nullptr;
   if (args.edge_places != nullptr) {
     WEFT_CHECK(args.arg_e == nullptr, internal, "arg_e would be places of edges, where ids are expected");
@@ -86,7 +86,9 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
   return call;
 }
 
-#define WEFT_CALL(STORAGE) template SpmmCall<STORAGE> spmm_call<STORAGE>(const SpmmArgs&, const Plan&, Arena, bool);
+#define WEFT_CALL(STORAGE)                                              \
+  template RowEpilogue<STORAGE> row_epilogue<STORAGE>(const SpmmArgs&); \
+  template SpmmCall<STORAGE> spmm_call<STORAGE>(const SpmmArgs&, const Plan&, Arena, bool);
 WEFT_FOR_STORAGES(WEFT_CALL)
 
 }  // namespace weft::cuda

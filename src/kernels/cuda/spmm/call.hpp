@@ -17,6 +17,9 @@ struct SpmmCall {
   GatherArgs<Weighted<Storage>> weighted() const { return {common, {operands.edge, operands.edge_pitch}}; }
 };
 
+/// What the call applies to reduced rows, and where they go.
+template <class Storage>
+RowEpilogue<Storage> row_epilogue(const SpmmArgs& args);
 /// `by_edges`: the rows that are gathered are edges' own.
 template <class Storage>
 SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena, bool by_edges);

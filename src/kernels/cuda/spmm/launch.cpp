@@ -9,6 +9,7 @@
 #include "kernels/cuda/sample.hpp"
 #include "kernels/cuda/spmm/cache_first.hpp"
 #include "kernels/cuda/spmm/call.hpp"
+#include "kernels/cuda/windows/launch.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "kernels/heads.hpp"
 #include "plan/built_kernels.hpp"
@@ -167,6 +168,7 @@ void spmm(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* str
              features);
   if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
+  if (plan.cuda().core == Core::tensor) return spmm_by_windows(args, plan, arena, stream);
   const bool draws = plan.cuda().sample_kernel == SampleKernel::usual;
   const SpmmArgs drawn = draws ? with_sample_drawn(args, plan, arena, stream) : args;
   with_storage(dtype, [&]<class Storage>(Storage) { run<Storage>(drawn, plan, arena, stream); });

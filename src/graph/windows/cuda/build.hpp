@@ -1,0 +1,18 @@
+// The passes that make windows: a sort of edges by (window, column), runs of equal pairs, prefix sums.
+#pragma once
+
+#include "core/cuda/launcher.hpp"
+#include "graph/windows/row_windows.hpp"
+
+namespace weft::cuda {
+
+struct BuiltWindows {
+  std::int64_t windows = 0, tiles = 0, dense_columns = 0, residual_edges = 0;
+  DeviceBuffer rows, first_tiles, cols, bits;
+  DeviceBuffer residual_offsets, residual_rows, residual_cols;
+};
+/// `order` [rows]: null for rows in sequence. Waits for the stream.
+WEFT_LAUNCHER(BuiltWindows build_windows(Device device, CUstream_st* stream, const GraphView& graph,
+                                         const WindowShape& shape, const std::int32_t* order));
+
+}  // namespace weft::cuda

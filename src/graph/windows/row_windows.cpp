@@ -1,0 +1,96 @@
+#include "graph/windows/row_windows.hpp"
+
+#include <chrono>
+
+#include "core/check.hpp"
+#include "graph/cuda/edge_order.hpp"
+#include "graph/graph_impl.hpp"
+#include "graph/graph_internals.hpp"
+#include "graph/windows/cuda/build.hpp"
+
+namespace weft {
+namespace {
+
+template <class T>
+const T* array(const DeviceBuffer& buffer) {
+  return reinterpret_cast<const T*>(buffer.data());
+}
+
+/// Of the residual graph's arrays.
+struct Residual {
+  DeviceBuffer offsets, rows, cols;
+};
+
+}  // namespace
+
+RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape& shape, const RowOrder* order,
+                       CUstream_st* stream)
+    : shape_(shape) {
+  if (order != nullptr) order->ready_in(stream);
+  synchronise(device, stream);
+  const auto began = std::chrono::steady_clock::now();
+  cuda::BuiltWindows built =
+      cuda::build_windows(device, stream, graph, shape, order != nullptr ? order->rows() : nullptr);
+  windows_ = built.windows;
+  tiles_count_ = built.tiles;
+  dense_columns_ = built.dense_columns;
+  dense_edges_ = graph.num_edges - built.residual_edges;
+  rows_ = std::move(built.rows);
+  tiles_ = std::move(built.first_tiles);
+  cols_ = std::move(built.cols);
+  bits_ = std::move(built.bits);
+  const auto rows = static_cast<std::size_t>(shape.rows), tiles = static_cast<std::size_t>(tiles_count_);
+  bytes_ = static_cast<std::size_t>(windows_) * rows * sizeof(NodeId) +
+           static_cast<std::size_t>(windows_ + 1) * sizeof(std::int32_t) +
+           tiles * (window_step * sizeof(NodeId) + window_step / 16 * rows * sizeof(std::uint16_t));
+  auto arrays = std::make_shared<Residual>();
+  arrays->offsets = std::move(built.residual_offsets);
+  arrays->rows = std::move(built.residual_rows);
+  arrays->cols = std::move(built.residual_cols);
+  const auto edges = static_cast<std::size_t>(built.residual_edges);
+  residual_ =
+      GraphInternals::adopt_on_device(device, stream, graph.num_rows, graph.num_cols,
+                                      {array<EdgeId>(arrays->offsets), static_cast<std::size_t>(graph.num_rows) + 1},
+                                      {array<NodeId>(arrays->cols), edges}, array<NodeId>(arrays->rows), arrays);
+  made_.set(device, stream);
+  synchronise(device, stream);
+  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+WindowsView RowWindows::view() const {
+  return {windows_, array<NodeId>(rows_), array<std::int32_t>(tiles_), array<NodeId>(cols_),
+          array<std::uint16_t>(bits_)};
+}
+
+Graph GraphInternals::adopt_on_device(Device device, CUstream_st* stream, std::int64_t num_rows, std::int64_t num_cols,
+                                      std::span<const EdgeId> offsets, std::span<const NodeId> cols, const NodeId* rows,
+                                      std::shared_ptr<const void> keeper) {
+  return Graph::Impl::make_on(device, stream, num_rows, num_cols, offsets, cols, rows, std::move(keeper));
+}
+
+std::shared_ptr<const RowWindows> GraphInternals::row_windows(const Graph& graph, const WindowShape& shape,
+                                                              CUstream_st* stream) {
+  const Graph::Impl& half = Graph::Impl::of(graph);
+  const GraphView view = half.view();
+  WEFT_CHECK(EdgeOrder::possible(view) && !half.redrawn, unsupported,
+             "a {} x {} graph of {} edges{} has no windows: expected a square one of 1 to 2^31 - 1 edges that stay",
+             view.num_rows, view.num_cols, view.num_edges, half.redrawn ? ", drawn in place," : "");
+  const std::lock_guard guard(half.pair->lock);
+  for (const auto& made : half.windows)
+    if (made->shape() == shape) {
+      made->ready_in(stream);
+      return made;
+    }
+  const auto order = shape.clustered ? half.rows_by_community() : nullptr;
+  half.windows.push_back(std::make_shared<const RowWindows>(half.device, view, shape, order.get(), half.stream));
+  half.windows.back()->ready_in(stream);
+  return half.windows.back();
+}
+
+void GraphInternals::drop_windows(const Graph& graph) {
+  const Graph::Impl& half = Graph::Impl::of(graph);
+  const std::lock_guard guard(half.pair->lock);
+  half.windows.clear();
+}
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+// Windows of rows for tensor cores: the columns that several rows of a window share are dense there, and their edges
+// are bits of a tile; all other edges of the graph are the residual, a graph of its own.
+//
+// A window is a list of rows, those of one community where the order of rows is by community: nothing is renumbered. A
+// tile is `window_step` dense columns of a window; a row has 16 bits for every 16 of them, which say from which it has
+// an edge. Of parallel edges one is a bit, and the others stay in the residual.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/anywhere.hpp"
+#include "core/cuda/milestone.hpp"
+#include "core/device.hpp"
+#include "graph/cuda/row_order.hpp"
+#include "weft/graph.hpp"
+
+namespace weft {
+
+inline constexpr int window_step = 64;  // dense columns of a tile
+
+/// The bit of the c-th of 16 columns: pairs of columns, which tensor cores take side by side, are eight bits apart, so
+/// that one mask finds both wherever the pair is.
+WEFT_ANYWHERE constexpr int window_bit(int c) { return c / 2 + c % 2 * 8; }
+WEFT_ANYWHERE constexpr int column_of_bit(int bit) { return bit % 8 * 2 + bit / 8; }
+
+struct WindowShape {
+  int rows = 128;         // of a window: 16, 64 or 128
+  int threshold = 3;      // edges that make a column of a window dense
+  bool clustered = true;  // rows by community, else in sequence
+  friend bool operator==(const WindowShape&, const WindowShape&) = default;
+};
+
+/// Plain pointers, as kernels take them.
+struct WindowsView {
+  std::int64_t windows = 0;
+  const NodeId* rows = nullptr;         // [windows, rows of a window]; -1: the last window has fewer
+  const std::int32_t* tiles = nullptr;  // [windows + 1]: the first of each
+  const NodeId* cols = nullptr;         // [tiles, window_step]; behind a window's last column it stands again
+  const std::uint16_t* bits = nullptr;  // [tiles, rows of a window, window_step / 16], as window_bit says
+};
+
+class RowWindows {
+ public:
+  /// Of a square graph on a device with 1 to 2^31 - 1 edges. `order`: null for rows in sequence.
+  RowWindows(Device device, const GraphView& graph, const WindowShape& shape, const RowOrder* order,
+             CUstream_st* stream);
+
+  const WindowShape& shape() const { return shape_; }
+  WindowsView view() const;
+  /// The edges that are no bits, with ids of their own.
+  const Graph& residual() const { return residual_; }
+  std::int64_t dense_edges() const { return dense_edges_; }
+  std::int64_t dense_columns() const { return dense_columns_; }
+  std::int64_t tiles() const { return tiles_count_; }
+  std::size_t bytes() const { return bytes_; }
+  /// That making them took.
+  double seconds() const { return seconds_; }
+  void ready_in(CUstream_st* stream) const { made_.precede(stream); }
+
+ private:
+  WindowShape shape_;
+  std::int64_t windows_ = 0, tiles_count_ = 0, dense_edges_ = 0, dense_columns_ = 0;
+  std::size_t bytes_ = 0;
+  double seconds_ = 0;
+  DeviceBuffer rows_, tiles_, cols_, bits_;
+  Graph residual_;
+  Milestone made_;
+};
+
+}  // namespace weft

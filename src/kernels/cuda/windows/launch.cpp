@@ -1,0 +1,62 @@
+// A sum by row windows: first the residual's into the workspace, then the windows', which add it and finish the rows.
+#include "kernels/cuda/windows/launch.hpp"
+#include "core/check.hpp"
+#include "kernels/cuda/aligned.hpp"
+#include "kernels/cuda/pitch.hpp"
+#include "kernels/cuda/spmm/call.hpp"
+#include "kernels/cuda/windows/windows.hpp"
+#include "kernels/cuda/with_storage.hpp"
+#include "plan/cuda/windows.hpp"
+#include "plan/plan_view.hpp"
+
+namespace weft::cuda {
+namespace {
+
+void sum_residual(const SpmmArgs& args, const WindowPlan& plan, std::span<float> sums, Arena arena,
+                  CUstream_st* stream) {
+  SpmmArgs rest;
+  rest.graph = view_by(plan.residual, plan.windows->residual());
+  rest.op = SpmmOp::copy_u;
+  rest.reduce = Reduce::sum;
+  rest.heads = args.heads;
+  rest.width = args.width;
+  rest.x = args.x;
+  rest.out = {sums.data(), Dtype::f32, args.heads * args.width};
+  spmm(rest, plan.residual, arena, stream);
+}
+
+template <class Storage>
+void add_windows(const SpmmArgs& args, const WindowPlan& plan, std::span<const float> residual, CUstream_st* stream) {
+  WindowSumArgs<Storage> call;
+  call.windows = plan.windows->view();
+  call.window_rows = plan.windows->shape().rows;
+  call.offsets = args.graph.offsets;
+  call.x = static_cast<const Storage*>(args.x.data);
+  call.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
+  call.features = static_cast<int>(args.width);
+  call.residual = residual.empty() ? nullptr : residual.data();
+  call.epilogue = row_epilogue<Storage>(args);
+  WEFT_CHECK(aligned_elements(call.x, args.x.row_stride) >= 8, unsupported,
+             "policy core=tensor: rows of x begin at addresses that are no multiples of 16 bytes; expected a pitch of "
+             "whole packs of 8; leave the policy out");
+  const bool pairs = aligned_elements(call.epilogue.out, call.epilogue.wide, args.out.row_stride) >= 2;
+  WEFT_CHECK(pairs, unsupported,
+             "policy core=tensor: rows of out begin at odd elements; expected an even pitch; leave the policy out");
+  launch_window_sums(call, stream);
+}
+
+}  // namespace
+
+void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+  const WindowPlan& windows = *plan.backing.windows;
+  WEFT_CHECK(args.op == SpmmOp::copy_u && !args.col_scale.given() && args.heads == 1, unsupported,
+             "policy core=tensor: only sums of sources as they are run on tensor cores, without col_scale; leave the "
+             "policy out");
+  const WindowScratch scratch = WindowScratch::take(arena, plan, args.graph.num_rows);
+  if (!scratch.residual.empty()) sum_residual(args, windows, scratch.residual, arena, stream);
+  with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
+    if constexpr (sizeof(Storage) == 2) add_windows<Storage>(args, windows, scratch.residual, stream);
+  });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "kernels/signatures.hpp"
+
+namespace weft::cuda {
+
+/// By a plan with core=tensor; heads are joined.
+void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream);
+
+}  // namespace weft::cuda
