@@ -1,13 +1,13 @@
 // weft bench: how fast an operator runs, beside what memory allows and what other libraries do, with
 // every result checked before it is timed.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "bench/fresh.hpp"
 #include "bench/run_case.hpp"
 #include "bench/table.hpp"
@@ -406,8 +406,7 @@ std::string command_text(const Options& options) {
 
 Command add_bench(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app =
-      root.add_subcommand("bench", "Time an operator, its result checked, beside the gather floor and peers");
+  Adding app(root, "bench", "Time an operator, its result checked, beside the gather floor and peers");
   add_operator(*app, options->op);
   app->add_option("GRAPH", options->sources, "Graphs: files, folders or names (docs/formats.md), or SPECs")
       ->type_name("GRAPH")

@@ -1,11 +1,11 @@
 // weft convert: from one graph file or dataset to another, cleaned up on the way.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "command.hpp"
 #include "core/names.hpp"
 #include "data_options.hpp"
@@ -104,7 +104,7 @@ int run(const Options& options) {
 
 Command add_convert(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("convert", "Write a graph or dataset in another format, cleaned up as asked");
+  Adding app(root, "convert", "Write a graph or dataset in another format, cleaned up as asked");
   app->add_option("IN", options->in, "A graph or dataset: a file, folder or name (docs/formats.md), or a SPEC")
       ->type_name("GRAPH")
       ->required();

@@ -1,12 +1,12 @@
 #include "data_options.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 
+#include "adding.hpp"
 #include "class_titles.hpp"
 #include "core/check.hpp"
 #include "options.hpp"
@@ -25,8 +25,9 @@ std::string size_of_split(const Tensor& split) { return split ? grouped(split.sh
 
 }  // namespace
 
-void DataOptions::add_to(CLI::App& app, const char* group) {
-  direction_.add_to(app, group);
+void DataOptions::add_to(CLI::App& given, const char* group) {
+  Adding app(given);
+  direction_.add_to(given, group);
   app.add_option("--features", parts_.features,
                  "identity (one column a node), degree (log of 1 + in-degree), constant (1), or a file with a row a "
                  "node: .npy, .npz, .csv (docs/own-data.md)")

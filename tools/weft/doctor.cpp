@@ -1,11 +1,11 @@
 // weft doctor: what this build is, what this machine has, and whether the two work together.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "bench/run_case.hpp"
 #include "bench/workload.hpp"
 #include "command.hpp"
@@ -210,7 +210,7 @@ int list_kernels(bool json) {
 
 Command add_doctor(CLI::App& root) {
   auto json = std::make_shared<bool>(false), kernels = std::make_shared<bool>(false);
-  CLI::App* app = root.add_subcommand("doctor", "Show what this build and this machine can do, and test that it works");
+  Adding app(root, "doctor", "Show what this build and this machine can do, and test that it works");
   app->add_flag("--json", *json, "Print one JSON object instead of text");
   app->add_flag("--kernels", *kernels,
                 "List the CUDA kernels that this build has to gather features with, a line each");

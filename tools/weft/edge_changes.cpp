@@ -1,13 +1,14 @@
 #include "edge_changes.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
+#include "adding.hpp"
 #include "text.hpp"
 
 namespace weft::tool {
 
-void Direction::add_to(CLI::App& app, const char* group) {
+void Direction::add_to(CLI::App& given, const char* group) {
+  Adding app(given);
   app.add_flag("--undirected,--symmetric", undirected,
                "Give every edge its reverse: for lists that have each edge of an undirected graph once")
       ->group(group);

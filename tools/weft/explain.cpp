@@ -1,10 +1,10 @@
 // weft explain: how an operator would run on a graph, what else was weighed, and why it lost.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "command.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
@@ -235,7 +235,7 @@ int run(const Options& options) {
 
 Command add_explain(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("explain", "Show how an operator would run on a graph, and why");
+  Adding app(root, "explain", "Show how an operator would run on a graph, and why");
   add_operator(*app, options->op);
   app->add_option("GRAPH", options->source, "A graph: a file, folder or name (docs/formats.md), or a SPEC")
       ->type_name("GRAPH")

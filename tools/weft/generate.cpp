@@ -1,12 +1,12 @@
 // weft generate: a synthetic graph to a file.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "command.hpp"
 #include "generators.hpp"
 #include "options.hpp"
@@ -96,7 +96,7 @@ int run(const Options& options) {
 
 Command add_generate(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("generate", "Make a synthetic graph and write it to a file");
+  Adding app(root, "generate", "Make a synthetic graph and write it to a file");
   app->add_option("SPEC", options->spec, "KIND:key=value,... such as rmat:scale=21,edge_factor=16,seed=1 or like:arxiv")
       ->type_name("SPEC");
   app->add_option("-o,--out", options->out,

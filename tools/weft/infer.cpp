@@ -1,6 +1,5 @@
 // weft infer: what a trained model says of every node of a graph, seen before or not.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "adding.hpp"
 #include "class_titles.hpp"
 #include "command.hpp"
 #include "core/check.hpp"
@@ -274,7 +274,7 @@ std::string command_text(const Options& options) {
 
 Command add_infer(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("infer", "Predict the classes of a dataset's nodes with a trained model");
+  Adding app(root, "infer", "Predict the classes of a dataset's nodes with a trained model");
   app->add_option("--data", options->data,
                   "A dataset with as many features as the model was trained on: a file or folder (docs/formats.md), or "
                   "a name (citations)")

@@ -1,11 +1,11 @@
 // weft info: what a graph looks like, and what belongs to it.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "command.hpp"
 #include "dataset_facts.hpp"
 #include "options.hpp"
@@ -144,8 +144,7 @@ void print(const Facts& facts) {
 
 Command add_info(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand(
-      "info", "Show a graph's size, degrees and structure, and a dataset's features, labels and splits");
+  Adding app(root, "info", "Show a graph's size, degrees and structure, and a dataset's features, labels and splits");
   app->add_option(
          "DATA", options->source,
          "A graph or dataset: a file or folder (docs/formats.md), a name (karate, cora) or a SPEC (like:arxiv)")

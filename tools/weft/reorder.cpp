@@ -1,11 +1,11 @@
 // weft reorder: a graph or dataset with its nodes renumbered.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "command.hpp"
 #include "core/check.hpp"
 #include "dataset_facts.hpp"
@@ -102,8 +102,7 @@ int run(const Options& options) {
 
 Command add_reorder(CLI::App& root) {
   auto options = std::make_shared<Options>();
-  CLI::App* app =
-      root.add_subcommand("reorder", "Renumber the nodes of a graph or dataset, so that neighbours are close");
+  Adding app(root, "reorder", "Renumber the nodes of a graph or dataset, so that neighbours are close");
   app->add_option("GRAPH", options->in, "A graph or dataset: a file, folder or name (docs/formats.md), or a SPEC")
       ->type_name("GRAPH")
       ->required();

@@ -1,10 +1,10 @@
 #include "reorder_option.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
 #include "progress.hpp"
@@ -49,7 +49,8 @@ Reordering find_order(const Context& context, const Graph& graph, ReorderMethod 
   return degree_order(graph);
 }
 
-void ReorderOption::add_to(CLI::App& app, const char* group) {
+void ReorderOption::add_to(CLI::App& given, const char* group) {
+  Adding app(given);
   app.add_option("--reorder", method_,
                  "Renumber the nodes before anything runs, so that neighbours are close in memory; all that is "
                  "written is by the numbers of the data")

@@ -1,12 +1,12 @@
 // weft train: a graph neural network on a dataset, watched while it learns.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "adding.hpp"
 #include "command.hpp"
 #include "confusion.hpp"
 #include "core/check.hpp"
@@ -229,7 +229,7 @@ int run(TrainRequest request) {
 
 Command add_train(CLI::App& root) {
   auto arguments = std::make_shared<TrainArguments>();
-  CLI::App* app = root.add_subcommand("train", "Train a graph neural network on a dataset");
+  Adding app(root, "train", "Train a graph neural network on a dataset");
   arguments->add_to(*app);
   app->footer("");  // the parent's, which would follow
   app->footer([] {
