@@ -2,34 +2,43 @@
 
 #include <cmath>
 
+#include "core/parallel.hpp"
 #include "dense/passes.hpp"
 
 namespace weft::nn {
 namespace {
 
-/// f(degree) of every row of the graph, where the context runs.
+/// f(v) for every row, where the context runs. A network that is built anew each step makes them each step.
+template <class F>
+Tensor by_row(const Build& build, std::int64_t rows, const F& f) {
+  std::vector<double> values(static_cast<std::size_t>(rows));
+  constexpr std::int64_t grain = 1 << 14;
+  parallel_ranges(default_threads(), rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto v = static_cast<std::size_t>(begin); v < static_cast<std::size_t>(end); ++v) values[v] = f(v);
+  });
+  return Tensor::from(values, Shape(rows), build.acc()).to(build.context.device(), build.context.stream());
+}
+
+Tensor degrees_on_host(const Build& build, const Graph& graph) {
+  return graph.degrees(Dtype::i64, build.context.stream()).to(Device{}, build.context.stream());
+}
+
+/// f(degree) of every row of the graph; 0 where it has no edges.
 template <class F>
 Tensor by_degree(const Build& build, const Graph& graph, const F& f) {
-  const Tensor degrees = graph.degrees(Dtype::i64, build.context.stream()).to(Device{}, build.context.stream());
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(graph.num_rows()));
-  for (const std::int64_t degree : degrees.span<std::int64_t>())
-    values.push_back(degree > 0 ? f(static_cast<double>(degree)) : 0);
-  return Tensor::from(values, Shape(graph.num_rows()), build.acc()).to(build.context.device(), build.context.stream());
+  const Tensor tensor = degrees_on_host(build, graph);
+  return by_row(build, graph.num_rows(), [&f, degrees = tensor.span<std::int64_t>()](std::size_t v) {
+    return degrees[v] > 0 ? f(static_cast<double>(degrees[v])) : 0;
+  });
 }
 
 /// How many edges of the whole graph each one of a sample stands for, by row.
 Tensor unbiased(const Build& build) {
-  CUstream_st* const stream = build.context.stream();
-  const Tensor all = build.sampled_from->degrees(Dtype::i64, stream).to(Device{}, stream),
-               kept = build.graph.degrees(Dtype::i64, stream).to(Device{}, stream);
-  std::vector<double> factors;
-  factors.reserve(static_cast<std::size_t>(build.nodes()));
-  for (std::size_t v = 0; v < kept.span<std::int64_t>().size(); ++v) {
-    const auto left = static_cast<double>(kept.span<std::int64_t>()[v]);
-    factors.push_back(left > 0 ? static_cast<double>(all.span<std::int64_t>()[v]) / left : 0);
-  }
-  return Tensor::from(factors, Shape(build.nodes()), build.acc()).to(build.context.device(), stream);
+  const Tensor of_whole = degrees_on_host(build, *build.sampled_from), of_sample = degrees_on_host(build, build.graph);
+  return by_row(build, build.nodes(),
+                [all = of_whole.span<std::int64_t>(), kept = of_sample.span<std::int64_t>()](std::size_t v) {
+                  return kept[v] > 0 ? static_cast<double>(all[v]) / static_cast<double>(kept[v]) : 0;
+                });
 }
 
 }  // namespace
