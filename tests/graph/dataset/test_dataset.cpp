@@ -1,39 +1,15 @@
 // Datasets in memory and in .weft files.
+#include "graph/dataset/ring.hpp"
 #include "graph/io/files.hpp"
 #include "support/errors.hpp"
-#include "weft/dataset.hpp"
 
 namespace weft::test {
 namespace {
 
-template <class T>
-Tensor tensor(const std::vector<T>& values, Shape shape) {
-  Tensor result = Tensor::empty(shape, dtype_of<T>);
-  std::ranges::copy(values, result.span<T>().begin());
-  return result;
-}
-template <class T>
-Tensor tensor(const std::vector<T>& values) {
-  return tensor(values, Shape(static_cast<std::int64_t>(values.size())));
-}
-
-/// Four nodes in a ring, two graphs of two by their ids.
+/// The ring, two graphs of two nodes by their ids.
 Dataset everything() {
-  Dataset data;
-  data.graph = Graph::from_edges(
-      4, {.sources = std::vector<NodeId>{0, 1, 2, 3}, .destinations = std::vector<NodeId>{1, 2, 3, 0}});
-  data.values = tensor<float>({0.5f, 1, 2, 3});
-  data.name = "ring";
+  Dataset data = ring();
   data.note = "made by a test";
-  data.sparse_features.cols = 10;
-  data.sparse_features.offsets = tensor<std::int64_t>({0, 2, 2, 3, 4});
-  data.sparse_features.columns = tensor<std::int32_t>({1, 9, 0, 5});
-  data.sparse_features.values = tensor<float>({0.25f, 2, 3, 4});
-  data.labels = tensor<std::int32_t>({0, 1, -1, 1});
-  data.classes = 3;
-  data.train = tensor<std::int32_t>({3, 0});
-  data.val = tensor<std::int32_t>({1});
-  data.test = tensor<std::int32_t>({2});
   data.node_ids = tensor<std::int64_t>({10, 20, 30, std::int64_t{1} << 40});
   data.graph_ids = tensor<std::int32_t>({0, 0, 1, 1});
   data.graph_labels = tensor<std::int32_t>({1, 0});

@@ -1,24 +1,14 @@
 // Graphs and datasets with their nodes renumbered.
+#include "graph/dataset/ring.hpp"
 #include "graph/io/files.hpp"
 #include "graph/naive_graph.hpp"
 #include "graph/order/naive_order.hpp"
 #include "support/errors.hpp"
 #include "support/small_graphs.hpp"
-#include "weft/dataset.hpp"
 
 namespace weft::test {
 namespace {
 
-template <class T>
-Tensor tensor(const std::vector<T>& values, Shape shape) {
-  Tensor result = Tensor::empty(shape, dtype_of<T>);
-  std::ranges::copy(values, result.span<T>().begin());
-  return result;
-}
-template <class T>
-Tensor tensor(const std::vector<T>& values) {
-  return tensor(values, Shape(static_cast<std::int64_t>(values.size())));
-}
 template <class T>
 std::vector<T> values(const Tensor& of) {
   return {of.span<T>().begin(), of.span<T>().end()};
@@ -51,25 +41,6 @@ TEST(reordered, graphs_have_the_same_edges_between_renumbered_nodes) {
     after.insert({old_of[static_cast<std::size_t>(edge.row)], old_of[static_cast<std::size_t>(edge.col)],
                   ids[static_cast<std::size_t>(edge.id)]});
   EXPECT_EQ(before, after);
-}
-
-/// Four nodes in a ring.
-Dataset ring() {
-  Dataset data;
-  data.graph = Graph::from_edges(
-      4, {.sources = std::vector<NodeId>{0, 1, 2, 3}, .destinations = std::vector<NodeId>{1, 2, 3, 0}});
-  data.values = tensor<float>({0.5f, 1, 2, 3});
-  data.name = "ring";
-  data.sparse_features.cols = 10;
-  data.sparse_features.offsets = tensor<std::int64_t>({0, 2, 2, 3, 4});
-  data.sparse_features.columns = tensor<std::int32_t>({1, 9, 0, 5});
-  data.sparse_features.values = tensor<float>({0.25f, 2, 3, 4});
-  data.labels = tensor<std::int32_t>({0, 1, -1, 1});
-  data.classes = 2;
-  data.train = tensor<std::int32_t>({3, 0});
-  data.val = tensor<std::int32_t>({1});
-  data.test = tensor<std::int32_t>({2});
-  return data;
 }
 
 TEST(reordered, datasets_carry_along_what_belongs_to_nodes) {
