@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -23,11 +22,6 @@ namespace weft::tool {
 namespace {
 
 constexpr std::int64_t max_features = 1 << 20;  // times 2^31 nodes still counts in 64 bits
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // The writer says why, its caller which file.
 template <class F>
@@ -191,9 +185,6 @@ void save_text(const std::string& path, std::string_view text) {
     file.commit();
   });
 }
-
-Stopwatch::Stopwatch() : begun_ns_(now_ns()) {}
-double Stopwatch::seconds() const { return static_cast<double>(now_ns() - begun_ns_) * 1e-9; }
 
 std::vector<std::int64_t> parse_sample_widths(std::string_view method, std::string_view widths) {
   if (method.empty() && widths.empty()) return {};

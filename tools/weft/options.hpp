@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "core/stopwatch.hpp"
 #include "weft/context.hpp"
 #include "weft/dataset.hpp"
 #include "weft/error.hpp"
@@ -64,14 +65,5 @@ std::string json_text(const nlohmann::json& json);
 void check_savable(const std::string& path);
 /// To a temporary file beside `path`, then renamed.
 void save_text(const std::string& path, std::string_view text);
-
-class Stopwatch {
- public:
-  Stopwatch();
-  double seconds() const;
-
- private:
-  std::int64_t begun_ns_;
-};
 
 }  // namespace weft::tool

@@ -2,15 +2,16 @@
 // node with more edges, then to the one that comes first; a window whose candidates are all taken goes on with the next
 // node that is left.
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "core/check.hpp"
 #include "core/memory.hpp"
 #include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
 #include "graph/counting_sort.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/order/cuda/loa.hpp"
+#include "graph/order/placed.hpp"
 #include "graph/scan.hpp"
 #include "weft/reorder.hpp"
 
@@ -128,7 +129,7 @@ class WindowFiller {
 };
 
 void arrange_on_host(int most_threads, const Graph& graph, const LoaOptions& options, std::span<NodeId> order) {
-  const Graph host = graph.to(Device{});
+  const Graph host = placed_on(graph, Device{});
   const GraphView view = host.host_view();
   const EdgeArrays columns = reverse_edges(view);
   const Candidates candidates = by_smallest_neighbour(view);
@@ -159,7 +160,7 @@ Reordering loa_order(const Context& context, const Graph& graph, const LoaOption
              "look_ahead is {}: expected 1 to {} nodes", options.look_ahead, 1 << 20);
   WEFT_CHECK(options.range >= 0 && options.range % options.window == 0, invalid_argument,
              "range is {}: expected 0, or a multiple of {}, the rows of a window", options.range, options.window);
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Reordering result;
   result.method = name(ReorderMethod::loa);
   result.order = Tensor::empty(Shape(graph.num_rows()), Dtype::i32, "the order of nodes");
@@ -167,13 +168,13 @@ Reordering loa_order(const Context& context, const Graph& graph, const LoaOption
   const Device device = context.device();
   if (device.kind == DeviceKind::cuda && cuda::arranges_on_gpu(options)) {
     result.device = device;
-    const Graph here = graph.device() == device ? graph : graph.to(device, context.stream());
+    const Graph here = placed_on(graph, device, context.stream());
     cuda::arrange_by_ranges(device, context.stream(), GraphInternals::view_without_ids(here), options, order.data());
   } else {
     const int threads = device.kind == DeviceKind::cpu ? context.threads() : default_threads();
     or_out_of_memory("an order of nodes", [&] { arrange_on_host(threads, graph, options, order); });
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

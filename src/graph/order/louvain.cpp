@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <chrono>
 
 #include "core/check.hpp"
 #include "core/memory.hpp"
+#include "core/stopwatch.hpp"
 #include "graph/order/dendrogram.hpp"
 #include "graph/order/louvain_level.hpp"
 #include "weft/reorder.hpp"
@@ -17,14 +17,6 @@ using louvain::Wide;
 /// no fewer moved than before: the same nodes go to and fro.
 constexpr std::int64_t settled = 1000;
 constexpr int patience = 4;
-
-class Clock {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - from_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
-};
 
 double share(Wide part, std::int64_t total) {
   return total > 0 ? static_cast<double>(part) / static_cast<double>(total) / static_cast<double>(total) : 0;
@@ -51,7 +43,7 @@ Reordering find_order(const Context& context, const Graph& graph, const LouvainO
              "max_levels is {} and max_rounds {}: expected 1 or more of both", options.max_levels, options.max_rounds);
   WEFT_CHECK(options.least_gain >= 0 && options.least_gain < 1, invalid_argument,
              "least_gain is {}: expected modularity from 0 to 1", options.least_gain);
-  const Clock clock;
+  const Stopwatch watch;
   Reordering result;
   result.method = name(ReorderMethod::louvain);
   result.device = context.device();
@@ -64,7 +56,7 @@ Reordering find_order(const Context& context, const Graph& graph, const LouvainO
   // In whole numbers of 4m^2, so that every device stops at the same level.
   const Wide least_gain = static_cast<Wide>(options.least_gain * 1e9) * total * total / 1000000000;
   while (total > 0 && static_cast<int>(result.levels.size()) < options.max_levels) {
-    const Clock of_level;
+    const Stopwatch of_level;
     LouvainLevel facts;
     facts.nodes = level->nodes();
     facts.rounds = move_until_settled(*level, result.levels.size(), options);
@@ -85,7 +77,7 @@ Reordering find_order(const Context& context, const Graph& graph, const LouvainO
   result.modularity = share(modularity, total);
   result.order = dendrogram.order();
   result.communities = dendrogram.communities();
-  result.seconds = clock.seconds();
+  result.seconds = watch.seconds();
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "core/parallel.hpp"
 #include "graph/counting_sort.hpp"
 #include "graph/order/louvain_level.hpp"
+#include "graph/order/placed.hpp"
 #include "graph/scan.hpp"
 
 namespace weft::louvain {
@@ -130,10 +131,6 @@ class CpuLevel final : public Level {
   }
 
   std::unique_ptr<Level> contract() override {
-    struct Rows {
-      std::vector<NodeId> cols;
-      std::vector<std::int64_t> weights, lengths;
-    };
     struct Arrays {
       std::vector<EdgeId> offsets;
       std::vector<NodeId> cols;
@@ -153,8 +150,7 @@ class CpuLevel final : public Level {
     parallel_tasks(threads_, pieces, [&](std::int64_t piece, int thread) {
       for (std::int64_t c = border(piece); c < border(piece + 1); ++c) {
         const std::span members(by_community.begin() + starts[at(c)], by_community.begin() + starts[at(c) + 1]);
-        append_row(sums[at(thread)], members, parts[at(piece)].cols, parts[at(piece)].weights,
-                   parts[at(piece)].lengths);
+        append_row(sums[at(thread)], members, parts[at(piece)]);
       }
     });
 
@@ -175,6 +171,12 @@ class CpuLevel final : public Level {
   }
 
  private:
+  /// Some rows of the graph of communities.
+  struct Rows {
+    std::vector<NodeId> cols;
+    std::vector<std::int64_t> weights, lengths;
+  };
+
   template <class F>
   void each_node(const F& f) {
     parallel_ranges(threads_, graph_.nodes, scan_grain, [&](std::int64_t begin, std::int64_t end) {
@@ -224,19 +226,18 @@ class CpuLevel final : public Level {
   }
 
   /// A row of the graph of communities: the edges of all members, united, by column.
-  void append_row(SumsByCommunity& sums, std::span<const NodeId> members, std::vector<NodeId>& cols,
-                  std::vector<std::int64_t>& weights, std::vector<std::int64_t>& lengths) const {
+  void append_row(SumsByCommunity& sums, std::span<const NodeId> members, Rows& rows) const {
     std::int64_t edges = 0;
     for (const NodeId v : members) edges += graph_.degree(v);
     sums.begin(std::min(edges, communities_));
     for (const NodeId v : members)
       for (EdgeId k = graph_.offsets[at(v)]; k < graph_.offsets[at(v) + 1]; ++k)
         sums.add(community_[at(graph_.cols[at(k)])], graph_.weight(k));
-    lengths.push_back(std::ssize(sums.entries()));
-    const std::size_t first = cols.size();
-    for (const auto& entry : sums.entries()) cols.push_back(entry.community);
-    std::sort(cols.begin() + static_cast<std::ptrdiff_t>(first), cols.end());
-    for (std::size_t i = first; i < cols.size(); ++i) weights.push_back(sums.sum_of(cols[i]));
+    rows.lengths.push_back(std::ssize(sums.entries()));
+    const auto first = std::ssize(rows.cols);
+    for (const auto& entry : sums.entries()) rows.cols.push_back(entry.community);
+    std::sort(rows.cols.begin() + first, rows.cols.end());
+    for (std::int64_t i = first; i < std::ssize(rows.cols); ++i) rows.weights.push_back(sums.sum_of(rows.cols[at(i)]));
   }
 
   Adjacency graph_;
@@ -254,7 +255,7 @@ class CpuLevel final : public Level {
 }  // namespace
 
 std::unique_ptr<Level> first_level_on_cpu(const Graph& graph, int threads) {
-  const Graph host = graph.to(Device{});
+  const Graph host = placed_on(graph, Device{});
   const GraphView view = host.host_view();
   auto reversed = std::make_shared<EdgeArrays>(reverse_edges(view));
   Adjacency first;

@@ -4,6 +4,7 @@
 #include "graph/graph_internals.hpp"
 #include "graph/order/cuda/louvain.hpp"
 #include "graph/order/louvain_level.hpp"
+#include "graph/order/placed.hpp"
 
 namespace weft::louvain {
 namespace {
@@ -96,7 +97,7 @@ LevelGraph level_of(const GraphView& view) {
 }  // namespace
 
 std::unique_ptr<Level> first_level_on_gpu(const Graph& graph, Device device, CUstream_st* stream) {
-  auto here = std::make_shared<const Graph>(graph.device() == device ? graph : graph.to(device, stream));
+  auto here = std::make_shared<const Graph>(placed_on(graph, device, stream));
   const GraphView view = GraphInternals::view_without_ids(*here);
   const LevelGraph given = level_of(view);
   cuda::EdgeBuffers reversed = cuda::reverse_edges(device, stream, view, false);

@@ -147,7 +147,7 @@ Dataset reordered(const Dataset& data, const Reordering& given) {
   const auto new_of = inverse.span<NodeId>();
 
   Dataset result;
-  Derived derived = reordered(data.graph, by);
+  Derived derived = induced_subgraph(data.graph, order);
   if (data.values) result.values = carry_values(derived.origin, data.values);
   result.graph = std::move(derived.graph);
   result.format = data.format;

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "core/check.hpp"
 #include "core/names.hpp"
+#include "core/stopwatch.hpp"
 #include "weft/reorder.hpp"
 
 namespace weft {
@@ -29,7 +29,7 @@ Tensor Reordering::inverse() const {
 Reordering degree_order(const Graph& graph) {
   WEFT_CHECK(graph.is_square(), invalid_argument, "graph is {} x {}: degree_order needs a square one", graph.num_rows(),
              graph.num_cols());
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Tensor degrees = graph.degrees().to(Device{});
   Reordering result;
   result.method = name(ReorderMethod::degree);
@@ -40,7 +40,7 @@ Reordering degree_order(const Graph& graph) {
   std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) {
     return of[static_cast<std::size_t>(a)] > of[static_cast<std::size_t>(b)];
   });
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

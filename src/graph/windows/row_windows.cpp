@@ -1,8 +1,7 @@
 #include "graph/windows/row_windows.hpp"
 
-#include <chrono>
-
 #include "core/check.hpp"
+#include "core/stopwatch.hpp"
 #include "graph/cuda/edge_order.hpp"
 #include "graph/graph_impl.hpp"
 #include "graph/graph_internals.hpp"
@@ -28,7 +27,7 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
     : shape_(shape) {
   if (order != nullptr) order->ready_in(stream);
   synchronise(device, stream);
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   cuda::BuiltWindows built =
       cuda::build_windows(device, stream, graph, shape, order != nullptr ? order->rows() : nullptr);
   windows_ = built.windows;
@@ -54,7 +53,7 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
                                       {array<NodeId>(arrays->cols), edges}, array<NodeId>(arrays->rows), arrays);
   made_.set(device, stream);
   synchronise(device, stream);
-  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  seconds_ = watch.seconds();
 }
 
 WindowsView RowWindows::view() const {

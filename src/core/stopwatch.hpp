@@ -1,0 +1,17 @@
+// How long something has taken so far.
+#pragma once
+
+#include <chrono>
+
+namespace weft {
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begun_ = Clock::now();
+};
+
+}  // namespace weft
