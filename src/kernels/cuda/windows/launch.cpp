@@ -1,6 +1,7 @@
 // A sum by row windows: first the residual's into the workspace, then the windows', which add it and finish the rows.
 #include "kernels/cuda/windows/launch.hpp"
 #include "core/check.hpp"
+#include "core/device.hpp"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/spmm/call.hpp"
@@ -26,10 +27,12 @@ void sum_residual(const SpmmArgs& args, const WindowPlan& plan, std::span<float>
 }
 
 template <class Storage>
-void add_windows(const SpmmArgs& args, const WindowPlan& plan, std::span<const float> residual, CUstream_st* stream) {
+void add_windows(const SpmmArgs& args, const WindowPlan& plan, [[maybe_unused]] Device device,
+                 std::span<const float> residual, CUstream_st* stream) {
   WindowSumArgs<Storage> call;
   call.windows = plan.windows->view();
   call.window_rows = plan.windows->shape().rows;
+  call.tiles = plan.windows->tiles();
   call.offsets = args.graph.offsets;
   call.x = static_cast<const Storage*>(args.x.data);
   call.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
@@ -42,6 +45,11 @@ void add_windows(const SpmmArgs& args, const WindowPlan& plan, std::span<const f
   const bool pairs = aligned_elements(call.epilogue.out, call.epilogue.wide, args.out.row_stride) >= 2;
   WEFT_CHECK(pairs, unsupported,
              "policy core=tensor: rows of out begin at odd elements; expected an even pitch; leave the policy out");
+#ifdef WEFT_WGMMA
+  const CudaDevice& gpu = cuda_device(device.index);
+  if (call.window_rows >= 64 && gpu.compute_capability == 90)
+    return launch_window_sums_sm90(call, gpu.multiprocessors, stream);
+#endif
   launch_window_sums(call, stream);
 }
 
@@ -55,7 +63,7 @@ void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstre
   const WindowScratch scratch = WindowScratch::take(arena, plan, args.graph.num_rows);
   if (!scratch.residual.empty()) sum_residual(args, windows, scratch.residual, arena, stream);
   with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
-    if constexpr (sizeof(Storage) == 2) add_windows<Storage>(args, windows, scratch.residual, stream);
+    if constexpr (sizeof(Storage) == 2) add_windows<Storage>(args, windows, plan.device, scratch.residual, stream);
   });
 }
 

@@ -1,0 +1,51 @@
+// Hopper's products of a warpgroup: A from registers, B from shared memory, 64 x 64 sums in f32. Compiled for sm_90a
+// alone.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "weft/half.hpp"
+
+namespace weft::cuda {
+
+/// B [16, 64] of halves, a row of 128 bytes a k with its packs of 16 bytes exchanged (place_of_pack), at a multiple of
+/// 1024 bytes or 2048 more: eight rows are a pattern of 1024 bytes, the next eight follow.
+__device__ __forceinline__ std::uint64_t describe_rows(const void* shared) {
+  const auto address = static_cast<std::uint64_t>(__cvta_generic_to_shared(shared));
+  constexpr std::uint64_t next_pattern = 1024 >> 4, exchanged_by_128_bytes = 1;
+  return (address & 0x3ffff) >> 4 | next_pattern << 16 | next_pattern << 32 | exchanged_by_128_bytes << 62;
+}
+
+// Sums in registers are read and written by the asynchronous unit between fence and wait.
+__device__ __forceinline__ void fence_sums() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+/// Copies that this thread waited for become visible to the asynchronous unit.
+__device__ __forceinline__ void show_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/// c [64, 64] += a [64, 16] b [16, 64]: of c, lane (group, quad) of warp w has rows 16 w + group and 8 more, columns
+/// 8 n + 2 quad and one more: c[4 n + 2 half + i].
+template <class Storage>
+__device__ __forceinline__ void multiply_group(float (&c)[32], const unsigned (&a)[4], std::uint64_t b) {
+#define WEFT_WGMMA(TYPE)                                                                                             \
+  asm volatile(                                                                                                      \
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE                                                    \
+      " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28," \
+      "%29,%30,%31}, {%32,%33,%34,%35}, %36, 1, 1, 1, 1;\n"                                                          \
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]), "+f"(c[8]),  \
+        "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]),       \
+        "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]),      \
+        "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]), "+f"(c[31])                    \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+  if constexpr (std::is_same_v<Storage, Half>) {
+    WEFT_WGMMA("f16");
+  } else {
+    WEFT_WGMMA("bf16");
+  }
+#undef WEFT_WGMMA
+}
+
+}  // namespace weft::cuda
