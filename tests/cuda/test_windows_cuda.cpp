@@ -52,18 +52,22 @@ Bits bits_of(const RowWindows& windows) {
   const WindowsView view = windows.view();
   const int rows = windows.shape().rows;
   const auto row_ids = from_gpu(view.rows, view.windows * rows);
-  const auto tiles = from_gpu(view.tiles, view.windows + 1);
+  const auto all_work = from_gpu(view.work, view.windows);
   const auto cols = from_gpu(view.cols, windows.tiles() * window_step);
-  const auto bits = from_gpu(view.bits, windows.tiles() * (window_step / 16) * rows);
+  const auto bits = from_gpu(view.bits, windows.tiles() * (window_step / 32) * rows);
   Bits result;
   std::int64_t columns = 0;
-  for (std::int64_t w = 0; w < view.windows; ++w)
-    for (std::int64_t at = std::int64_t{tiles[static_cast<std::size_t>(w)]} * window_step;
-         at < std::int64_t{tiles[static_cast<std::size_t>(w) + 1]} * window_step; ++at) {
+  std::int32_t heaviest = std::numeric_limits<std::int32_t>::max();
+  for (const WindowWork& work : all_work) {
+    EXPECT_LE(work.tiles, heaviest) << "of window " << work.window << " after one of fewer tiles";
+    heaviest = work.tiles;
+    const std::int64_t w = work.window;
+    for (std::int64_t at = std::int64_t{work.first_tile} * window_step;
+         at < (std::int64_t{work.first_tile} + work.tiles) * window_step; ++at) {
       std::int64_t edges = 0;
       for (int r = 0; r < rows; ++r) {
-        const auto halfword = (at / window_step * rows + r) * (window_step / 16) + at % window_step / 16;
-        if ((bits[static_cast<std::size_t>(halfword)] >> window_bit(static_cast<int>(at % 16)) & 1) == 0) continue;
+        const auto word = (at / window_step * rows + r) * (window_step / 32) + at % window_step / 32;
+        if ((bits[static_cast<std::size_t>(word)] >> window_bit(static_cast<int>(at % 32)) & 1) == 0) continue;
         const NodeId row = row_ids[static_cast<std::size_t>(w * rows + r)];
         EXPECT_GE(row, 0);
         result.ends.emplace_back(row, cols[static_cast<std::size_t>(at)]);
@@ -73,6 +77,7 @@ Bits bits_of(const RowWindows& windows) {
       ++columns;
       result.fewest = std::min(result.fewest, edges);
     }
+  }
   EXPECT_EQ(columns, windows.dense_columns());
   EXPECT_EQ(std::ssize(result.ends), windows.dense_edges());
   return result;
@@ -128,7 +133,10 @@ void expect_sum(Context& context, const BatteryGraph& battery, const Graph& ther
   const std::string where =
       fmt::format("{} {} {} width {}{} policy '{}' seed {}", battery.name, name(call.dtype), name(call.reduce),
                   call.width, call.epilogue ? " with epilogue" : "", policy, seed);
-  const Tensor x = random_tensor(Shape(graph.num_cols(), call.width), call.dtype, seed);
+  // Sums of one sign are where it would show that tensor cores cut off instead of rounding.
+  const bool one_sign = seed % 2 == 0;
+  const Tensor x = one_sign ? random_tensor(Shape(graph.num_cols(), call.width), call.dtype, seed, 0.5, 2)
+                            : random_tensor(Shape(graph.num_cols(), call.width), call.dtype, seed);
   SpmmOptions options;
   options.op = SpmmOp::copy_u;
   options.reduce = call.reduce;
@@ -160,6 +168,9 @@ void expect_sum(Context& context, const BatteryGraph& battery, const Graph& ther
   EXPECT_TRUE(bitwise_equal(run(), first)) << where;
 }
 
+/// f32 is summed as three bf16, by Hopper's instructions.
+bool sums_f32(const WindowShape& shape) { return shape.rows >= 64 && cuda_device(gpu.index).compute_capability == 90; }
+
 TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
   Context context = Context::cuda();
   std::vector<BatteryGraph> graphs = battery_graphs();
@@ -172,8 +183,9 @@ TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
     for (const WindowShape& shape : shapes)
       for (const std::int64_t width : {8, 64, 72, 128, 264}) {
         ++seed;
-        const Call call{width, seed % 2 == 0 ? Dtype::f16 : Dtype::bf16, seed % 3 == 0 ? Reduce::mean : Reduce::sum,
-                        seed % 5 == 0};
+        constexpr Dtype dtypes[] = {Dtype::f16, Dtype::bf16, Dtype::f32};
+        Call call{width, dtypes[seed % 3], seed % 4 == 0 ? Reduce::mean : Reduce::sum, seed % 5 == 0};
+        if (call.dtype == Dtype::f32 && !sums_f32(shape)) call.dtype = Dtype::f16;
         const std::string policy = fmt::format("core=tensor,window={},threshold={},layout={}", shape.rows,
                                                shape.threshold, shape.clustered ? "clusters" : "none");
         expect_sum(context, battery, there, call, policy, seed);
@@ -225,7 +237,13 @@ TEST_F(cuda_windows, refuse_what_tensor_cores_cannot_sum) {
   const auto refused = [&](OpDesc desc, std::string_view word) {
     expect_refused([&] { plan(desc); }, word, ErrorCode::unsupported);
   };
-  refused({OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, false}, "f32");
+  refused({OpKind::spmm, Dtype::f64, 1, 64, Reduce::sum, false}, "f64");
+  expect_refused(
+      [&] {
+        make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, false},
+                  parse_policy("core=tensor,window=16"));
+      },
+      "window=16", ErrorCode::unsupported);
   refused({OpKind::spmm, Dtype::f16, 1, 64, Reduce::max, false}, "max");
   refused({OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, true}, "values");
   refused({OpKind::spmm, Dtype::f16, 1, 47, Reduce::sum, false}, "47");

@@ -35,13 +35,13 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
   dense_columns_ = built.dense_columns;
   dense_edges_ = graph.num_edges - built.residual_edges;
   rows_ = std::move(built.rows);
-  tiles_ = std::move(built.first_tiles);
+  work_ = std::move(built.work);
   cols_ = std::move(built.cols);
   bits_ = std::move(built.bits);
   const auto rows = static_cast<std::size_t>(shape.rows), tiles = static_cast<std::size_t>(tiles_count_);
   bytes_ = static_cast<std::size_t>(windows_) * rows * sizeof(NodeId) +
-           static_cast<std::size_t>(windows_ + 1) * sizeof(std::int32_t) +
-           tiles * (window_step * sizeof(NodeId) + window_step / 16 * rows * sizeof(std::uint16_t));
+           static_cast<std::size_t>(windows_) * sizeof(WindowWork) +
+           tiles * (window_step * sizeof(NodeId) + window_step / 32 * rows * sizeof(std::uint32_t));
   auto arrays = std::make_shared<Residual>();
   arrays->offsets = std::move(built.residual_offsets);
   arrays->rows = std::move(built.residual_rows);
@@ -57,8 +57,7 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
 }
 
 WindowsView RowWindows::view() const {
-  return {windows_, array<NodeId>(rows_), array<std::int32_t>(tiles_), array<NodeId>(cols_),
-          array<std::uint16_t>(bits_)};
+  return {windows_, array<NodeId>(rows_), array<WindowWork>(work_), array<NodeId>(cols_), array<std::uint32_t>(bits_)};
 }
 
 Graph GraphInternals::adopt_on_device(Device device, CUstream_st* stream, std::int64_t num_rows, std::int64_t num_cols,

@@ -2,7 +2,7 @@
 // are bits of a tile; all other edges of the graph are the residual, a graph of its own.
 //
 // A window is a list of rows, those of one community where the order of rows is by community: nothing is renumbered. A
-// tile is `window_step` dense columns of a window; a row has 16 bits for every 16 of them, which say from which it has
+// tile is `window_step` dense columns of a window; a row has 32 bits for every 32 of them, which say from which it has
 // an edge. Of parallel edges one is a bit, and the others stay in the residual.
 #pragma once
 
@@ -19,10 +19,10 @@ namespace weft {
 
 inline constexpr int window_step = 64;  // dense columns of a tile
 
-/// The bit of the c-th of 16 columns: pairs of columns, which tensor cores take side by side, are eight bits apart, so
-/// that one mask finds both wherever the pair is.
-WEFT_ANYWHERE constexpr int window_bit(int c) { return c / 2 + c % 2 * 8; }
-WEFT_ANYWHERE constexpr int column_of_bit(int bit) { return bit % 8 * 2 + bit / 8; }
+/// The bit of the c-th of 32 columns: those of a pair of columns, which tensor cores take side by side, are 16 bits
+/// apart, so that a shift and a mask make two halves of them.
+WEFT_ANYWHERE constexpr int window_bit(int c) { return c / 2 + c % 2 * 16; }
+WEFT_ANYWHERE constexpr int column_of_bit(int bit) { return bit % 16 * 2 + bit / 16; }
 
 struct WindowShape {
   int rows = 128;         // of a window: 16, 64 or 128
@@ -31,13 +31,18 @@ struct WindowShape {
   friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 
+/// The tiles of a window.
+struct alignas(16) WindowWork {
+  std::int32_t window, first_tile, tiles;
+};
+
 /// Plain pointers, as kernels take them.
 struct WindowsView {
   std::int64_t windows = 0;
   const NodeId* rows = nullptr;         // [windows, rows of a window]; -1: the last window has fewer
-  const std::int32_t* tiles = nullptr;  // [windows + 1]: the first of each
+  const WindowWork* work = nullptr;     // [windows]: those with the most tiles first, so that none of them ends last
   const NodeId* cols = nullptr;         // [tiles, window_step]; behind a window's last column it stands again
-  const std::uint16_t* bits = nullptr;  // [tiles, rows of a window, window_step / 16], as window_bit says
+  const std::uint32_t* bits = nullptr;  // [tiles, rows of a window, window_step / 32], as window_bit says
 };
 
 class RowWindows {
@@ -63,7 +68,7 @@ class RowWindows {
   std::int64_t windows_ = 0, tiles_count_ = 0, dense_edges_ = 0, dense_columns_ = 0;
   std::size_t bytes_ = 0;
   double seconds_ = 0;
-  DeviceBuffer rows_, tiles_, cols_, bits_;
+  DeviceBuffer rows_, work_, cols_, bits_;
   Graph residual_;
   Milestone made_;
 };

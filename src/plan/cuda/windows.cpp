@@ -1,18 +1,20 @@
 #include "plan/cuda/windows.hpp"
 
 #include "core/check.hpp"
+#include "core/device.hpp"
 #include "graph/graph_internals.hpp"
+#include "plan/built_kernels.hpp"
 
 namespace weft {
 namespace {
 
 constexpr WindowShape usual_shape{.rows = 128, .threshold = 3, .clustered = true};
 
-void check_has_windows(const OpDesc& desc) {
+void check_has_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
   const bool sums = desc.kind == OpKind::spmm && !is_extremum(desc.reduce) && !desc.weighted && desc.sample_width == 0;
-  WEFT_CHECK(sums && size_of(desc.dtype) == 2, unsupported,
-             "policy core=tensor for {} {} {}{}{}: only sums and means of f16 and bf16 over all edges, without values "
-             "of edges, run on tensor cores; leave the policy out",
+  WEFT_CHECK(sums && desc.dtype != Dtype::f64, unsupported,
+             "policy core=tensor for {} {} {}{}{}: only sums and means of f16, bf16 and f32 over all edges, without "
+             "values of edges, run on tensor cores; leave the policy out",
              name(desc.kind), name(desc.dtype), name(desc.reduce), desc.weighted ? " with values of edges" : "",
              desc.sample_width > 0 ? " over sampled edges" : "");
   const std::int64_t features = desc.heads * desc.width;
@@ -20,16 +22,23 @@ void check_has_windows(const OpDesc& desc) {
              "policy core=tensor for {} features: expected a multiple of 8, as rows come in packs of 16 bytes; leave "
              "the policy out",
              features);
+  if (desc.dtype != Dtype::f32) return;
+  const bool hopper = has_wgmma && cuda_device(device.index).compute_capability == 90;
+  WEFT_CHECK(
+      hopper && shape.rows >= 64, unsupported,
+      "policy core=tensor,window={} for f32: f32 runs on tensor cores as three bf16, in windows of 64 or 128 rows "
+      "on a GPU of compute capability 9.0{}; leave the policy out",
+      shape.rows, has_wgmma ? "" : ", which this build has no kernels for");
 }
 
 }  // namespace
 
 PlanReport explain_windows(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
-  check_has_windows(desc);
   WindowShape shape = usual_shape;
   if (policy.window > 0) shape.rows = policy.window;
   if (policy.threshold > 0) shape.threshold = policy.threshold;
   if (policy.layout) shape.clustered = *policy.layout == WindowLayout::clusters;
+  check_has_windows(context.device(), desc, shape);
   auto made = std::make_shared<WindowPlan>();
   made->windows = GraphInternals::row_windows(graph, shape, context.stream());
   const Graph& residual = made->windows->residual();

@@ -106,10 +106,26 @@ struct TilesOfWindow {
   }
 };
 
-struct Narrow {
-  const std::int64_t* wide;
-  std::int32_t* narrow;
-  __device__ void operator()(std::int64_t i) const { narrow[i] = static_cast<std::int32_t>(wide[i]); }
+/// Windows with more tiles come first.
+struct KeyOfWindow {
+  const std::int64_t* first_tile;
+  std::int64_t most_tiles;
+  std::uint32_t *keys, *windows;
+  __device__ void operator()(std::int64_t w) const {
+    keys[w] = static_cast<std::uint32_t>(most_tiles - (first_tile[w + 1] - first_tile[w]));
+    windows[w] = static_cast<std::uint32_t>(w);
+  }
+};
+
+struct ListWork {
+  const std::int64_t* first_tile;
+  const std::uint32_t* windows;
+  WindowWork* work;
+  __device__ void operator()(std::int64_t i) const {
+    const std::uint32_t w = windows[i];
+    work[i] = {static_cast<std::int32_t>(w), static_cast<std::int32_t>(first_tile[w]),
+               static_cast<std::int32_t>(first_tile[w + 1] - first_tile[w])};
+  }
 };
 
 template <class Key>
@@ -120,7 +136,7 @@ struct FillTiles {
   const std::int64_t *dense_before, *first_run, *first_tile;
   int window_rows;
   NodeId* cols;
-  unsigned* bits;       // of 32 columns
+  std::uint32_t* bits;
   std::int64_t* stays;  // [edges] 1: in the residual
   __device__ void operator()(std::int64_t r) const {
     if (dense_before[r + 1] == dense_before[r]) return;
@@ -136,9 +152,8 @@ struct FillTiles {
       if (row != last) {
         const int at = places[row] % window_rows;
         const auto column = static_cast<int>(place % window_step);
-        const std::int64_t halfword = (place / window_step * window_rows + at) * (window_step / 16) + column / 16;
-        const int bit = window_bit(column % 16);
-        atomicOr(bits + halfword / 2, 1u << (bit + (halfword % 2 != 0 ? 16 : 0)));
+        const std::int64_t word = (place / window_step * window_rows + at) * (window_step / 32) + column / 32;
+        atomicOr(bits + word, 1u << window_bit(column % 32));
         stays[k] = 0;
       }
       last = row;
@@ -192,6 +207,7 @@ class Builder {
     sort(as<NodeId>(places));
     find_runs();
     find_dense(result);
+    order_windows(result);
     fill(as<NodeId>(places), result);
     take_residual(result);
     return result;
@@ -248,21 +264,35 @@ class Builder {
     add_up(device_, stream_, "counting tiles", Sums::exclusive, tiles, tiles, windows_ + 1);
     result.dense_columns = read(dense + runs_);
     result.tiles = read(tiles + windows_);
-    result.first_tiles = buffer<std::int32_t>(windows_ + 1, "the first tiles of windows");
-    each(windows_ + 1, stream_, "counting tiles", Narrow{tiles, as<std::int32_t>(result.first_tiles)});
+  }
+
+  void order_windows(BuiltWindows& result) {
+    const std::int64_t most_tiles = (g_.num_cols + window_step - 1) / window_step;
+    DeviceBuffer keys[2], windows[2];
+    for (int i = 0; i < 2; ++i) {
+      keys[i] = buffer<std::uint32_t>(windows_, "tiles of windows");
+      windows[i] = buffer<std::uint32_t>(windows_, "windows by their tiles");
+    }
+    const auto* const tiles = as<std::int64_t>(first_tile_);
+    std::uint32_t* const from[] = {as<std::uint32_t>(keys[0]), as<std::uint32_t>(keys[1])};
+    std::uint32_t* const sorted[] = {as<std::uint32_t>(windows[0]), as<std::uint32_t>(windows[1])};
+    each(windows_, stream_, "ordering windows", KeyOfWindow{tiles, most_tiles, from[0], sorted[0]});
+    const int at = sort_between(device_, stream_, "ordering windows", from, sorted, windows_, bits_for(most_tiles));
+    result.work = buffer<WindowWork>(windows_, "tiles of windows");
+    each(windows_, stream_, "ordering windows", ListWork{tiles, sorted[at], as<WindowWork>(result.work)});
   }
 
   void fill(const NodeId* places, BuiltWindows& result) {
-    const std::int64_t halfwords = result.tiles * (window_step / 16) * shape_.rows;
+    const std::int64_t words = result.tiles * (window_step / 32) * shape_.rows;
     result.cols = buffer<NodeId>(result.tiles * window_step, "columns of tiles");
-    result.bits = buffer<std::uint16_t>(halfwords, "bits of tiles");
+    result.bits = buffer<std::uint32_t>(words, "bits of tiles");
     stays_ = buffer<std::int64_t>(g_.num_edges + 1, "edges outside of tiles");
-    zero_bytes(device_, result.bits.data(), static_cast<std::size_t>(halfwords) * sizeof(std::uint16_t), stream_);
+    zero_bytes(device_, result.bits.data(), static_cast<std::size_t>(words) * sizeof(std::uint32_t), stream_);
     each(g_.num_edges + 1, stream_, "filling tiles", SetStays{as<std::int64_t>(stays_), g_.num_edges});
     each(runs_, stream_, "filling tiles",
          FillTiles<Key>{sorted_, g_.rows, places, as<std::uint32_t>(starts_), as<std::int64_t>(dense_before_),
                         as<std::int64_t>(first_run_), as<std::int64_t>(first_tile_), shape_.rows,
-                        as<NodeId>(result.cols), as<unsigned>(result.bits), as<std::int64_t>(stays_)});
+                        as<NodeId>(result.cols), as<std::uint32_t>(result.bits), as<std::int64_t>(stays_)});
   }
 
   void take_residual(BuiltWindows& result) {

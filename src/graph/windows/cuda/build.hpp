@@ -8,7 +8,7 @@ namespace weft::cuda {
 
 struct BuiltWindows {
   std::int64_t windows = 0, tiles = 0, dense_columns = 0, residual_edges = 0;
-  DeviceBuffer rows, first_tiles, cols, bits;
+  DeviceBuffer rows, work, cols, bits;
   DeviceBuffer residual_offsets, residual_rows, residual_cols;
 };
 /// `order` [rows]: null for rows in sequence. Waits for the stream.

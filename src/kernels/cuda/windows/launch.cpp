@@ -7,6 +7,7 @@
 #include "kernels/cuda/spmm/call.hpp"
 #include "kernels/cuda/windows/windows.hpp"
 #include "kernels/cuda/with_storage.hpp"
+#include "plan/built_kernels.hpp"
 #include "plan/cuda/windows.hpp"
 #include "plan/plan_view.hpp"
 
@@ -27,8 +28,7 @@ void sum_residual(const SpmmArgs& args, const WindowPlan& plan, std::span<float>
 }
 
 template <class Storage>
-void add_windows(const SpmmArgs& args, const WindowPlan& plan, [[maybe_unused]] Device device,
-                 std::span<const float> residual, CUstream_st* stream) {
+WindowSumArgs<Storage> window_sum_args(const SpmmArgs& args, const WindowPlan& plan, const WindowScratch& scratch) {
   WindowSumArgs<Storage> call;
   call.windows = plan.windows->view();
   call.window_rows = plan.windows->shape().rows;
@@ -37,20 +37,25 @@ void add_windows(const SpmmArgs& args, const WindowPlan& plan, [[maybe_unused]] 
   call.x = static_cast<const Storage*>(args.x.data);
   call.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
   call.features = static_cast<int>(args.width);
-  call.residual = residual.empty() ? nullptr : residual.data();
+  call.pieces = scratch.pieces.data();
+  call.residual = scratch.residual.empty() ? nullptr : scratch.residual.data();
   call.epilogue = row_epilogue<Storage>(args);
-  WEFT_CHECK(aligned_elements(call.x, args.x.row_stride) >= 8, unsupported,
+  WEFT_CHECK(aligned_elements(call.x, args.x.row_stride) * sizeof(Storage) == 16, unsupported,
              "policy core=tensor: rows of x begin at addresses that are no multiples of 16 bytes; expected a pitch of "
-             "whole packs of 8; leave the policy out");
+             "whole packs of 16 bytes; leave the policy out");
   const bool pairs = aligned_elements(call.epilogue.out, call.epilogue.wide, args.out.row_stride) >= 2;
   WEFT_CHECK(pairs, unsupported,
              "policy core=tensor: rows of out begin at odd elements; expected an even pitch; leave the policy out");
-#ifdef WEFT_WGMMA
-  const CudaDevice& gpu = cuda_device(device.index);
-  if (call.window_rows >= 64 && gpu.compute_capability == 90)
-    return launch_window_sums_sm90(call, gpu.multiprocessors, stream);
-#endif
-  launch_window_sums(call, stream);
+  return call;
+}
+
+template <class Storage>
+void add_windows(const WindowSumArgs<Storage>& call, const CudaDevice& gpu, CUstream_st* stream) {
+  if constexpr (has_wgmma) {
+    if (call.window_rows >= 64 && gpu.compute_capability == 90)
+      return launch_window_sums_sm90(call, gpu.multiprocessors, stream);
+  }
+  if constexpr (sizeof(Storage) == 2) launch_window_sums(call, stream);
 }
 
 }  // namespace
@@ -61,9 +66,14 @@ void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstre
              "policy core=tensor: only sums of sources as they are run on tensor cores, without col_scale; leave the "
              "policy out");
   const WindowScratch scratch = WindowScratch::take(arena, plan, args.graph.num_rows);
-  if (!scratch.residual.empty()) sum_residual(args, windows, scratch.residual, arena, stream);
   with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
-    if constexpr (sizeof(Storage) == 2) add_windows<Storage>(args, windows, plan.device, scratch.residual, stream);
+    if constexpr (sizeof(Storage) <= 4) {
+      const auto call = window_sum_args<Storage>(args, windows, scratch);
+      if constexpr (sizeof(Storage) == 4)
+        split_rows({call.x, args.graph.num_cols, args.x.row_stride, call.features, scratch.pieces.data()}, stream);
+      if (!scratch.residual.empty()) sum_residual(args, windows, scratch.residual, arena, stream);
+      add_windows(call, cuda_device(plan.device.index), stream);
+    }
   });
 }
 

@@ -30,7 +30,7 @@ __device__ __forceinline__ void show_copies() { asm volatile("fence.proxy.async.
 /// 8 n + 2 quad and one more: c[4 n + 2 half + i].
 template <class Storage>
 __device__ __forceinline__ void multiply_group(float (&c)[32], const unsigned (&a)[4], std::uint64_t b) {
-#define WEFT_WGMMA(TYPE)                                                                                             \
+#define WEFT_MULTIPLY_GROUP(TYPE)                                                                                    \
   asm volatile(                                                                                                      \
       "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE                                                    \
       " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28," \
@@ -41,11 +41,11 @@ __device__ __forceinline__ void multiply_group(float (&c)[32], const unsigned (&
         "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]), "+f"(c[31])                    \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
   if constexpr (std::is_same_v<Storage, Half>) {
-    WEFT_WGMMA("f16");
+    WEFT_MULTIPLY_GROUP("f16");
   } else {
-    WEFT_WGMMA("bf16");
+    WEFT_MULTIPLY_GROUP("bf16");
   }
-#undef WEFT_WGMMA
+#undef WEFT_MULTIPLY_GROUP
 }
 
 }  // namespace weft::cuda

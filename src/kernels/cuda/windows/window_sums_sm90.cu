@@ -1,9 +1,12 @@
-// Sums of windows by wgmma. A warpgroup has 64 rows of a window, its four warps 16 each; a block has one warpgroup or
-// two. Where there are too few windows for the GPU, the blocks of a cluster share a window's tiles, and each finishes a
-// part of its rows from the sums of all, which it reads in their shared memory.
+// Sums of windows by wgmma. A warpgroup multiplies 64 rows of a window, its four warps 16 each; a block has one of
+// these or two, and one that copies tiles to shared memory. Where there are too few windows for the GPU, the blocks of
+// a cluster share a window's tiles, and each finishes a part of its rows from the sums of all, which it reads in their
+// shared memory.
 #include <cooperative_groups.h>
 
+#include "core/cuda/copy_async.cuh"
 #include "kernels/cuda/launch_check.hpp"
+#include "kernels/cuda/primitives/mbarrier.cuh"
 #include "kernels/cuda/windows/wgmma.cuh"
 #include "kernels/cuda/windows/window_block.cuh"
 
@@ -11,50 +14,147 @@ namespace weft::cuda {
 namespace {
 
 constexpr int most_parts = 8;  // blocks of a cluster that every device with clusters takes
-template <int Rows>
-constexpr int group_threads = Rows * 2;
+
+/// A block: warps that multiply, 16 rows each, and a warpgroup of warps that copy, a tile each. Registers go to the
+/// former.
+template <class Storage, int Rows>
+struct GroupShape {
+  static constexpr int multiplying = Rows * 2, copying = 128, threads = multiplying + copying;  // threads
+  static constexpr int blocks = Rows == 128 ? 2 : 3;                                            // of a multiprocessor
+  static constexpr int copying_registers = 32, multiplying_registers = Rows == 128 ? 104 : 128;
+  static constexpr int pieces = WindowOperand<Storage>::pieces;
+  using Stage = WindowStage<Rows, pieces>;
+  static constexpr int stages = 227 * 1024 / blocks / (sizeof(Stage) + 512) < 8
+                                    ? 227 * 1024 / blocks / (sizeof(Stage) + 512)
+                                    : 8;  // of what a multiprocessor has
+};
+
+template <class Storage, int Rows>
+struct GroupMemory {
+  using Shape = GroupShape<Storage, Rows>;
+  typename Shape::Stage stages[Shape::stages];
+  Barrier full[Shape::stages], empty[Shape::stages];
+};
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-template <class Storage, int Rows>
-struct GroupSums : WindowBlock<Storage, Rows, group_threads<Rows>> {
-  using Block = WindowBlock<Storage, Rows, group_threads<Rows>>;
-  using Block::lane, Block::warp, Block::tiles, Block::memory, Block::part, Block::parts;
-  int quad = lane % 4, first_row = warp * 16 + lane / 4;
-  float near[32] = {}, far[32] = {};  // rows first_row and 8 later: see multiply_group
+/// Which stage a tile has, and the parity of its phase.
+template <int Stages>
+struct StageOfTile {
+  int stage = 0;
+  unsigned parity = 0;
+  __device__ __forceinline__ void advance(int tiles) {
+    stage += tiles;
+    if (stage >= Stages) {
+      stage -= Stages;
+      parity ^= 1;
+    }
+  }
+};
 
-  __device__ __forceinline__ GroupSums(const WindowSumArgs<Storage>& args, WindowStage<Rows>* stages, int parts)
-      : Block{args, stages, parts} {}
+template <class Storage, int Rows>
+struct GroupSums : WindowBlock<Storage, Rows> {
+  using Block = WindowBlock<Storage, Rows>;
+  using Shape = GroupShape<Storage, Rows>;
+  using Stage = typename Shape::Stage;
+  using Operand = WindowOperand<Storage>;
+  using Block::lane, Block::warp, Block::tiles, Block::part, Block::parts, Block::args, Block::first_tile;
+  GroupMemory<Storage, Rows>& shared;
+
+  __device__ __forceinline__ GroupSums(const WindowSumArgs<Storage>& args, GroupMemory<Storage, Rows>& shared,
+                                       int parts)
+      : Block{args, parts}, shared(shared) {}
+
+  __device__ __forceinline__ void prepare() const {
+    if (threadIdx.x < Shape::stages) {
+      shared.full[threadIdx.x].expect(32);
+      shared.empty[threadIdx.x].expect(Shape::multiplying / 32);
+    }
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ int first_copied() const { return warp - Shape::multiplying / 32; }
+  /// A lane's two of a tile's columns.
+  __device__ __forceinline__ int2 columns_of(int tile) const {
+    const NodeId* const cols = args.windows.cols + (first_tile + tile) * window_step + lane;
+    return tile < tiles ? make_int2(__ldg(cols), __ldg(cols + 32)) : int2{};
+  }
+  /// `next`: the columns of this warp's first tile.
+  __device__ __forceinline__ void copy_tiles(int2 next) const {
+    constexpr int warps = Shape::copying / 32;
+    const int pack = lane % 8, feature = this->first_feature + pack * 8;
+    const bool there = Shape::pieces > 1 || feature < args.features;
+    const unsigned char* x;
+    std::uint32_t pitch;
+    if constexpr (Shape::pieces > 1) {
+      x = reinterpret_cast<const unsigned char*>(args.pieces + this->first_feature * Shape::pieces + pack * 8);
+      pitch = static_cast<std::uint32_t>(split_pitch(args.features) * sizeof(BFloat16));
+    } else {
+      x = reinterpret_cast<const unsigned char*>(there ? args.x + feature : args.x);
+      pitch = there ? args.x_pitch_bytes : 0;
+    }
+    // A lane copies column lane / 8 of every four.
+    const auto stages = static_cast<unsigned>(__cvta_generic_to_shared(shared.stages));
+    const unsigned even = stages + place_of_pack(lane / 8, pack),
+                   odd = stages + place_of_pack(4 + lane / 8, pack) - 512;
+    int tile = first_copied();
+    StageOfTile<Shape::stages> at;
+    at.advance(tile);
+    for (; tile < tiles; tile += warps) {
+      const int2 columns = next;
+      next = columns_of(tile + warps);
+      shared.empty[at.stage].wait(at.parity ^ 1);
+      const unsigned stage = static_cast<unsigned>(at.stage * sizeof(Stage));
+#pragma unroll
+      for (int i = 0; i < window_step / 4; ++i) {
+        const int id = __shfl_sync(~0u, i < window_step / 8 ? columns.x : columns.y, i % 8 * 4 + lane / 8);
+        const unsigned char* const row = x + static_cast<std::uint64_t>(static_cast<std::uint32_t>(id)) * pitch;
+#pragma unroll
+        for (int p = 0; p < Shape::pieces; ++p)
+          copy_async_of_line((i % 2 == 0 ? even : odd) + stage + p * sizeof(Stage::x[0]) + i * 512,
+                             row + p * tile_features * 2, there);
+      }
+      constexpr int words = window_step / 32 * Rows;
+      const std::uint32_t* const bits = args.windows.bits + (first_tile + tile) * words + lane * 4;
+#pragma unroll
+      for (int i = 0; i < words / 128; ++i)
+        copy_async_of_line(stages + stage + offsetof(Stage, bits) + (i * 32 + lane) * 16, bits + i * 128, true);
+      shared.full[at.stage].arrive_with_copies();
+      at.advance(warps);
+    }
+  }
+
+  int quad = lane % 4, first_row = warp * 16 + lane / 4;
+  float near[32], far[32];  // rows first_row and 8 later: see multiply_group
 
   __device__ __forceinline__ void sum_tiles() {
-    typename Block::Columns columns;
-    this->fill_pipeline(columns);
-    for (int first = 0; first < tiles; first += window_chain) {
 #pragma unroll
-      for (int tile = first; tile < first + window_chain; ++tile) {
-        if (tile >= tiles) break;
-        wait_for_copies<window_stages - 2>();
+    for (int i = 0; i < 32; ++i) near[i] = far[i] = 0;
+    const std::uint64_t tiles_at = describe_rows(shared.stages[0].x[0]);
+    StageOfTile<Shape::stages> at;
+    for (int first = 0; first < tiles; first += Operand::chain) {
+      for (int tile = first; tile < min(first + Operand::chain, tiles); ++tile, at.advance(1)) {
+        shared.full[at.stage].wait(at.parity);
         show_copies();
-        __syncthreads();
-        const WindowStage<Rows>& stage = memory[tile % window_stages];
-        const RowBits<Storage> low{*reinterpret_cast<const uint2*>(stage.bits[first_row])};
-        const RowBits<Storage> high{*reinterpret_cast<const uint2*>(stage.bits[first_row + 8])};
+        const Stage& stage = shared.stages[at.stage];
+        const RowBits low(stage.bits[first_row], quad), high(stage.bits[first_row + 8], quad);
         unsigned a[window_step / 16][4];
 #pragma unroll
         for (int k = 0; k < window_step / 16; ++k) {
-          a[k][0] = low.template halves<0>(k, quad);
-          a[k][1] = high.template halves<0>(k, quad);
-          a[k][2] = low.template halves<1>(k, quad);
-          a[k][3] = high.template halves<1>(k, quad);
+          a[k][0] = low.halves(k, false);
+          a[k][1] = high.halves(k, false);
+          a[k][2] = low.halves(k, true);
+          a[k][3] = high.halves(k, true);
         }
         fence_sums();
 #pragma unroll
-        for (int k = 0; k < window_step / 16; ++k)
-          multiply_group<Storage>(near, a[k], describe_rows(stage.x + k * 2048));
+        for (int p = 0; p < Shape::pieces; ++p)
+#pragma unroll
+          for (int k = 0; k < window_step / 16; ++k)
+            multiply_group<typename Operand::type>(
+                near, a[k], tiles_at + at.stage * (sizeof(stage) / 16) + (p * sizeof(stage.x[0]) + k * 2048) / 16);
         commit_products();
-        // Over the tile whose products all warps have waited for.
-        this->start_copies(tile + window_stages - 1, columns);
-        this->columns_of(tile + window_stages, columns);
         wait_for_products();
+        if (lane == 0) shared.empty[at.stage].arrive();
       }
 #pragma unroll
       for (int i = 0; i < 32; ++i) settle(far[i], near[i]);
@@ -77,11 +177,10 @@ struct GroupSums : WindowBlock<Storage, Rows, group_threads<Rows>> {
   /// The parts' sums are added in their order, so that bits repeat.
   __device__ __forceinline__ void finish_shared_rows() const {
     constexpr int pitch = tile_features + 8;  // of floats: rows of a warp's store lie in different banks
-    static_assert(Rows * pitch * sizeof(float) <= window_stages * sizeof(WindowStage<Rows>));
+    static_assert(Rows * pitch * sizeof(float) <= sizeof(shared.stages));
     const auto cluster = cooperative_groups::this_cluster();
-    wait_for_copies<0>();
-    __syncthreads();  // all warps have left the stages
-    float* const sums = reinterpret_cast<float*>(memory);
+    float* const sums = reinterpret_cast<float*>(shared.stages);
+    asm volatile("bar.sync 1, %0;" ::"n"(Shape::multiplying) : "memory");  // all warps have left the stages
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
@@ -90,7 +189,7 @@ struct GroupSums : WindowBlock<Storage, Rows, group_threads<Rows>> {
             far[n * 4 + half * 2], far[n * 4 + half * 2 + 1]};
     cluster.sync();
     const int rows = Rows / parts;
-    for (int at = threadIdx.x; at < rows * tile_features / 2; at += group_threads<Rows>) {
+    for (int at = threadIdx.x; at < rows * tile_features / 2; at += Shape::multiplying) {
       const int row_in_window = part * rows + at / (tile_features / 2), pair = at % (tile_features / 2) * 2;
       const NodeId row = this->row_at_place(row_in_window);
       if (row < 0) continue;
@@ -109,11 +208,25 @@ struct GroupSums : WindowBlock<Storage, Rows, group_threads<Rows>> {
 #endif
 
 template <class Storage, int Rows>
-__global__ void __launch_bounds__(group_threads<Rows>, 512 / group_threads<Rows>)
+__global__ void __launch_bounds__(GroupShape<Storage, Rows>::threads, GroupShape<Storage, Rows>::blocks)
     sum_windows_by_groups(const WindowSumArgs<Storage> args, int parts) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char memory[];
-  GroupSums<Storage, Rows> sums(args, stages_in<Rows>(memory), parts);
+  using Shape = GroupShape<Storage, Rows>;
+  GroupSums<Storage, Rows> sums(args, *reinterpret_cast<GroupMemory<Storage, Rows>*>(aligned_shared(memory)), parts);
+  const bool copies = threadIdx.x >= Shape::multiplying;
+  const int2 columns = copies ? sums.columns_of(sums.first_copied()) : int2{};
+  sums.prepare();
+  if (copies) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Shape::copying_registers));
+    sums.copy_tiles(columns);
+    if (parts > 1) {  // barriers of a cluster are for all its threads
+      cooperative_groups::this_cluster().sync();
+      cooperative_groups::this_cluster().sync();
+    }
+    return;
+  }
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Shape::multiplying_registers));
   sums.sum_tiles();
   cudaGridDependencySynchronize();  // the residual's sums
   if (parts == 1)
@@ -123,12 +236,11 @@ __global__ void __launch_bounds__(group_threads<Rows>, 512 / group_threads<Rows>
 #endif
 }
 
-/// Blocks for each window: as many as leave no multiprocessor without work, while each has some tiles.
+/// Blocks for each window: as many as run at once, while each has some tiles.
 template <class Storage>
-int parts_of(const WindowSumArgs<Storage>& args, std::int64_t blocks, int multiprocessors) {
+int parts_of(const WindowSumArgs<Storage>& args, std::int64_t blocks, std::int64_t at_once) {
   int parts = 1;
-  while (parts < most_parts && blocks * parts < 2 * multiprocessors &&
-         args.tiles >= args.windows.windows * parts * 2 * window_stages)
+  while (parts < most_parts && blocks * parts * 2 <= at_once && args.tiles >= args.windows.windows * parts * 8)
     parts *= 2;
   return parts;
 }
@@ -137,7 +249,7 @@ template <class Storage, int Rows>
 void launch_rows(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream) {
   const auto kernel = sum_windows_by_groups<Storage, Rows>;
   const unsigned panels = static_cast<unsigned>((args.features + tile_features - 1) / tile_features);
-  const int parts = parts_of(args, args.windows.windows * panels, multiprocessors);
+  const int parts = parts_of(args, args.windows.windows * panels, multiprocessors * GroupShape<Storage, Rows>::blocks);
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {static_cast<unsigned>(parts), 1, 1};
@@ -145,8 +257,10 @@ void launch_rows(const WindowSumArgs<Storage>& args, int multiprocessors, CUstre
   attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(args.windows.windows * parts), panels);
-  config.blockDim = group_threads<Rows>;
-  config.dynamicSmemBytes = allow_shared(reinterpret_cast<const void*>(kernel), stage_bytes<Rows>);
+  config.blockDim = GroupShape<Storage, Rows>::threads;
+  config.dynamicSmemBytes =
+      allow_shared(reinterpret_cast<const void*>(kernel),
+                   static_cast<std::int64_t>(sizeof(GroupMemory<Storage, Rows>)) + alignment_room);
   config.stream = stream;
   config.attrs = attributes;
   // With a residual the kernel in front is that one's, and only its sums have to be waited for.
@@ -163,6 +277,7 @@ void launch_window_sums_sm90(const WindowSumArgs<Storage>& args, int multiproces
   launch_rows<Storage, 128>(args, multiprocessors, stream);
 }
 
+template void launch_window_sums_sm90(const WindowSumArgs<float>&, int, CUstream_st*);
 template void launch_window_sums_sm90(const WindowSumArgs<Half>&, int, CUstream_st*);
 template void launch_window_sums_sm90(const WindowSumArgs<BFloat16>&, int, CUstream_st*);
 

@@ -6,6 +6,9 @@
 
 namespace weft::cuda {
 
+inline constexpr int tile_features = 64;  // of a block: 128 bytes of a row of halves
+inline constexpr int split_pieces = 3;
+
 template <class Storage>
 struct WindowSumArgs {
   WindowsView windows;
@@ -15,14 +18,29 @@ struct WindowSumArgs {
   const Storage* x = nullptr;
   std::uint32_t x_pitch_bytes = 0;
   int features = 0;
-  const float* residual = nullptr;  // [rows, features]: sums of all other edges; null: there are none
+  const BFloat16* pieces = nullptr;  // of x in f32, as split_rows leaves them
+  const float* residual = nullptr;   // [rows, features]: sums of all other edges; null: there are none
   RowEpilogue<Storage> epilogue;
 };
+
+/// An f32 as the sum of three bf16: `pieces` [rows, features / 64 rounded up, split_pieces, 64], the leading ones last.
+/// Below 2^-110 or so the last bits are lost.
+struct SplitArgs {
+  const float* x = nullptr;
+  std::int64_t rows = 0, pitch = 0;  // floats
+  int features = 0;
+  BFloat16* pieces = nullptr;
+};
+void split_rows(const SplitArgs& args, CUstream_st* stream);
+/// bf16 of a row.
+WEFT_ANYWHERE constexpr std::int64_t split_pitch(std::int64_t features) {
+  return (features + tile_features - 1) / tile_features * split_pieces * tile_features;
+}
 
 /// Of f16 and bf16; features come in whole packs of eight, and rows of x are aligned to 16 bytes.
 template <class Storage>
 void launch_window_sums(const WindowSumArgs<Storage>& args, CUstream_st* stream);
-/// The same by wgmma: windows of 64 and 128 rows on Hopper, in builds that have it (WEFT_WGMMA).
+/// The same by wgmma, and f32: windows of 64 and 128 rows on Hopper, in builds that have it (has_wgmma).
 template <class Storage>
 void launch_window_sums_sm90(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream);
 
