@@ -98,8 +98,7 @@ TEST(fit_selector, tells_which_cores_are_faster_where_edges_and_tiles_decide) {
     EXPECT_GE(fitted.row.accuracy, 0.95) << rows << " rows";
     EXPECT_EQ(fitted.row.accuracy, fitted.confusion.accuracy());
     EXPECT_LT(fitted.lost_by_model, 0.01);
-    EXPECT_GT(fitted.lost_by_all, 0.2);
-    EXPECT_GT(fitted.lost_by_none, 0.2);
+    EXPECT_LT(fitted.lost_by_model, 0.1 * std::min(fitted.lost_by_all, fitted.lost_by_none));
     EXPECT_GT(fitted.row.density, 0) << "dense windows are for tensor cores";
     EXPECT_NEAR(fitted.row.width, 0, 0.05 * fitted.row.density) << "the width is in both times";
   }
