@@ -160,7 +160,7 @@ struct PlanBacking {
   bool draws_sample = false;  // not where samples of the width keep every edge: those run as the graph itself does
   std::shared_ptr<const Partition> partition;       // on a CPU
   std::shared_ptr<const DeviceTasks> device_tasks;  // on a GPU; null: tasks run as they stand
-  std::shared_ptr<const WindowPlan> windows;        // on a GPU, where core is tensor
+  std::shared_ptr<const WindowPlan> windows;        // on a GPU, where core is tensor or a model kept no window
   friend bool operator==(const PlanBacking&, const PlanBacking&) { return true; }
 };
 

@@ -1,6 +1,11 @@
 // Which windows have tiles: the rule's choice and no other, with the same sums whatever it is.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "battery/sweep.hpp"
@@ -177,20 +182,96 @@ TEST_F(cuda_window_selection, keeps_windows_of_different_selections_apart) {
   EXPECT_EQ(GraphInternals::row_windows(there, all, nullptr), made[0]);
 }
 
+/// A table of this GPU with one row, which plans read while it lives.
+class OwnTable {
+ public:
+  explicit OwnTable(const SelectorRow& row) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "weft-selection-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a folder for the test");
+    folder_ = pattern;
+    std::ofstream(path()) << to_json(SelectorTable{cuda_devices().front().name, "", "", {row}});
+    setenv("WEFT_TUNING", path().c_str(), 1);
+  }
+  ~OwnTable() {
+    unsetenv("WEFT_TUNING");
+    std::filesystem::remove_all(folder_);
+  }
+  OwnTable(const OwnTable&) = delete;
+  OwnTable& operator=(const OwnTable&) = delete;
+  std::string path() const { return (folder_ / "table.json").string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+constexpr const char* by_model = "core=tensor,window=16,threshold=1,layout=none,select=model";
+
+TEST_F(cuda_window_selection, by_the_model_separates_windows_by_their_columns_and_sums_right) {
+  std::vector<NodeId> columns(50);
+  std::iota(columns.begin(), columns.end(), 1);
+  const Graph graph = full_windows(columns);
+  const Graph there = graph.to(gpu);
+  const OwnTable table({Dtype::f16, rows, -std::log2(20.5), 1, 0, 0, 0, 0, 1});
+  Context context = Context::cuda();
+  const OpDesc desc = sum_of(64, Dtype::f16);
+  const Plan plan = make_plan(context, there, desc, parse_policy(by_model));
+  ASSERT_EQ(plan.cuda().core, Core::tensor);
+  EXPECT_EQ(plan.cuda().window_select, WindowSelect::model);
+  EXPECT_EQ(plan.backing.windows->selector->source, table.path());
+  const std::vector<std::int32_t> tiles = tiles_of(*plan.backing.windows->windows);
+  for (std::size_t w = 0; w < columns.size(); ++w) EXPECT_EQ(tiles[w] > 0, columns[w] > 20) << columns[w];
+  const Tensor x = random_tensor(Shape(graph.num_cols(), 64), Dtype::f16, 31);
+  expect_within_bound(sum_by(context, there, x, plan), expected_spmm(graph, x, {}, {.op = SpmmOp::copy_u}),
+                      "windows of more than 20 columns on tensor cores");
+}
+
+TEST_F(cuda_window_selection, by_a_model_that_looks_at_the_width_is_of_each_width) {
+  const Graph there = full_windows({5, 10, 20, 40, 80}).to(gpu);
+  // Columns times width from 1000 on.
+  const OwnTable table({Dtype::f16, rows, -std::log2(1000), 1, 0, 0, 1, 0, 1});
+  Context context = Context::cuda();
+  const auto windows = [&](std::int64_t width) {
+    return make_plan(context, there, sum_of(width, Dtype::f16), parse_policy(by_model)).backing.windows->windows;
+  };
+  EXPECT_EQ(windows(16)->selected(), 1);   // 80
+  EXPECT_EQ(windows(64)->selected(), 3);   // 20, 40, 80
+  EXPECT_EQ(windows(128)->selected(), 4);  // 10 and more
+  EXPECT_EQ(windows(64), windows(64));
+  EXPECT_NE(windows(64), windows(16));
+}
+
+TEST_F(cuda_window_selection, by_a_model_that_keeps_none_is_a_plan_without_windows) {
+  const Graph there = full_windows({5, 10, 20}).to(gpu);
+  const OwnTable table({Dtype::f16, rows, -20, 1, 0, 0, 0, 0, 1});
+  Context context = Context::cuda();
+  const OpDesc desc = sum_of(64, Dtype::f16);
+  const Plan plan = make_plan(context, there, desc, parse_policy(by_model));
+  EXPECT_EQ(plan, make_plan(context, there, desc));
+  EXPECT_EQ(plan.cuda().core, Core::cuda);
+  const auto facts = window_facts(plan);
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_EQ(facts->selected, 0);
+  EXPECT_EQ(facts->candidates, 3);
+  EXPECT_EQ(facts->median, (WindowCounts{10, 160}));
+  EXPECT_EQ(facts->select, WindowSelect::model);
+}
+
 TEST_F(cuda_window_selection, by_the_model_goes_by_its_table_and_says_so) {
+  const OwnTable table({Dtype::f16, rows, 1.5, 0, 0.01, 0, 0, 0.75, 8});
   Context context = Context::cuda();
   const Graph there = generate("powerlaw:nodes=2000,edges=40000,communities=10,inside=0.9,seed=1").graph.to(gpu);
   const OpDesc desc = sum_of(64, Dtype::f16);
-  const Policy policy = parse_policy("core=tensor,window=16,threshold=1,layout=none,select=model");
-  const Plan plan = make_plan(context, there, desc, policy);
+  const Plan plan = make_plan(context, there, desc, parse_policy(by_model));
   EXPECT_EQ(plan.cuda().window_select, WindowSelect::model);
   const auto facts = window_facts(plan);
   ASSERT_TRUE(facts.has_value());
   ASSERT_TRUE(facts->selector.has_value());
-  EXPECT_EQ(facts->selector->row.window_rows, 16);
-  EXPECT_FALSE(facts->selector->source.empty());
+  EXPECT_EQ(facts->selector->row.accuracy, 0.75);
+  EXPECT_EQ(facts->selector->source, table.path());
+  EXPECT_EQ(facts->selector->note, "");
   EXPECT_EQ(facts->windows, 125);
-  EXPECT_LE(facts->selected, facts->candidates);
+  EXPECT_EQ(facts->selected, facts->candidates);
+  EXPECT_NEAR(facts->log_odds, 1.5 + 0.01 * std::log2(facts->median.edges / (16.0 * facts->median.columns)), 1e-12);
   EXPECT_EQ(plan.backing.windows->windows->shape().select, facts->selector->row.at(64));
   const std::vector<WindowCounts> counts = plan.backing.windows->windows->counts();
   std::int64_t columns = 0, edges = 0;

@@ -32,6 +32,17 @@ WindowModel model_of(WindowPlan& plan, const Context& context, const OpDesc& des
   return plan.selector->row.at(desc.heads * desc.width);
 }
 
+/// What the model says no to runs as if there were no windows: it costs nothing then but having asked.
+PlanReport without_windows(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& rest,
+                           const std::shared_ptr<const WindowPlan>& asked) {
+  PlanReport report = explain_plan(context, graph, desc, rest);
+  for (PlanCandidate& candidate : report.candidates) candidate.plan.backing.windows = asked;
+  report.reason =
+      fmt::format("select=model keeps none of {} windows of {} rows ({}), so there are none; {}",
+                  asked->windows->windows(), asked->windows->shape().rows, asked->selector->source, report.reason);
+  return report;
+}
+
 /// Of values in any order; the lower one of two in the middle.
 std::int32_t middle(std::vector<std::int32_t>& values) {
   const auto at = values.begin() + (std::ssize(values) - 1) / 2;
@@ -57,6 +68,8 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   rest.layout = {};
   rest.select = {};
   rest.window = rest.threshold = 0;
+  if (select == WindowSelect::model && made->windows->selected() == 0)
+    return without_windows(context, graph, desc, rest, made);
   OpDesc of_rest = desc;
   of_rest.reduce = Reduce::sum;
   made->residual = make_plan(context, residual, of_rest, rest);
@@ -108,7 +121,7 @@ std::optional<WindowFacts> window_facts(const Plan& plan) {
   facts.edge_share =
       static_cast<double>(facts.edges) / static_cast<double>(facts.edges + windows.residual().num_edges());
   facts.build_seconds = windows.seconds();
-  facts.select = plan.cuda().window_select;
+  facts.select = by.selector ? WindowSelect::model : plan.cuda().window_select;
   facts.features = plan.desc.heads * plan.desc.width;
   facts.selector = by.selector;
   std::vector<std::int32_t> columns, edges;

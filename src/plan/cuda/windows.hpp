@@ -27,7 +27,8 @@ struct WindowScratch {
   }
 };
 
-/// Of a policy with core=tensor; windows are made where the graph has none of their shape.
+/// Of a policy with core=tensor; windows are made where the graph has none of their shape. Where a model keeps none of
+/// them, the plan is one without windows.
 PlanReport explain_windows(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy);
 
 /// What a plan of windows found in its graph, for people.
