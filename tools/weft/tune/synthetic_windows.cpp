@@ -45,9 +45,18 @@ struct Pattern {
   }
 };
 
-/// Even in logarithms, from 1 to `most`.
-double log_even(Random& random, double most) {
-  return std::exp(std::log(most) * static_cast<double>(random.next() >> 11) * 0x1p-53);
+/// Element i of a sequence that covers the unit square evenly, whatever its length: multiples of the powers of 1 / p
+/// with p^3 = p + 1, shifted by the seed. A few windows then tell as much as many that are drawn by chance.
+struct Point {
+  double x, y;
+};
+Point point_of(std::uint64_t seed, int i) {
+  const auto shifted = [&](double step, std::uint64_t axis) {
+    const double shift = static_cast<double>(generator::element(seed, axis) >> 11) * 0x1p-53;
+    const double at = shift + step * i;
+    return at - std::floor(at);
+  };
+  return {shifted(0.7548776662466927, 0), shifted(0.5698402909980532, 1)};
 }
 
 struct Arrays {
@@ -58,17 +67,17 @@ struct Arrays {
 }  // namespace
 
 std::vector<SyntheticWindow> synthetic_windows(int rows, int count, std::uint64_t seed) {
+  const std::uint64_t key = generator::sequence_key(seed, Stream::window, static_cast<std::uint64_t>(rows));
   std::vector<SyntheticWindow> windows;
   for (int i = 0; i < count; ++i) {
-    Random random(seed + static_cast<std::uint64_t>(rows) * 1000003, Stream::window, static_cast<std::uint64_t>(i));
-    SyntheticWindow window{rows, 1, 1, random.next()};
+    const Point at = point_of(key, i);
+    SyntheticWindow window{rows, 1, 1, generator::element(key, static_cast<std::uint64_t>(i) + 2)};
     if (rows == 16) {
-      window.columns = 1 + static_cast<std::int64_t>(random.below(130));
-      window.nonzeros =
-          window.columns + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(14 * window.columns + 1)));
+      window.columns = 1 + static_cast<std::int64_t>(130 * at.x);
+      window.nonzeros = window.columns + static_cast<std::int64_t>(static_cast<double>(14 * window.columns + 1) * at.y);
     } else {
-      window.columns = std::llround(log_even(random, 512));
-      window.nonzeros = std::llround(static_cast<double>(window.columns) * log_even(random, 32));
+      window.columns = std::llround(std::pow(512, at.x));
+      window.nonzeros = std::llround(static_cast<double>(window.columns) * std::pow(32, at.y));
     }
     windows.push_back(window);
   }
