@@ -118,6 +118,12 @@ TEST(selector_table, refuses_what_weft_tune_did_not_write_with_the_file_in_front
   refused(twice, "two rows of f16 and 16 rows");
 }
 
+TEST(selector_table, is_refused_wherever_its_text_is_cut) {
+  const std::string good = to_json(some_table());
+  for (std::size_t bytes = 0; bytes + 1 < good.size(); ++bytes)  // the last byte ends the line
+    EXPECT_THROW(parse_selector_table(good.substr(0, bytes), "cut.json"), Error) << bytes;
+}
+
 TEST(selector_row, folds_the_width_into_the_bias) {
   const SelectorRow row{Dtype::f16, 16, -3, 0.5, 2, 0.25, 1.5, 0, 0};
   const WindowModel model = row.at(64);
