@@ -145,7 +145,7 @@ TEST_F(cuda_window_selection, of_none_sums_as_a_plan_without_windows_does) {
     const OpDesc desc = sum_of(64, dtype);
     const Tensor x = random_tensor(Shape(graph.num_cols(), 64), dtype, 77);
     // The same tasks: the residual is a graph of its own, for which the planner may choose others.
-    const std::string tasks = "edges=64,order=none,join=no";
+    const std::string tasks = "edges=64,order=none,join=no,stage=registers";
     const Plan none = make_plan(context, there, desc, parse_policy("core=tensor,select=none," + tasks));
     EXPECT_EQ(none.backing.windows->windows->selected(), 0);
     EXPECT_EQ(none.backing.windows->windows->tiles(), 0);
