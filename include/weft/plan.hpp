@@ -62,6 +62,10 @@ std::string_view name(Core core);
 /// Which rows are in a window: consecutive ones, or those of one community.
 enum class WindowLayout : std::uint8_t { none, clusters };
 std::string_view name(WindowLayout layout);
+/// Which windows run on tensor cores: every one, none (for comparisons), or those for which a model fitted to the GPU
+/// (HC-SpMM's selector, weft tune) says that tensor cores are faster. All edges of the others are left to CUDA cores.
+enum class WindowSelect : std::uint8_t { all, none, model };
+std::string_view name(WindowSelect select);
 
 /// What is to be run; everything a plan may depend on besides the graph and the machine.
 struct OpDesc {
@@ -101,10 +105,11 @@ struct Policy {
   int window = 0;     // rows: 16, 64 or 128; 0: the planner's
   int threshold = 0;  // edges that make a column of a window dense; 0: the planner's
   std::optional<WindowLayout> layout;
+  std::optional<WindowSelect> select;
 };
 /// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU; "edges=128,order=columns,join=no,vector=4,
 /// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" and "sample_kernel=cache_first" and
-/// "core=tensor,window=128,threshold=3,layout=clusters" on a GPU. An unknown key is an Error listing them.
+/// "core=tensor,window=128,threshold=3,layout=clusters,select=model" on a GPU. An unknown key is an Error listing them.
 Policy parse_policy(std::string_view text);
 
 struct Partition;   // src/plan: task borders and the pieces of long rows
@@ -138,12 +143,13 @@ struct CudaPlan {
   Core core = Core::cuda;    // tensor: what follows is of the edges that are left to CUDA cores
   int window_rows = 0;       // of a window
   int window_threshold = 0;  // edges of a dense column
-  int vector = 0;            // elements a load
-  int lanes = 0;             // threads of a group: they cover a row, or where rows are narrow one edge each
-  int steps = 0;             // loads a thread makes for one row
-  int loads = 0;             // rows in flight
-  bool shaped = false;       // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
-  bool long_rows = false;    // sddmm: the edges of a batch nearly always share their destination
+  WindowSelect window_select = WindowSelect::all;
+  int vector = 0;          // elements a load
+  int lanes = 0;           // threads of a group: they cover a row, or where rows are narrow one edge each
+  int steps = 0;           // loads a thread makes for one row
+  int loads = 0;           // rows in flight
+  bool shaped = false;     // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
+  bool long_rows = false;  // sddmm: the edges of a batch nearly always share their destination
   friend bool operator==(const CudaPlan&, const CudaPlan&) = default;
 };
 
@@ -154,7 +160,7 @@ struct PlanBacking {
   bool draws_sample = false;  // not where samples of the width keep every edge: those run as the graph itself does
   std::shared_ptr<const Partition> partition;       // on a CPU
   std::shared_ptr<const DeviceTasks> device_tasks;  // on a GPU; null: tasks run as they stand
-  std::shared_ptr<const WindowPlan> windows;        // on a GPU, where core is tensor
+  std::shared_ptr<const WindowPlan> windows;        // on a GPU, where core is tensor or a model kept no window
   friend bool operator==(const PlanBacking&, const PlanBacking&) { return true; }
 };
 

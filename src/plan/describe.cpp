@@ -37,12 +37,14 @@ constexpr NameTable<SampleKernel, 2> sample_kernel_names{
     {{SampleKernel::usual, "usual"}, {SampleKernel::cache_first, "cache_first"}}};
 constexpr NameTable<Core, 2> core_names{{{Core::cuda, "cuda"}, {Core::tensor, "tensor"}}};
 constexpr NameTable<WindowLayout, 2> layout_names{{{WindowLayout::none, "none"}, {WindowLayout::clusters, "clusters"}}};
+constexpr NameTable<WindowSelect, 3> select_names{
+    {{WindowSelect::all, "all"}, {WindowSelect::none, "none"}, {WindowSelect::model, "model"}}};
 constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::atomic, "atomic"}}};
 
 constexpr auto policy_keys = std::to_array<std::string_view>(
-    {"schedule",   "tasks",         "prefetch", "assignment", "edges",     "order", "join",
-     "whole",      "vector",        "lanes",    "loads",      "waves",     "stage", "flush",
-     "accumulate", "sample_kernel", "core",     "window",     "threshold", "layout"});
+    {"schedule",   "tasks",         "prefetch", "assignment", "edges",     "order",  "join",
+     "whole",      "vector",        "lanes",    "loads",      "waves",     "stage",  "flush",
+     "accumulate", "sample_kernel", "core",     "window",     "threshold", "layout", "select"});
 // schedule and assignment are of both devices.
 constexpr auto keys_on_cpu = std::to_array<std::string_view>({"schedule", "tasks", "prefetch", "assignment"});
 constexpr auto keys_of_cpu_alone = std::to_array<std::string_view>({"tasks", "prefetch"});
@@ -90,6 +92,7 @@ std::string_view name(Accumulate accumulate) { return name_in(accumulate_names, 
 std::string_view name(SampleKernel kernel) { return name_in(sample_kernel_names, kernel); }
 std::string_view name(Core core) { return name_in(core_names, core); }
 std::string_view name(WindowLayout layout) { return name_in(layout_names, layout); }
+std::string_view name(WindowSelect select) { return name_in(select_names, select); }
 std::string_view name(Flush flush) { return name_in(flush_names, flush); }
 OpKind parse_op_kind(std::string_view text) { return parse_in(kind_names, "operator", text); }
 std::string_view name(WorkOrder order) { return name_in(order_names, order); }
@@ -145,6 +148,8 @@ Policy parse_policy(std::string_view text) {
       policy.threshold = static_cast<int>(parse_count(key, value, most_threshold));
     } else if (key == "layout") {
       policy.layout = parse_in(layout_names, "layout", value);
+    } else if (key == "select") {
+      policy.select = parse_in(select_names, "select", value);
     } else {
       fail_unknown("policy key", key, policy_keys);
     }
@@ -208,8 +213,8 @@ std::string to_string(const Plan& plan) {
         cuda->accumulate == Accumulate::half2              ? ", accumulate=half2"
         : cuda->sample_kernel == SampleKernel::cache_first ? ", sample_kernel=cache_first"
         : cuda->core == Core::tensor
-            ? fmt::format(", after windows of {} rows on tensor cores (columns of {} edges and more)",
-                          cuda->window_rows, cuda->window_threshold)
+            ? fmt::format(", after windows of {} rows on tensor cores (columns of {} edges and more, select={})",
+                          cuda->window_rows, cuda->window_threshold, name(cuda->window_select))
             : "",
         plan.workspace_bytes);
   const CpuPlan& cpu = plan.cpu();

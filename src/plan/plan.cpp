@@ -68,14 +68,15 @@ void check(const Policy& policy) {
   check_enum(policy.sample_kernel, SampleKernel::cache_first, "policy sample_kernel");
   if (policy.core) check_enum(*policy.core, Core::tensor, "policy core");
   if (policy.layout) check_enum(*policy.layout, WindowLayout::clusters, "policy layout");
+  if (policy.select) check_enum(*policy.select, WindowSelect::model, "policy select");
   const int window = policy.window;
   WEFT_CHECK(window == 0 || window == 16 || window == 64 || window == 128, invalid_argument,
              "policy window is {}: expected 0 (the planner's choice), 16, 64 or 128 rows", window);
   WEFT_CHECK(policy.threshold >= 0 && policy.threshold <= most_threshold, invalid_argument,
              "policy threshold is {}: expected 0 (the planner's choice) to {} edges", policy.threshold, most_threshold);
-  const bool windows = window > 0 || policy.threshold > 0 || policy.layout.has_value();
+  const bool windows = window > 0 || policy.threshold > 0 || policy.layout || policy.select;
   WEFT_CHECK(!windows || policy.core == Core::tensor, invalid_argument,
-             "policy window, threshold and layout are of core=tensor: give it, too, or leave them out");
+             "policy window, threshold, layout and select are of core=tensor: give it, too, or leave them out");
 }
 
 // How much longer the slowest thread works than the average, were tasks handed to the next free one.

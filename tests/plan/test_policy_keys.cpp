@@ -22,6 +22,26 @@ TEST(policy_keys, of_a_device_and_of_both_are_taken) {
       "schedule=rows,assignment=consecutive,edges=64,order=none,join=no,whole=4,vector=4,lanes=8,loads=4,waves=off,"
       "stage=64,flush=atomic,accumulate=half2",
       DeviceKind::cuda));
+  EXPECT_NO_THROW(check_policy_keys("core=tensor,window=16,threshold=1,layout=none,select=model", DeviceKind::cuda));
+}
+
+TEST(policy_keys, of_windows_are_read) {
+  for (const WindowSelect select : {WindowSelect::all, WindowSelect::none, WindowSelect::model}) {
+    const std::string text = "core=tensor,window=16,threshold=1,layout=none,select=" + std::string(name(select));
+    const Policy policy = parse_policy(text);
+    EXPECT_EQ(policy.core, Core::tensor);
+    EXPECT_EQ(policy.select, select) << text;
+  }
+  EXPECT_EQ(parse_policy("core=tensor").select, std::nullopt);
+  expect_refused([] { parse_policy("core=tensor,select=some"); },
+                 "select 'some' is not known: did you mean none? expected one of all, none, model");
+}
+
+TEST(policy_keys, of_windows_need_tensor_cores) {
+  const Context context = Context::cpu(1);
+  const Graph graph = Graph::from_csr(1, 1, std::vector<EdgeId>{0, 1}, std::vector<NodeId>{0});
+  for (const std::string_view text : {"select=model", "core=cuda,select=all", "window=16", "layout=none"})
+    expect_refused([&] { make_plan(context, graph, {}, parse_policy(text)); }, "core=tensor");
 }
 
 }  // namespace

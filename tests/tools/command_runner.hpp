@@ -73,7 +73,9 @@ inline void skip_leak_search_in_children() {
 enum class Gpus { where_asked, always };
 
 inline bool hides_gpus(const std::vector<std::string>& arguments, Gpus gpus) {
-  if (gpus == Gpus::always || arguments.empty() || (arguments[0] != "bench" && arguments[0] != "explain")) return false;
+  const bool runs =
+      !arguments.empty() && (arguments[0] == "bench" || arguments[0] == "explain" || arguments[0] == "tune");
+  if (gpus == Gpus::always || !runs) return false;
   return std::none_of(arguments.begin(), arguments.end(),
                       [](const std::string& a) { return a.find("cuda") != std::string::npos; });
 }

@@ -4,8 +4,8 @@
 namespace weft::test {
 namespace {
 
-const std::vector<std::string> subcommands{"doctor",  "info",  "convert", "generate", "reorder",
-                                           "explain", "bench", "train",   "infer",    "completion"};
+const std::vector<std::string> subcommands{"doctor", "info", "convert", "generate", "reorder",   "explain",
+                                           "bench",  "tune", "train",   "infer",    "completion"};
 
 TEST(usage, version_is_one_line_and_done) {
   const Outcome outcome = run_weft({"--version"});

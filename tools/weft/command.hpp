@@ -32,6 +32,7 @@ Command add_generate(CLI::App& root);
 Command add_reorder(CLI::App& root);
 Command add_explain(CLI::App& root);
 Command add_bench(CLI::App& root);
+Command add_tune(CLI::App& root);
 Command add_train(CLI::App& root);
 Command add_infer(CLI::App& root);
 Command add_completion(CLI::App& root);

@@ -14,6 +14,7 @@
 #include "text.hpp"
 #include "weft/plan.hpp"
 #include "weft/sample.hpp"
+#include "window_facts.hpp"
 
 namespace weft::tool {
 namespace {
@@ -63,6 +64,7 @@ nlohmann::json to_json(const PlanCandidate& candidate) {
                          {"total_us", candidate.total_us},
                          {"chosen", candidate.chosen}};
   if (const auto kernel = usual_kernel(plan)) json["kernel"] = to_string(*kernel);
+  if (const auto windows = window_facts(plan)) json["windows"] = windows_json(*windows);
   json.update(std::visit([](const auto& how) { return choices_json(how); }, plan.how));
   return json;
 }
@@ -159,6 +161,8 @@ void print(const GraphFile& file, const Subject& subject, Device device, const P
     if (!c.chosen) continue;
     print_line(stdout, "choice   " + to_string(c.plan));
     if (const auto kernel = usual_kernel(c.plan)) print_line(stdout, "kernel   " + to_string(*kernel));
+    if (const auto windows = window_facts(c.plan))
+      for (const std::string& line : window_lines(*windows)) print_line(stdout, line);
   }
   print_line(stdout, "why      " + report.reason);
 }

@@ -48,10 +48,10 @@ int run(int argc, char** argv) {
       "  weft bench spmm like:cora --width 64 --peers\n"
       "Each command explains itself: weft COMMAND --help");
   const std::array commands{
-      weft::tool::add_doctor(root),     weft::tool::add_info(root),    weft::tool::add_convert(root),
-      weft::tool::add_generate(root),   weft::tool::add_reorder(root), weft::tool::add_explain(root),
-      weft::tool::add_bench(root),      weft::tool::add_train(root),   weft::tool::add_infer(root),
-      weft::tool::add_completion(root), weft::tool::add_manpage(root)};
+      weft::tool::add_doctor(root),   weft::tool::add_info(root),       weft::tool::add_convert(root),
+      weft::tool::add_generate(root), weft::tool::add_reorder(root),    weft::tool::add_explain(root),
+      weft::tool::add_bench(root),    weft::tool::add_tune(root),       weft::tool::add_train(root),
+      weft::tool::add_infer(root),    weft::tool::add_completion(root), weft::tool::add_manpage(root)};
   std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
   if (!words.empty() && words.front() == weft::tool::complete_word) {
     words.erase(words.begin());

@@ -23,7 +23,8 @@ enum class Stream : std::uint64_t {
   citation,
   word,
   split,
-  rank
+  rank,
+  window
 };
 
 /// Names the sequence (seed, stream, index).

@@ -24,7 +24,7 @@ struct Residual {
 
 RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape& shape, const RowOrder* order,
                        CUstream_st* stream)
-    : shape_(shape) {
+    : shape_(shape), device_(device) {
   if (order != nullptr) order->ready_in(stream);
   synchronise(device, stream);
   const Stopwatch watch;
@@ -32,15 +32,16 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
       cuda::build_windows(device, stream, graph, shape, order != nullptr ? order->rows() : nullptr);
   windows_ = built.windows;
   tiles_count_ = built.tiles;
+  selected_ = built.selected;
   dense_columns_ = built.dense_columns;
   dense_edges_ = graph.num_edges - built.residual_edges;
   rows_ = std::move(built.rows);
   work_ = std::move(built.work);
   cols_ = std::move(built.cols);
   bits_ = std::move(built.bits);
+  counts_ = std::move(built.counts);
   const auto rows = static_cast<std::size_t>(shape.rows), tiles = static_cast<std::size_t>(tiles_count_);
-  bytes_ = static_cast<std::size_t>(windows_) * rows * sizeof(NodeId) +
-           static_cast<std::size_t>(windows_) * sizeof(WindowWork) +
+  bytes_ = static_cast<std::size_t>(windows_) * (rows * sizeof(NodeId) + sizeof(WindowWork) + sizeof(WindowCounts)) +
            tiles * (window_step * sizeof(NodeId) + window_step / 32 * rows * sizeof(std::uint32_t));
   auto arrays = std::make_shared<Residual>();
   arrays->offsets = std::move(built.residual_offsets);
@@ -58,6 +59,12 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
 
 WindowsView RowWindows::view() const {
   return {windows_, array<NodeId>(rows_), array<WindowWork>(work_), array<NodeId>(cols_), array<std::uint32_t>(bits_)};
+}
+
+std::vector<WindowCounts> RowWindows::counts() const {
+  std::vector<WindowCounts> counts(static_cast<std::size_t>(windows_));
+  copy_bytes(Device{}, counts.data(), device_, counts_.data(), counts.size() * sizeof(WindowCounts), nullptr);
+  return counts;
 }
 
 Graph GraphInternals::adopt_on_device(Device device, CUstream_st* stream, std::int64_t num_rows, std::int64_t num_cols,

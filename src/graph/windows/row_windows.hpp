@@ -3,21 +3,23 @@
 //
 // A window is a list of rows, those of one community where the order of rows is by community: nothing is renumbered. A
 // tile is `window_step` dense columns of a window; a row has 32 bits for every 32 of them, which say from which it has
-// an edge. Of parallel edges one is a bit, and the others stay in the residual.
+// an edge. Of parallel edges one is a bit, and the others stay in the residual. A window that the selection leaves to
+// CUDA cores has no tiles, and all its edges stay in the residual.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/anywhere.hpp"
+#include "core/cuda/launcher.hpp"
 #include "core/cuda/milestone.hpp"
 #include "core/device.hpp"
 #include "graph/cuda/row_order.hpp"
+#include "graph/windows/window_model.hpp"
 #include "weft/graph.hpp"
 
 namespace weft {
-
-inline constexpr int window_step = 64;  // dense columns of a tile
 
 /// The bit of the c-th of 32 columns: those of a pair of columns, which tensor cores take side by side, are 16 bits
 /// apart, so that a shift and a mask make two halves of them.
@@ -28,6 +30,7 @@ struct WindowShape {
   int rows = 128;         // of a window: 16, 64 or 128
   int threshold = 3;      // edges that make a column of a window dense
   bool clustered = true;  // rows by community, else in sequence
+  WindowModel select{};   // the windows that have tiles: every one with dense columns
   friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 
@@ -52,9 +55,12 @@ class RowWindows {
              CUstream_st* stream);
 
   const WindowShape& shape() const { return shape_; }
+  std::int64_t windows() const { return windows_; }
   WindowsView view() const;
   /// The edges that are no bits, with ids of their own.
   const Graph& residual() const { return residual_; }
+  /// Windows with tiles, the columns of those and the edges that are bits.
+  std::int64_t selected() const { return selected_; }
   std::int64_t dense_edges() const { return dense_edges_; }
   std::int64_t dense_columns() const { return dense_columns_; }
   std::int64_t tiles() const { return tiles_count_; }
@@ -62,13 +68,16 @@ class RowWindows {
   /// That making them took.
   double seconds() const { return seconds_; }
   void ready_in(CUstream_st* stream) const { made_.precede(stream); }
+  /// What the selection looked at, of every window; a copy from the device.
+  WEFT_LAUNCHER(std::vector<WindowCounts> counts() const);
 
  private:
   WindowShape shape_;
-  std::int64_t windows_ = 0, tiles_count_ = 0, dense_edges_ = 0, dense_columns_ = 0;
+  Device device_;
+  std::int64_t windows_ = 0, tiles_count_ = 0, selected_ = 0, dense_edges_ = 0, dense_columns_ = 0;
   std::size_t bytes_ = 0;
   double seconds_ = 0;
-  DeviceBuffer rows_, work_, cols_, bits_;
+  DeviceBuffer rows_, work_, cols_, bits_, counts_;
   Graph residual_;
   Milestone made_;
 };

@@ -1,5 +1,7 @@
 #include "plan/cuda/windows.hpp"
 
+#include <algorithm>
+
 #include "core/check.hpp"
 #include "core/device.hpp"
 #include "graph/graph_internals.hpp"
@@ -31,21 +33,51 @@ void check_has_windows(Device device, const OpDesc& desc, const WindowShape& sha
       shape.rows, has_wgmma ? "" : ", which this build has no kernels for");
 }
 
+WindowModel model_of(WindowPlan& plan, const Context& context, const OpDesc& desc, int rows, WindowSelect select) {
+  if (select == WindowSelect::all) return WindowModel::all();
+  if (select == WindowSelect::none) return WindowModel::none();
+  plan.selector = choose_selector(cuda_device(context.device().index).name, desc.dtype, rows);
+  return plan.selector->row.at(desc.heads * desc.width);
+}
+
+/// What the model says no to runs as if there were no windows: it costs nothing then but having asked.
+PlanReport without_windows(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& rest,
+                           const std::shared_ptr<const WindowPlan>& asked) {
+  PlanReport report = explain_plan(context, graph, desc, rest);
+  for (PlanCandidate& candidate : report.candidates) candidate.plan.backing.windows = asked;
+  report.reason =
+      fmt::format("select=model keeps none of {} windows of {} rows ({}), so there are none; {}",
+                  asked->windows->windows(), asked->windows->shape().rows, asked->selector->source, report.reason);
+  return report;
+}
+
+/// Of values in any order; the lower one of two in the middle.
+std::int32_t middle(std::vector<std::int32_t>& values) {
+  const auto at = values.begin() + (std::ssize(values) - 1) / 2;
+  std::ranges::nth_element(values, at);
+  return *at;
+}
+
 }  // namespace
 
 PlanReport explain_windows(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
+  auto made = std::make_shared<WindowPlan>();
   WindowShape shape = usual_shape;
   if (policy.window > 0) shape.rows = policy.window;
   if (policy.threshold > 0) shape.threshold = policy.threshold;
   if (policy.layout) shape.clustered = *policy.layout == WindowLayout::clusters;
   check_has_windows(context.device(), desc, shape);
-  auto made = std::make_shared<WindowPlan>();
+  const WindowSelect select = policy.select.value_or(WindowSelect::all);
+  shape.select = model_of(*made, context, desc, shape.rows, select);
   made->windows = GraphInternals::row_windows(graph, shape, context.stream());
   const Graph& residual = made->windows->residual();
   Policy rest = policy;
   rest.core = {};
   rest.layout = {};
+  rest.select = {};
   rest.window = rest.threshold = 0;
+  if (select == WindowSelect::model && made->windows->selected() == 0)
+    return without_windows(context, graph, desc, rest, made);
   OpDesc of_rest = desc;
   of_rest.reduce = Reduce::sum;
   made->residual = make_plan(context, residual, of_rest, rest);
@@ -60,6 +92,7 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   plan.cuda().core = Core::tensor;
   plan.cuda().window_rows = shape.rows;
   plan.cuda().window_threshold = shape.threshold;
+  plan.cuda().window_select = select;
   plan.backing.windows = made;
   Arena counting;
   WindowScratch::take(counting, plan, graph.num_rows());
@@ -68,19 +101,52 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   candidate.total_us = made->residual.backing.modelled_us;  // what tensor cores take is not modelled
   candidate.chosen = true;
   PlanReport report;
-  const double edges = static_cast<double>(graph.num_edges());
+  const RowWindows& windows = *made->windows;
+  const double edges = static_cast<double>(graph.num_edges()), dense = static_cast<double>(windows.dense_edges());
   report.reason = fmt::format(
-      "core=tensor: windows of {} rows, columns of {} edges and more: {:.1f} % of the edges in {} columns ({:.2f} "
-      "edges "
-      "each), made in {:.2f} ms; the others by {}",
-      shape.rows, shape.threshold, 100 * static_cast<double>(made->windows->dense_edges()) / edges,
-      made->windows->dense_columns(),
-      made->windows->dense_columns() > 0
-          ? static_cast<double>(made->windows->dense_edges()) / static_cast<double>(made->windows->dense_columns())
-          : 0.0,
-      1e3 * made->windows->seconds(), to_string(made->residual));
+      "core=tensor: {} of {} windows of {} rows (select={}), columns of {} edges and more: {:.1f} % of the edges in {} "
+      "columns ({:.2f} edges each), made in {:.2f} ms; the others by {}",
+      windows.selected(), windows.windows(), shape.rows, name(select), shape.threshold, 100 * dense / edges,
+      windows.dense_columns(), windows.dense_columns() > 0 ? dense / static_cast<double>(windows.dense_columns()) : 0.0,
+      1e3 * windows.seconds(), to_string(made->residual));
   report.candidates.push_back(std::move(candidate));
   return report;
+}
+
+std::optional<WindowFacts> window_facts(const Plan& plan) {
+  if (!plan.backing.windows) return std::nullopt;
+  const WindowPlan& by = *plan.backing.windows;
+  const RowWindows& windows = *by.windows;
+  WindowFacts facts;
+  facts.rows = windows.shape().rows;
+  facts.threshold = windows.shape().threshold;
+  facts.clustered = windows.shape().clustered;
+  facts.windows = windows.windows();
+  facts.selected = windows.selected();
+  facts.columns = windows.dense_columns();
+  facts.edges = windows.dense_edges();
+  facts.tiles = windows.tiles();
+  facts.edge_share =
+      static_cast<double>(facts.edges) / static_cast<double>(facts.edges + windows.residual().num_edges());
+  facts.build_seconds = windows.seconds();
+  facts.select = by.selector ? WindowSelect::model : plan.cuda().window_select;
+  facts.features = plan.desc.heads * plan.desc.width;
+  facts.selector = by.selector;
+  std::vector<std::int32_t> columns, edges;
+  std::int64_t all_columns = 0, all_edges = 0;
+  for (const WindowCounts& counts : windows.counts()) {
+    if (counts.columns == 0) continue;
+    columns.push_back(counts.columns);
+    edges.push_back(counts.edges);
+    all_columns += counts.columns;
+    all_edges += counts.edges;
+  }
+  facts.candidates = std::ssize(columns);
+  if (columns.empty()) return facts;
+  facts.intensity = static_cast<double>(all_edges) / static_cast<double>(all_columns);
+  facts.median = {middle(columns), middle(edges)};
+  if (by.selector) facts.log_odds = windows.shape().select.log_odds(WindowFeatures::of(facts.median, facts.rows));
+  return facts;
 }
 
 }  // namespace weft

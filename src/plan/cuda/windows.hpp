@@ -1,7 +1,10 @@
 // Plans of sums by row windows: dense columns on tensor cores, all other edges as a sum of their own.
 #pragma once
 
+#include <optional>
+
 #include "graph/windows/row_windows.hpp"
+#include "plan/selector/table.hpp"
 #include "weft/plan.hpp"
 
 namespace weft {
@@ -9,7 +12,8 @@ namespace weft {
 /// What a plan of windows keeps for its runs.
 struct WindowPlan {
   std::shared_ptr<const RowWindows> windows;
-  Plan residual;  // of the sum over windows->residual()
+  Plan residual;                           // of the sum over windows->residual()
+  std::optional<SelectorChoice> selector;  // where select=model
 };
 
 struct WindowScratch {
@@ -26,7 +30,26 @@ struct WindowScratch {
   }
 };
 
-/// Of a policy with core=tensor; windows are made where the graph has none of their shape.
+/// Of a policy with core=tensor; windows are made where the graph has none of their shape. Where a model keeps none of
+/// them, the plan is one without windows.
 PlanReport explain_windows(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy);
+
+/// What a plan of windows found in its graph, for people.
+struct WindowFacts {
+  int rows = 0, threshold = 0;
+  bool clustered = false;
+  std::int64_t windows = 0, candidates = 0, selected = 0;  // all, with dense columns, on tensor cores
+  std::int64_t columns = 0, edges = 0, tiles = 0;          // on tensor cores
+  double edge_share = 0;                                   // of all edges
+  double intensity = 0;                                    // edges a dense column, of all candidates
+  double build_seconds = 0;
+  WindowSelect select = WindowSelect::all;
+  WindowCounts median;        // of the candidates: the middle number of columns, and of edges
+  std::int64_t features = 0;  // of a node: the width that the model looks at
+  double log_odds = 0;        // of the median window, where select=model
+  std::optional<SelectorChoice> selector;
+};
+/// None where the plan has no windows.
+std::optional<WindowFacts> window_facts(const Plan& plan);
 
 }  // namespace weft

@@ -75,34 +75,48 @@ struct FlagDense {
   const std::uint32_t* starts;
   std::int64_t runs, windows;
   int threshold;
-  std::int64_t* dense;      // [runs + 1]
+  std::int64_t* dense;      // [runs + 1] whether the column is
+  std::int64_t* edges;      // [runs + 1] of dense ones, parallel edges once
   std::int64_t* first_run;  // [windows + 1]
   __device__ void operator()(std::int64_t r) const {
     const std::int64_t before = r > 0 ? sorted.window(starts[r - 1]) : -1;
     const std::int64_t here = r < runs ? sorted.window(starts[r]) : windows;
     for (std::int64_t w = before + 1; w <= here; ++w) first_run[w] = r;
     if (r == runs) {
-      dense[r] = 0;
+      dense[r] = edges[r] = 0;
       return;
     }
     int different = 0;
     NodeId last = -1;
-    for (std::uint32_t i = starts[r]; i < starts[r + 1] && different < threshold; ++i) {
+    for (std::uint32_t i = starts[r]; i < starts[r + 1]; ++i) {
       const NodeId row = rows[sorted.edges[i]];
       different += row != last;
       last = row;
     }
     dense[r] = different >= threshold;
+    edges[r] = different >= threshold ? different : 0;
   }
 };
 
-struct TilesOfWindow {
-  const std::int64_t *dense_before, *first_run;
+/// Counts the dense columns of windows and decides which of them have tiles.
+struct SelectWindows {
+  const std::int64_t *dense_before, *edges_before, *first_run;
   std::int64_t windows;
-  std::int64_t* tiles;  // [windows + 1]
+  int rows;
+  WindowModel model;
+  WindowCounts* counts;                      // [windows]
+  std::int64_t *selected, *columns, *tiles;  // [windows + 1] 0 but for those that are selected
   __device__ void operator()(std::int64_t w) const {
-    const std::int64_t columns = w < windows ? dense_before[first_run[w + 1]] - dense_before[first_run[w]] : 0;
-    tiles[w] = (columns + window_step - 1) / window_step;
+    selected[w] = columns[w] = tiles[w] = 0;
+    if (w == windows) return;
+    const std::int64_t first = first_run[w], end = first_run[w + 1];
+    const WindowCounts here{static_cast<std::int32_t>(dense_before[end] - dense_before[first]),
+                            static_cast<std::int32_t>(edges_before[end] - edges_before[first])};
+    counts[w] = here;
+    if (!model.keeps(here, rows)) return;
+    selected[w] = 1;
+    columns[w] = here.columns;
+    tiles[w] = (here.columns + window_step - 1) / window_step;
   }
 };
 
@@ -141,6 +155,7 @@ struct FillTiles {
   __device__ void operator()(std::int64_t r) const {
     if (dense_before[r + 1] == dense_before[r]) return;
     const std::int64_t window = sorted.window(starts[r]);
+    if (first_tile[window + 1] == first_tile[window]) return;  // not selected
     const std::int64_t place = first_tile[window] * window_step + dense_before[r] - dense_before[first_run[window]];
     cols[place] = sorted.column(starts[r]);
     if (dense_before[r + 1] == dense_before[first_run[window + 1]])  // the window's last: it fills its tile
@@ -206,7 +221,8 @@ class Builder {
          PlaceOfRow{order, g_.num_rows, as<NodeId>(result.rows), as<NodeId>(places)});
     sort(as<NodeId>(places));
     find_runs();
-    find_dense(result);
+    find_dense();
+    select(result);
     order_windows(result);
     fill(as<NodeId>(places), result);
     take_residual(result);
@@ -251,18 +267,33 @@ class Builder {
          StartsOfRuns<Key>{sorted_, flags, as<std::uint32_t>(starts_)});
   }
 
-  void find_dense(BuiltWindows& result) {
+  void find_dense() {
     dense_before_ = buffer<std::int64_t>(runs_ + 1, "dense columns");
+    edges_before_ = buffer<std::int64_t>(runs_ + 1, "edges of dense columns");
     first_run_ = buffer<std::int64_t>(windows_ + 1, "the first columns of windows");
-    first_tile_ = buffer<std::int64_t>(windows_ + 1, "the first tiles of windows");
-    auto *const dense = as<std::int64_t>(dense_before_), *const tiles = as<std::int64_t>(first_tile_);
+    auto *const dense = as<std::int64_t>(dense_before_), *const edges = as<std::int64_t>(edges_before_);
     each(runs_ + 1, stream_, "finding dense columns",
-         FlagDense<Key>{sorted_, g_.rows, as<std::uint32_t>(starts_), runs_, windows_, shape_.threshold, dense,
+         FlagDense<Key>{sorted_, g_.rows, as<std::uint32_t>(starts_), runs_, windows_, shape_.threshold, dense, edges,
                         as<std::int64_t>(first_run_)});
-    add_up(device_, stream_, "counting dense columns", Sums::exclusive, dense, dense, runs_ + 1);
-    each(windows_ + 1, stream_, "counting tiles", TilesOfWindow{dense, as<std::int64_t>(first_run_), windows_, tiles});
-    add_up(device_, stream_, "counting tiles", Sums::exclusive, tiles, tiles, windows_ + 1);
-    result.dense_columns = read(dense + runs_);
+    for (std::int64_t* const counted : {dense, edges})
+      add_up(device_, stream_, "counting dense columns", Sums::exclusive, counted, counted, runs_ + 1);
+  }
+
+  void select(BuiltWindows& result) {
+    const DeviceBuffer selected = buffer<std::int64_t>(windows_ + 1, "windows for tensor cores");
+    const DeviceBuffer columns = buffer<std::int64_t>(windows_ + 1, "dense columns of windows");
+    first_tile_ = buffer<std::int64_t>(windows_ + 1, "the first tiles of windows");
+    result.counts = buffer<WindowCounts>(windows_, "dense columns and edges of windows");
+    auto* const tiles = as<std::int64_t>(first_tile_);
+    each(windows_ + 1, stream_, "selecting windows",
+         SelectWindows{as<std::int64_t>(dense_before_), as<std::int64_t>(edges_before_), as<std::int64_t>(first_run_),
+                       windows_, shape_.rows, shape_.select, as<WindowCounts>(result.counts),
+                       as<std::int64_t>(selected), as<std::int64_t>(columns), tiles});
+    edges_before_ = {};
+    for (std::int64_t* const counted : {as<std::int64_t>(selected), as<std::int64_t>(columns), tiles})
+      add_up(device_, stream_, "counting tiles", Sums::exclusive, counted, counted, windows_ + 1);
+    result.selected = read(as<std::int64_t>(selected) + windows_);
+    result.dense_columns = read(as<std::int64_t>(columns) + windows_);
     result.tiles = read(tiles + windows_);
   }
 
@@ -314,7 +345,7 @@ class Builder {
   const GraphView& g_;
   const WindowShape& shape_;
   std::int64_t windows_, runs_ = 0;
-  DeviceBuffer keys_[2], edges_[2], starts_, dense_before_, first_run_, first_tile_, stays_;
+  DeviceBuffer keys_[2], edges_[2], starts_, dense_before_, edges_before_, first_run_, first_tile_, stays_;
   SortedEdges<Key> sorted_{};
 };
 

@@ -1,4 +1,4 @@
-// The passes that make windows: a sort of edges by (window, column), runs of equal pairs, prefix sums.
+// The passes that make windows: a sort of edges by (window, column), runs of equal pairs, prefix sums, the selection.
 #pragma once
 
 #include "core/cuda/launcher.hpp"
@@ -7,8 +7,8 @@
 namespace weft::cuda {
 
 struct BuiltWindows {
-  std::int64_t windows = 0, tiles = 0, dense_columns = 0, residual_edges = 0;
-  DeviceBuffer rows, work, cols, bits;
+  std::int64_t windows = 0, selected = 0, tiles = 0, dense_columns = 0, residual_edges = 0;
+  DeviceBuffer rows, counts, work, cols, bits;
   DeviceBuffer residual_offsets, residual_rows, residual_cols;
 };
 /// `order` [rows]: null for rows in sequence. Waits for the stream.
