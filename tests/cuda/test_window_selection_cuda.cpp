@@ -36,10 +36,10 @@ Graph full_windows(const std::vector<NodeId>& columns_of) {
 }
 
 std::vector<std::int32_t> tiles_of(const RowWindows& windows) {
-  std::vector<std::int32_t> firsts(static_cast<std::size_t>(windows.windows()) + 1);
-  copy_bytes(Device{}, firsts.data(), gpu, windows.view().tiles, firsts.size() * sizeof(std::int32_t), nullptr);
-  std::vector<std::int32_t> tiles(firsts.size() - 1);
-  for (std::size_t w = 0; w < tiles.size(); ++w) tiles[w] = firsts[w + 1] - firsts[w];
+  std::vector<WindowWork> all_work(static_cast<std::size_t>(windows.windows()));
+  copy_bytes(Device{}, all_work.data(), gpu, windows.view().work, all_work.size() * sizeof(WindowWork), nullptr);
+  std::vector<std::int32_t> tiles(all_work.size());
+  for (const WindowWork& work : all_work) tiles[static_cast<std::size_t>(work.window)] = work.tiles;
   return tiles;
 }
 

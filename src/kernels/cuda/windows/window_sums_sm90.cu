@@ -20,13 +20,13 @@ constexpr int most_parts = 8;  // blocks of a cluster that every device with clu
 template <class Storage, int Rows>
 struct GroupShape {
   static constexpr int multiplying = Rows * 2, copying = 128, threads = multiplying + copying;  // threads
-  static constexpr int blocks = Rows == 128 ? 2 : 3;                                            // of a multiprocessor
-  static constexpr int copying_registers = 32, multiplying_registers = Rows == 128 ? 104 : 128;
   static constexpr int pieces = WindowOperand<Storage>::pieces;
+  static constexpr int blocks = Rows == 128 || pieces > 1 ? 2 : 3;  // of a multiprocessor
+  static constexpr int copying_registers = 32, multiplying_registers = Rows == 128 ? 104 : 128;
   using Stage = WindowStage<Rows, pieces>;
-  static constexpr int stages = 227 * 1024 / blocks / (sizeof(Stage) + 512) < 8
-                                    ? 227 * 1024 / blocks / (sizeof(Stage) + 512)
-                                    : 8;  // of what a multiprocessor has
+  static constexpr int room = 227 * 1024 / blocks / static_cast<int>(sizeof(Stage) + 512);  // for stages of a block
+  static constexpr int stages = room < 8 ? room : 8;
+  static_assert(stages >= copying / 32, "a warp that copies takes every so manieth stage, and goes round at most once");
 };
 
 template <class Storage, int Rows>
