@@ -80,6 +80,11 @@ class Context {
   /// A fresh arena over the reserved workspace; what an earlier one carved is overwritten.
   Arena arena() const;
 
+  /// How often plans that are made from now on will run, 1 unless told. What takes a plan long to prepare, as windows
+  /// of rows for tensor cores do, is only looked at where that many runs pay for it.
+  void expect_runs(std::int64_t runs);
+  std::int64_t expected_runs() const;
+
   /// Begins to time operators and dense work, from nothing, or ends it. On a GPU events in the stream do that, which
   /// costs little; work that is replayed from a CUDA graph is not seen.
   void time_operators(bool on);

@@ -101,11 +101,12 @@ struct Policy {
   Accumulate accumulate = Accumulate::f32;  // half2: sums of f16 and bf16, in whole packs of eight
   SampleKernel sample_kernel = SampleKernel::usual;
   // Row windows:
-  std::optional<Core> core;
-  int window = 0;     // rows: 16, 64 or 128; 0: the planner's
-  int threshold = 0;  // edges that make a column of a window dense; 0: the planner's
+  std::optional<Core> core;  // unset: tensor cores where the runs that the context expects pay for windows
+  int window = 0;            // rows: 16, 64 or 128; 0: the planner's
+  int threshold = 0;         // edges that make a column of a window dense; 0: the planner's
   std::optional<WindowLayout> layout;
   std::optional<WindowSelect> select;
+  friend bool operator==(const Policy&, const Policy&) = default;
 };
 /// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU; "edges=128,order=columns,join=no,vector=4,
 /// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" and "sample_kernel=cache_first" and

@@ -33,6 +33,7 @@ struct Context::State {
   std::byte* base = nullptr;  // aligned to Arena::alignment
   std::size_t capacity = 0;
   std::unique_ptr<OperatorTimer> timer;
+  std::int64_t expected_runs = 1;
 };
 
 Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -101,6 +102,12 @@ TimedScope::~TimedScope() {
 }
 
 std::size_t Context::workspace_bytes() const { return state_->capacity; }
+
+void Context::expect_runs(std::int64_t runs) {
+  WEFT_CHECK(runs >= 1, invalid_argument, "runs is {}: expected at least 1", runs);
+  state_->expected_runs = runs;
+}
+std::int64_t Context::expected_runs() const { return state_->expected_runs; }
 
 Arena Context::arena() const {
   static std::byte nothing;  // a real address, so that an empty workspace does not look like counting

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "core/anywhere.hpp"
+
 namespace weft {
 
 /// A bijection of 64-bit words in which every output bit depends on every input bit: two odd
 /// multiplications between xor-shifts (constants of Evensen's "moremur").
-constexpr std::uint64_t mix(std::uint64_t x) {
+WEFT_ANYWHERE constexpr std::uint64_t mix(std::uint64_t x) {
   x ^= x >> 27;
   x *= 0x3c79ac492ba7b653;
   x ^= x >> 33;

@@ -14,6 +14,12 @@ class RowOrder;    // graph/cuda: rows in an order of weft's own, on a device
 class EdgeOrder;   // graph/cuda: edges in such an order
 class RowWindows;  // graph/windows: dense columns of rows that run together, and the other edges
 struct WindowShape;
+
+/// What windows of a graph would have, by a look at some.
+struct WindowEstimate {
+  double dense_share = 0;  // of all edges
+  double tiles = 0;
+};
 struct KeptRows;   // graph/sample: the index space of sampled edges
 class EdgePlaces;  // graph/cuda: where values stand that edges hand on from one order to another
 
@@ -47,6 +53,9 @@ struct GraphInternals {
   /// graphs of 1 to 2^31 - 1 edges only.
   WEFT_LAUNCHER(static std::shared_ptr<const RowWindows> row_windows(const Graph& graph, const WindowShape& shape,
                                                                      CUstream_st* stream));
+  /// What they would have, which a fraction of a run tells; the same whether they were made or not.
+  WEFT_LAUNCHER(static WindowEstimate estimate_windows(const Graph& graph, const WindowShape& shape,
+                                                       CUstream_st* stream));
   /// Those that no plan holds go.
   WEFT_LAUNCHER(static void drop_windows(const Graph& graph));
   /// A graph on a device over arrays of weft's own; waits for the stream.

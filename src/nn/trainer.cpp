@@ -37,6 +37,25 @@ void check_options(const TrainOptions& o) {
   WEFT_CHECK(is_floating(o.dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(o.dtype));
 }
 
+namespace {
+
+/// Plans are made for so many runs while this is there.
+class ExpectedRuns {
+ public:
+  ExpectedRuns(Context& context, std::int64_t runs) : context_(context), before_(context.expected_runs()) {
+    context.expect_runs(runs);
+  }
+  ~ExpectedRuns() { context_.expect_runs(before_); }
+  ExpectedRuns(const ExpectedRuns&) = delete;
+  ExpectedRuns& operator=(const ExpectedRuns&) = delete;
+
+ private:
+  Context& context_;
+  std::int64_t before_;
+};
+
+}  // namespace
+
 Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, const TrainOptions& options)
     : context_(context),
       options_(options),
@@ -48,6 +67,8 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
       spec_(padded(model.spec, options.dtype, context.device())),
       graph_(graph_for(context, dataset, spec_, options.dtype)) {
   const bool whole = options.sample.method == Sampling::none && options.sample.edges.width == 0;
+  // Batches have graphs of their own. Never the number of epochs: training that goes on later keeps its plans.
+  const ExpectedRuns expected(context, whole ? 100 : 1);
   {
     Build first = build(slots_, whole);
     first.graph = graph_.graph;

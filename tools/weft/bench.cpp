@@ -28,7 +28,7 @@ namespace {
 
 struct Options {
   std::string op, width, dtype = "f32", heads = "1", reduce = "sum", variant, device, threads = "0", repeat = "0",
-                         subgraphs = "0", seed = "1", sample, sample_width;
+                         runs = "1", subgraphs = "0", seed = "1", sample, sample_width;
   std::vector<std::string> sources, policies;
   std::string json, report;
   bool unweighted = false, edge_vectors = false, backward = false, peers = false;
@@ -340,6 +340,7 @@ int run(const Options& options, const std::string& command) {
   for (const std::string& path : {options.json, options.report})
     if (!path.empty() && path != "-") check_savable(path);
   Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
+  context.expect_runs(parse_count("--runs", options.runs, 1, most_expected_runs));
   for (const NamedPolicy& policy : request.policies)
     as_usage("--policy", [&] { check_policy_keys(policy.text, context.device().kind); });
   // With JSON or the page on stdout, people's output goes to stderr.
@@ -395,6 +396,7 @@ std::string command_text(const Options& options) {
   if (options.peers) text += " --peers";
   for (const std::string& policy : options.policies) add("--policy", policy, "");
   add("--repeat", options.repeat, "0");
+  add("--runs", options.runs, "1");
   add("--subgraphs", options.subgraphs, "0");
   add("--seed", options.seed, "1");
   add("--sample", options.sample, "");
@@ -437,6 +439,7 @@ Command add_bench(CLI::App& root) {
   app->add_option("--repeat", options->repeat, "Timed runs; 0: at least 20, fewer (never under 5) where they take long")
       ->type_name("N")
       ->capture_default_str();
+  add_runs(*app, options->runs);
   app->add_option("--sample", options->sample, "With --sample-width, which edges of a row are kept (default fastrand)")
       ->type_name(one_of<EdgeSampling>());
   app->add_option(

@@ -20,7 +20,7 @@ namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string op, source, width, heads = "1", dtype = "f32", reduce = "sum", device, threads = "0", policy,
+  std::string op, source, width, heads = "1", dtype = "f32", reduce = "sum", device, threads = "0", runs = "1", policy,
                                  sample_width;
   bool unweighted = false, backward = false, json = false;
 };
@@ -195,7 +195,8 @@ int run(const Options& options) {
   const std::string policy_text = options.policy == "auto" ? "" : options.policy;  // as weft bench spells it
   const Policy policy =
       as_usage("--policy", [&] { return policy_text.empty() ? Policy{} : parse_policy(policy_text); });
-  const Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
+  Context context = pick_context(options.device, parse_count("--threads", options.threads, 0, 4096));
+  context.expect_runs(parse_count("--runs", options.runs, 1, most_expected_runs));
   const DeviceKind device = context.device().kind;
   as_usage("--policy", [&] { check_policy_keys(policy_text, device); });
   const GraphFile file = open_source(options.source);
@@ -257,6 +258,7 @@ Command add_explain(CLI::App& root) {
   app->add_option("--sample-width", options->sample_width, "spmm and attention: at most so many edges of a row")
       ->type_name("S");
   add_device(*app, options->device, options->threads);
+  add_runs(*app, options->runs);
   app->add_option("--policy", options->policy,
                   "Values to fix, such as schedule=rows,tasks=64,prefetch=16 on a CPU or "
                   "edges=128,order=columns on a GPU; all keys are in docs/policies.md")

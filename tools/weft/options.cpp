@@ -47,6 +47,12 @@ void add_operator(CLI::App& app, std::string& text) {
   app.add_option("OP", text, "The operator")->type_name(one_of<OpKind>())->required()->check(check);
 }
 
+void add_runs(CLI::App& app, std::string& runs) {
+  app.add_option("--runs", runs, "Runs to plan for: windows for tensor cores are made where so many pay for them")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
 void add_device(CLI::App& app, std::string& device, std::string& threads, const std::string& group) {
   app.add_option("--device", device, "Where to run (default: the first GPU, else the CPU)")
       ->type_name("cpu|cuda|cuda:N")

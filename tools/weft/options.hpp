@@ -31,6 +31,9 @@ decltype(auto) as_usage(std::string_view option, F&& parse) {
 
 /// The argument OP, refused before anything else that may be missing.
 void add_operator(CLI::App& app, std::string& text);
+/// The option --runs, for Context::expect_runs.
+void add_runs(CLI::App& app, std::string& runs);
+inline constexpr std::int64_t most_expected_runs = 1'000'000'000;
 /// The options --device and --threads, for pick_context.
 void add_device(CLI::App& app, std::string& device, std::string& threads, const std::string& group = "Options");
 std::vector<std::string> split_list(std::string_view option, std::string_view text);

@@ -6,6 +6,7 @@
 #include "graph/graph_impl.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/cuda/build.hpp"
+#include "graph/windows/cuda/look.hpp"
 
 namespace weft {
 namespace {
@@ -71,6 +72,24 @@ Graph GraphInternals::adopt_on_device(Device device, CUstream_st* stream, std::i
                                       std::span<const EdgeId> offsets, std::span<const NodeId> cols, const NodeId* rows,
                                       std::shared_ptr<const void> keeper) {
   return Graph::Impl::make_on(device, stream, num_rows, num_cols, offsets, cols, rows, std::move(keeper));
+}
+
+WindowEstimate GraphInternals::estimate_windows(const Graph& graph, const WindowShape& shape, CUstream_st* stream) {
+  constexpr std::int64_t most_looked_at = 128;  // windows
+  const Graph::Impl& half = Graph::Impl::of(graph);
+  const GraphView view = half.view();
+  const std::lock_guard guard(half.pair->lock);
+  const auto order = shape.clustered ? half.rows_by_community() : nullptr;
+  if (order) order->ready_in(stream);
+  const std::int64_t windows = (view.num_rows + shape.rows - 1) / shape.rows;
+  const std::int64_t looked_at = std::min(windows, most_looked_at);
+  const cuda::WindowTotals seen =
+      cuda::look_at_windows(half.device, stream, view, shape, order ? order->rows() : nullptr, looked_at);
+  if (seen.edges == 0) return {};
+  // Windows differ in their edges: those that were looked at stand for as many edges as all have.
+  const double scale = static_cast<double>(view.num_edges) / static_cast<double>(seen.edges);
+  return {std::min(1.0, static_cast<double>(seen.dense_edges) / static_cast<double>(seen.edges)),
+          static_cast<double>(seen.tiles) * scale};
 }
 
 std::shared_ptr<const RowWindows> GraphInternals::row_windows(const Graph& graph, const WindowShape& shape,

@@ -13,6 +13,7 @@
 #include "plan/cuda/shape_choice.hpp"
 #include "plan/cuda/stage_choice.hpp"
 #include "plan/cuda/tasks.hpp"
+#include "plan/cuda/window_choice.hpp"
 #include "plan/cuda/windows.hpp"
 #include "plan/gather_shape.hpp"
 #include "plan/plan_view.hpp"
@@ -391,6 +392,7 @@ PlanReport explain_cuda(const Context& context, const GraphView& graph, std::uin
   report.reason =
       fmt::format("order {}, tasks of {} a {}: lowest modelled time of those whose order costs no more than a run",
                   name(plan.cuda().order), task_size(plan), task_owner(plan));
+  if (owner != nullptr && policy == Policy{}) choose_windows(context, *owner, desc, rates, report);
   return report;
 }
 

@@ -10,24 +10,28 @@
 namespace weft {
 namespace {
 
-constexpr WindowShape usual_shape{.rows = 128, .threshold = 3, .clustered = true};
+bool has_tiles(const OpDesc& desc) {
+  return desc.kind == OpKind::spmm && !is_extremum(desc.reduce) && !desc.weighted && desc.sample_width == 0 &&
+         desc.dtype != Dtype::f64;
+}
+bool has_packs(const OpDesc& desc) { return desc.heads * desc.width > 0 && desc.heads * desc.width % 8 == 0; }
+bool has_kernel(Device device, const OpDesc& desc, const WindowShape& shape) {
+  const bool hopper = has_wgmma && cuda_device(device.index).compute_capability == 90;
+  return desc.dtype != Dtype::f32 || (hopper && shape.rows >= 64);
+}
 
 void check_has_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
-  const bool sums = desc.kind == OpKind::spmm && !is_extremum(desc.reduce) && !desc.weighted && desc.sample_width == 0;
-  WEFT_CHECK(sums && desc.dtype != Dtype::f64, unsupported,
+  WEFT_CHECK(has_tiles(desc), unsupported,
              "policy core=tensor for {} {} {}{}{}: only sums and means of f16, bf16 and f32 over all edges, without "
              "values of edges, run on tensor cores; leave the policy out",
              name(desc.kind), name(desc.dtype), name(desc.reduce), desc.weighted ? " with values of edges" : "",
              desc.sample_width > 0 ? " over sampled edges" : "");
-  const std::int64_t features = desc.heads * desc.width;
-  WEFT_CHECK(features > 0 && features % 8 == 0, unsupported,
+  WEFT_CHECK(has_packs(desc), unsupported,
              "policy core=tensor for {} features: expected a multiple of 8, as rows come in packs of 16 bytes; leave "
              "the policy out",
-             features);
-  if (desc.dtype != Dtype::f32) return;
-  const bool hopper = has_wgmma && cuda_device(device.index).compute_capability == 90;
+             desc.heads * desc.width);
   WEFT_CHECK(
-      hopper && shape.rows >= 64, unsupported,
+      has_kernel(device, desc, shape), unsupported,
       "policy core=tensor,window={} for f32: f32 runs on tensor cores as three bf16, in windows of 64 or 128 rows "
       "on a GPU of compute capability 9.0{}; leave the policy out",
       shape.rows, has_wgmma ? "" : ", which this build has no kernels for");
@@ -60,9 +64,17 @@ std::int32_t middle(std::vector<std::int32_t>& values) {
 
 }  // namespace
 
+WindowShape usual_windows(const OpDesc& desc) {
+  return {.rows = 128, .threshold = desc.dtype == Dtype::f32 ? 4 : 3, .clustered = true};
+}
+
+bool sums_by_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
+  return has_tiles(desc) && has_packs(desc) && has_kernel(device, desc, shape);
+}
+
 PlanReport explain_windows(const Context& context, const Graph& graph, const OpDesc& desc, const Policy& policy) {
   auto made = std::make_shared<WindowPlan>();
-  WindowShape shape = usual_shape;
+  WindowShape shape = usual_windows(desc);
   if (policy.window > 0) shape.rows = policy.window;
   if (policy.threshold > 0) shape.threshold = policy.threshold;
   if (policy.layout) shape.clustered = *policy.layout == WindowLayout::clusters;
@@ -72,7 +84,7 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   made->windows = GraphInternals::row_windows(graph, shape, context.stream());
   const Graph& residual = made->windows->residual();
   Policy rest = policy;
-  rest.core = {};
+  rest.core = Core::cuda;
   rest.layout = {};
   rest.select = {};
   rest.window = rest.threshold = 0;

@@ -13,6 +13,7 @@ namespace weft {
 struct WindowPlan {
   std::shared_ptr<const RowWindows> windows;
   Plan residual;                           // of the sum over windows->residual()
+  std::optional<Plan> otherwise;           // for calls that windows do not fit, where the planner chose them
   std::optional<SelectorChoice> selector;  // where select=model
 };
 
@@ -29,6 +30,10 @@ struct WindowScratch {
             arena.take<BFloat16>(rows * splits, "values as sums of bf16")};
   }
 };
+
+/// The windows that a policy with core=tensor alone means, and whether there are kernels for sums over them.
+WindowShape usual_windows(const OpDesc& desc);
+bool sums_by_windows(Device device, const OpDesc& desc, const WindowShape& shape);
 
 /// Of a policy with core=tensor; windows are made where the graph has none of their shape. Where a model keeps none of
 /// them, the plan is one without windows.

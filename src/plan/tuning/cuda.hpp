@@ -27,6 +27,9 @@ struct CudaRates {
   double sort_us, sort_edge_ns;                        // making an order by columns
   double cluster_us, cluster_row_ns, cluster_edge_ns;  // making clusters
   double order_runs;                                   // in so many runs an order must come back
+  double tile_ns, tile_f32_ns;                         // 64 features of a tile of a window of 128 rows; 0: not known
+  double window_us, window_edge_ns;                    // making windows
+  double residual_factor;                              // an edge beside windows costs so many edges without them
 };
 
 /// What was measured of one architecture, and on which GPU.
@@ -65,7 +68,12 @@ inline constexpr CudaTuning cuda_tunings[] = {
       .cluster_us = 80,
       .cluster_row_ns = 0.65,
       .cluster_edge_ns = 0.0095,
-      .order_runs = 5}},
+      .order_runs = 5,
+      .tile_ns = 2.6,
+      .tile_f32_ns = 7.2,
+      .window_us = 1500,
+      .window_edge_ns = 0.15,
+      .residual_factor = 1.35}},
 };
 
 /// Of any GPU: its architecture's row with what depends on the number of multiprocessors, L2 and memory in proportion.
@@ -82,6 +90,9 @@ inline CudaRates cuda_rates(const CudaDevice& device) {
   rates.l2_gb_s *= cores;
   rates.memory_gather_gb_s *= memory;
   rates.stream_gb_s *= memory;
+  rates.tile_ns /= cores;
+  rates.tile_f32_ns /= cores;
+  if (device.compute_capability != row->compute_capability) rates.tile_ns = rates.tile_f32_ns = 0;
   return rates;
 }
 

@@ -2,7 +2,6 @@
 #include "kernels/cuda/windows/launch.hpp"
 #include "core/check.hpp"
 #include "core/device.hpp"
-#include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/spmm/call.hpp"
 #include "kernels/cuda/windows/windows.hpp"
@@ -40,12 +39,6 @@ WindowSumArgs<Storage> window_sum_args(const SpmmArgs& args, const WindowPlan& p
   call.pieces = scratch.pieces.data();
   call.residual = scratch.residual.empty() ? nullptr : scratch.residual.data();
   call.epilogue = row_epilogue<Storage>(args);
-  WEFT_CHECK(aligned_elements(call.x, args.x.row_stride) * sizeof(Storage) == 16, unsupported,
-             "policy core=tensor: rows of x begin at addresses that are no multiples of 16 bytes; expected a pitch of "
-             "whole packs of 16 bytes; leave the policy out");
-  const bool pairs = aligned_elements(call.epilogue.out, call.epilogue.wide, args.out.row_stride) >= 2;
-  WEFT_CHECK(pairs, unsupported,
-             "policy core=tensor: rows of out begin at odd elements; expected an even pitch; leave the policy out");
   return call;
 }
 
@@ -58,13 +51,28 @@ void add_windows(const WindowSumArgs<Storage>& call, const CudaDevice& gpu, CUst
   if constexpr (sizeof(Storage) == 2) launch_window_sums(call, stream);
 }
 
+/// What of a call keeps it from running by windows; null: nothing.
+const char* misfit(const SpmmArgs& args) {
+  if (args.op != SpmmOp::copy_u || args.col_scale.given() || args.heads != 1)
+    return "only sums of sources as they are run on tensor cores, without col_scale";
+  const auto size = static_cast<std::int64_t>(size_of(args.x.dtype)),
+             out = static_cast<std::int64_t>(size_of(args.out.dtype));
+  if (reinterpret_cast<std::uintptr_t>(args.x.data) % 16 != 0 || args.x.row_stride * size % 16 != 0)
+    return "rows of x begin at addresses that are no multiples of 16 bytes";
+  if (reinterpret_cast<std::uintptr_t>(args.out.data) % static_cast<std::uintptr_t>(2 * out) != 0 ||
+      args.out.row_stride % 2 != 0)
+    return "rows of out begin at odd elements";
+  return nullptr;
+}
+
 }  // namespace
 
 void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
   const WindowPlan& windows = *plan.backing.windows;
-  WEFT_CHECK(args.op == SpmmOp::copy_u && !args.col_scale.given() && args.heads == 1, unsupported,
-             "policy core=tensor: only sums of sources as they are run on tensor cores, without col_scale; leave the "
-             "policy out");
+  if (const char* const why = misfit(args)) {
+    WEFT_CHECK(windows.otherwise.has_value(), unsupported, "policy core=tensor: {}; leave the policy out", why);
+    return spmm(args, *windows.otherwise, arena, stream);
+  }
   const WindowScratch scratch = WindowScratch::take(arena, plan, args.graph.num_rows);
   with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
     if constexpr (sizeof(Storage) <= 4) {

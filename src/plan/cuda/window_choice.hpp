@@ -1,0 +1,31 @@
+// Whether windows of rows on tensor cores pay.
+#pragma once
+
+#include <optional>
+
+#include "graph/windows/row_windows.hpp"
+#include "plan/tuning/cuda.hpp"
+#include "weft/plan.hpp"
+
+namespace weft {
+
+/// Windows that are expected to save more than making them costs.
+struct WindowForecast {
+  WindowShape shape;
+  double dense_share = 0, tiles = 0;
+  double us = 0;       // a run
+  double made_us = 0;  // making them
+};
+
+/// `cuda_us`: a run's modelled time without windows. Most answers are no, and follow from the numbers of edges and of
+/// runs that the context expects; otherwise a kernel looks at some windows, and waits for the stream. Whether the graph
+/// has windows already makes no difference, as bits of results would then depend on what ran before.
+std::optional<WindowForecast> windows_that_pay(const Context& context, const Graph& graph, const OpDesc& desc,
+                                               const tuning::CudaRates& rates, double cuda_us);
+
+/// Where windows pay, their plan is the report's choice, and the one that was is among those weighed. Windows for which
+/// there is no memory do not.
+void choose_windows(const Context& context, const Graph& graph, const OpDesc& desc, const tuning::CudaRates& rates,
+                    PlanReport& report);
+
+}  // namespace weft

@@ -1,0 +1,93 @@
+// Windows that the planner chooses by itself: where runs are expected that pay for them, and nowhere else.
+#include <cmath>
+
+#include "core/device.hpp"
+#include "cuda/gpu.hpp"
+#include "graph/graph_internals.hpp"
+#include "graph/windows/row_windows.hpp"
+#include "plan/cuda/windows.hpp"
+#include "support/oracle.hpp"
+#include "weft/generate.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::test {
+namespace {
+
+class cuda_window_choice : public GpuTest {};
+
+constexpr OpDesc sums{OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, false};
+
+Graph communities() { return generate("powerlaw:nodes=20000,edges=4000000,communities=40,inside=0.95,seed=3").graph; }
+
+Context expecting(std::int64_t runs) {
+  Context context = Context::cuda();
+  context.expect_runs(runs);
+  return context;
+}
+
+bool has_rates() { return cuda_device(gpu.index).compute_capability == 90; }
+
+TEST_F(cuda_window_choice, takes_windows_where_enough_runs_are_expected) {
+  if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
+  const Graph there = communities().to(gpu);
+  EXPECT_EQ(make_plan(expecting(1), there, sums).cuda().core, Core::cuda);
+  EXPECT_EQ(make_plan(expecting(10), there, sums).cuda().core, Core::cuda);
+  const Context context = expecting(100'000);
+  EXPECT_EQ(make_plan(context, there, sums).cuda().core, Core::tensor);
+  EXPECT_EQ(make_plan(context, there, sums, parse_policy("core=cuda")).cuda().core, Core::cuda);
+  EXPECT_EQ(make_plan(expecting(10), there, sums).cuda().core, Core::cuda) << "as before they were made";
+  const PlanReport report = explain_plan(context, there, sums);
+  EXPECT_GT(report.candidates.size(), 1u);
+  EXPECT_NE(report.reason.find("100000 runs"), std::string::npos) << report.reason;
+}
+
+TEST_F(cuda_window_choice, leaves_graphs_without_communities_as_they_are) {
+  const Graph there = generate("uniform:nodes=200000,edges=4000000,seed=4").graph.to(gpu);
+  EXPECT_EQ(make_plan(expecting(100'000), there, sums).cuda().core, Core::cuda);
+  OpDesc weighted = sums;
+  weighted.weighted = true;
+  EXPECT_EQ(make_plan(expecting(100'000), communities().to(gpu), weighted).cuda().core, Core::cuda);
+}
+
+TEST_F(cuda_window_choice, estimates_what_windows_then_have) {
+  for (const char* spec : {"powerlaw:nodes=20000,edges=4000000,communities=40,inside=0.95,seed=3",
+                           "powerlaw:nodes=30000,edges=900000,communities=100,inside=0.7,seed=5",
+                           "uniform:nodes=3000,edges=600000,seed=6"}) {
+    const Graph there = generate(spec).graph.to(gpu);
+    for (const bool clustered : {true, false}) {
+      const WindowShape shape{.rows = 128, .threshold = 3, .clustered = clustered};
+      const WindowEstimate seen = GraphInternals::estimate_windows(there, shape, nullptr);
+      const auto made = GraphInternals::row_windows(there, shape, nullptr);
+      const double share = static_cast<double>(made->dense_edges()) / static_cast<double>(there.num_edges());
+      const double tiles = static_cast<double>(made->tiles());
+      EXPECT_NEAR(seen.dense_share, share, 0.05) << spec << (clustered ? " clustered" : "");
+      EXPECT_NEAR(seen.tiles, tiles, 0.15 * tiles + 8) << spec << (clustered ? " clustered" : "");
+      EXPECT_EQ(GraphInternals::estimate_windows(there, shape, nullptr).tiles, seen.tiles);
+    }
+  }
+}
+
+TEST_F(cuda_window_choice, sums_calls_that_windows_do_not_fit_without_them) {
+  if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
+  const Graph graph = communities(), there = graph.to(gpu);
+  Context context = expecting(100'000);
+  const Plan plan = make_plan(context, there, sums);
+  ASSERT_EQ(plan.cuda().core, Core::tensor);
+  context.reserve(plan.workspace_bytes);
+  const Tensor x = random_tensor(Shape(graph.num_cols(), 64), Dtype::f16, 41);
+  const Tensor scale = random_tensor(Shape(graph.num_cols()), Dtype::f32, 42, 0.5, 2);
+  const Tensor x_there = x.to(gpu), scale_there = scale.to(gpu);
+  for (const bool scaled : {false, true}) {
+    SpmmOptions options;
+    options.op = SpmmOp::copy_u;
+    if (scaled) options.epilogue.col_scale = scale;
+    const SpmmExpected expected = expected_spmm(graph, x, {}, options);
+    if (scaled) options.epilogue.col_scale = scale_there;
+    Tensor out = constant(Shape(graph.num_rows(), 64), Dtype::f16, std::nan("")).to(gpu);
+    spmm(context, plan, there, x_there, {}, out, options);
+    expect_within_bound(out.to(Device{}), expected, scaled ? "with col_scale, seed 42" : "by windows, seed 41");
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
