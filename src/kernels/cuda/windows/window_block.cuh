@@ -86,14 +86,20 @@ struct WindowBlock {
     return sum;
   }
 
-  /// Two neighbouring features of a row, with the residual's sums and the epilogue.
-  __device__ __forceinline__ void write_pair(int row_in_window, NodeId row, EdgeId edges, int feature, float first,
-                                             float second) const {
-    if (feature >= args.features) return;
-    float value[2] = {first * edge_unit, second * edge_unit};
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-      if (!(fabsf(value[i]) < INFINITY)) value[i] = sum_again(row_in_window, feature + i);
+  /// Two neighbouring features of a row, with the residual's sums and the epilogue. Sums that are not finite are left:
+  /// false asks for write_again.
+  __device__ __forceinline__ bool write_pair(NodeId row, EdgeId edges, int feature, float first, float second) const {
+    if (feature >= args.features) return true;
+    if (!(fabsf(first) < INFINITY && fabsf(second) < INFINITY)) return false;
+    finish_pair(row, edges, feature, first * edge_unit, second * edge_unit);
+    return true;
+  }
+  __device__ __forceinline__ void write_again(int row_in_window, int feature) const {
+    const NodeId row = row_at_place(row_in_window);
+    finish_pair(row, edges_of(row), feature, sum_again(row_in_window, feature), sum_again(row_in_window, feature + 1));
+  }
+  __device__ __forceinline__ void finish_pair(NodeId row, EdgeId edges, int feature, float first, float second) const {
+    float value[2] = {first, second};
     if (args.residual != nullptr) {
       const auto rest = Pack<float, 2>::load(args.residual + static_cast<std::int64_t>(row) * args.features + feature);
       value[0] += rest.values[0];

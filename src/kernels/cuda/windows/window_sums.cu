@@ -115,16 +115,24 @@ struct WindowSums : WindowBlock<Storage, Rows> {
 #pragma unroll
         for (int i = 0; i < 4; ++i) settle(far[n][i], near[n][i]);
     }
+    unsigned again = 0;  // pairs that are not finite
+    const int first_row = row_warp * 16 + lane / 4;
+    const auto feature_at = [&](int n) {
+      return first_feature + (feature_warp * Tiling::feature_tiles + n) * 8 + lane % 4 * 2;
+    };
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int at = row_warp * 16 + lane / 4 + half * 8;
-      const NodeId row = this->row_at_place(at);
+      const NodeId row = this->row_at_place(first_row + half * 8);
       if (row < 0) continue;
       const EdgeId edges = this->edges_of(row);
 #pragma unroll
       for (int n = 0; n < Tiling::feature_tiles; ++n)
-        this->write_pair(at, row, edges, first_feature + (feature_warp * Tiling::feature_tiles + n) * 8 + lane % 4 * 2,
-                         far[n][half * 2], far[n][half * 2 + 1]);
+        if (!this->write_pair(row, edges, feature_at(n), far[n][half * 2], far[n][half * 2 + 1]))
+          again |= 1u << (half * 8 + n);
+    }
+    for (; again != 0; again &= again - 1) {
+      const int at = __ffs(static_cast<int>(again)) - 1;
+      this->write_again(first_row + at / 8 * 8, feature_at(at % 8));
     }
   }
 };

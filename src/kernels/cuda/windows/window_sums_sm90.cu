@@ -162,6 +162,7 @@ struct GroupSums : WindowBlock<Storage, Rows> {
   }
 
   __device__ __forceinline__ void finish_own_rows() const {
+    unsigned again = 0;  // pairs that are not finite
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const NodeId row = this->row_at_place(first_row + half * 8);
@@ -169,8 +170,13 @@ struct GroupSums : WindowBlock<Storage, Rows> {
       const EdgeId edges = this->edges_of(row);
 #pragma unroll
       for (int n = 0; n < 8; ++n)
-        this->write_pair(first_row + half * 8, row, edges, this->first_feature + n * 8 + quad * 2,
-                         far[n * 4 + half * 2], far[n * 4 + half * 2 + 1]);
+        if (!this->write_pair(row, edges, this->first_feature + n * 8 + quad * 2, far[n * 4 + half * 2],
+                              far[n * 4 + half * 2 + 1]))
+          again |= 1u << (half * 8 + n);
+    }
+    for (; again != 0; again &= again - 1) {
+      const int at = __ffs(static_cast<int>(again)) - 1;
+      this->write_again(first_row + at / 8 * 8, this->first_feature + at % 8 * 8 + quad * 2);
     }
   }
 
@@ -200,7 +206,8 @@ struct GroupSums : WindowBlock<Storage, Rows> {
         first += value.x;
         second += value.y;
       }
-      this->write_pair(row_in_window, row, this->edges_of(row), this->first_feature + pair, first, second);
+      if (!this->write_pair(row, this->edges_of(row), this->first_feature + pair, first, second))
+        this->write_again(row_in_window, this->first_feature + pair);
     }
     cluster.sync();  // a block that has ended has no shared memory
   }
