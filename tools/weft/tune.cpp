@@ -174,7 +174,7 @@ Command add_tune(CLI::App& root) {
   app->add_option("--width", options->width, "Features of a node to time with, multiples of 8")
       ->type_name("K,K,..")
       ->capture_default_str();
-  app->add_flag("--quick", options->quick, "A quarter of the windows: about 15 s instead of a minute");
+  app->add_flag("--quick", options->quick, "A quarter of the windows: some seconds instead of 15");
   app->add_option("--json", options->json, "Write the fit and every timed window to this file (- for standard output)")
       ->type_name("FILE");
   app->footer(
