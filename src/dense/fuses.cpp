@@ -10,6 +10,7 @@ namespace weft::dense {
 bool fuses(const Gemm& gemm, const Graph& graph, Dtype dtype, std::int64_t in, std::int64_t out,
            std::optional<bool> wish) {
   if (!gemm.makes_rows(dtype, graph.num_rows(), in, out) || !wish.value_or(true)) return false;
+  if (GraphInternals::is_redrawn(graph)) return false;  // what is known of its rows may change
   if (wish) return true;
   const GraphView view = GraphInternals::view_without_ids(graph);
   tuning::FusionCase given{graph.device().kind, view.num_rows, view.num_edges, view.longest_row, in, out};

@@ -40,6 +40,11 @@ cuda::Epilogue epilogue_of(const Finish& finish) {
   return epilogue;
 }
 
+cpu::ProductFinish finish_on_cpu(const Finish& finish) {
+  return {finish.bias.given ? finish.bias.data : nullptr, finish.relu, finish.gate.given ? finish.gate.data : nullptr,
+          finish.gate_scale, finish.saturates};
+}
+
 }  // namespace
 
 Gemm::Gemm(const Context& context, bool tf32)
@@ -78,6 +83,21 @@ void Gemm::multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, Tenso
   const TimedOperator timed(context_, "dense products");
   const auto [m, n, k] = sizes_of(a, Transposed::no, b, b_as, c);
   if (m == 0) return;
+  if (blas_ == nullptr) {
+    cpu::ProductArgs args{a.dtype,
+                          m,
+                          n,
+                          k,
+                          {a.data, a.ld, false},
+                          {b.data, b.ld, b_as == Transposed::yes},
+                          c.mutable_data(),
+                          c.ld,
+                          c.dtype,
+                          finish.adds,
+                          threads_};
+    args.finishes = true;
+    return cpu::product(args, finish_on_cpu(finish), workspace(cpu::product_workspace(args)));
+  }
   const cuda::ProductArgs args{
       a.dtype, m, n, k, a.data, b.data, b_as == Transposed::yes, c.mutable_data(), c.dtype, epilogue_of(finish)};
   cuda::run(args, device_, stream_);
@@ -109,10 +129,8 @@ void Gemm::multiply(const NeighbourRows& a, ConstTensorView b, Transposed b_as, 
   cpu::ProductArgs args{b.dtype, m, n, k, {}, {b.data, b.ld, transposed}, c.mutable_data(), c.ld, c.dtype};
   args.adds = finish.adds;
   args.threads = threads_;
-  args.makes_rows = true;
-  const cpu::ProductFinish last{finish.bias.given ? finish.bias.data : nullptr, finish.relu,
-                                finish.gate.given ? finish.gate.data : nullptr, finish.gate_scale, finish.saturates};
-  cpu::neighbour_product(args, a, last, workspace(cpu::neighbour_product_workspace(args, a)));
+  args.makes_rows = args.finishes = true;
+  cpu::neighbour_product(args, a, finish_on_cpu(finish), workspace(cpu::neighbour_product_workspace(args, a)));
 }
 
 void Gemm::outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad) {

@@ -46,7 +46,7 @@ class Gemm {
                   bool adds = false);
 
   /// Whether products of a matrix [rows, in] with weights [in, out] and their gradients are weft's own, which do the
-  /// passes around them on the way: multiply and outer are for these alone.
+  /// passes around them on the way: outer is for these alone, and on a GPU so is multiply.
   bool own(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const;
   /// Memory for the gradient of such weights. Before any is computed.
   void reserve(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out);

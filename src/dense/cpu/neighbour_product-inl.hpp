@@ -15,30 +15,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::dense::cpu::HWY_NAMESPACE {
 
+/// What is left to do with c's rows.
 template <class Storage>
-class SummedRows {
+class FinishedRows {
   using Acc = AccumulatorOf<Storage>;
 
  public:
-  static constexpr bool makes = true;
-
-  SummedRows(const ProductArgs& args, const NeighbourRows& from, const ProductFinish& finish,
-             const NeighbourScratch<Acc>& scratch)
-      : from_(from), finish_(finish), width_(args.k), columns_(args.n), scratch_(scratch) {
-    if (from.eps != nullptr) self_ += *static_cast<const Acc*>(from.eps);
-    stager_.graph = from.graph;
-    stager_.width = width_;
-    stager_.x = {from.x, args.dtype, width_, 0, 1};
-    if (from.edge != nullptr) stager_.edge = {from.edge, from.edge_dtype, 1, 0, 0};
-    if (from.col_scale != nullptr) stager_.col_scale = {from.col_scale, dtype_of<Acc>, 1, 0, 0};
-    stager_.needs.weight = from.edge != nullptr || from.col_scale != nullptr;
-    stager_.needs.scale_weight = from.edge != nullptr && from.col_scale != nullptr;
-    stager_.prefetch_edges = tuning::prefetch_edges(width_ * static_cast<std::int64_t>(sizeof(Storage)));
-  }
-
-  void make(Stretch rows, Acc* to, std::int64_t stride, int thread) const {
-    stager_.needs.weight ? sum<Weighted>(rows, to, stride, thread) : sum<Plain>(rows, to, stride, thread);
-  }
+  static constexpr bool makes = false, may_finish = true;
+  FinishedRows(const ProductArgs& args, const ProductFinish& finish) : finish_(finish), columns_(args.n) {}
 
   bool finishes() const { return finish_.given(); }
   template <class Out>
@@ -59,7 +43,7 @@ class SummedRows {
     });
   }
 
- private:
+ protected:
   template <class D>
   static HWY_INLINE hn::Vec<D> above_zero(D d, hn::Vec<D> value) {
     return hn::IfThenElse(hn::Le(value, hn::Zero(d)), hn::Zero(d), value);  // NaN stays
@@ -75,6 +59,39 @@ class SummedRows {
     return value;
   }
 
+ private:
+  ProductFinish finish_;
+  std::int64_t columns_;
+};
+
+/// Rows that are made.
+template <class Storage>
+class SummedRows : public FinishedRows<Storage> {
+  using Base = FinishedRows<Storage>;
+  using Acc = AccumulatorOf<Storage>;
+
+ public:
+  static constexpr bool makes = true;
+
+  SummedRows(const ProductArgs& args, const NeighbourRows& from, const ProductFinish& finish,
+             const NeighbourScratch<Acc>& scratch)
+      : Base(args, finish), from_(from), width_(args.k), scratch_(scratch) {
+    if (from.eps != nullptr) self_ += *static_cast<const Acc*>(from.eps);
+    stager_.graph = from.graph;
+    stager_.width = width_;
+    stager_.x = {from.x, args.dtype, width_, 0, 1};
+    if (from.edge != nullptr) stager_.edge = {from.edge, from.edge_dtype, 1, 0, 0};
+    if (from.col_scale != nullptr) stager_.col_scale = {from.col_scale, dtype_of<Acc>, 1, 0, 0};
+    stager_.needs.weight = from.edge != nullptr || from.col_scale != nullptr;
+    stager_.needs.scale_weight = from.edge != nullptr && from.col_scale != nullptr;
+    stager_.prefetch_edges = tuning::prefetch_edges(width_ * static_cast<std::int64_t>(sizeof(Storage)));
+  }
+
+  void make(Stretch rows, Acc* to, std::int64_t stride, int thread) const {
+    stager_.needs.weight ? sum<Weighted>(rows, to, stride, thread) : sum<Plain>(rows, to, stride, thread);
+  }
+
+ private:
   template <class Message>
   HWY_NOINLINE void sum(Stretch rows, Acc* to, std::int64_t stride, int thread) const {
     const EdgeId* const offsets = from_.graph.offsets;
@@ -110,16 +127,15 @@ class SummedRows {
       if (from_.row_scale != nullptr) value = hn::Mul(value, hn::Set(d, factor));
       if (own != nullptr) value = hn::MulAdd(load_as(d, own + i), hn::Set(d, self_), value);
       if (bias != nullptr) value = hn::Add(value, hn::LoadU(d, bias + i));
-      if (from_.relu) value = above_zero(d, value);
-      if (from_.saturates) value = within<Storage>(d, value);
+      if (from_.relu) value = Base::above_zero(d, value);
+      if (from_.saturates) value = Base::template within<Storage>(d, value);
       if (rounds || from_.kept != nullptr) store_as(d, value, stored + i);
       hn::StoreU(rounds ? load_as(d, stored + i) : value, d, to + i);
     });
   }
 
   NeighbourRows from_;
-  ProductFinish finish_;
-  std::int64_t width_, columns_;
+  std::int64_t width_;
   NeighbourScratch<Acc> scratch_;
   Acc self_ = 1;
   Stager<Storage, Acc> stager_;

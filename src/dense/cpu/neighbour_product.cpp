@@ -12,6 +12,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::dense::cpu::HWY_NAMESPACE {
 
+void multiply_and_finish(const ProductArgs& args, const ProductFinish& finish, Arena arena) {
+  with_floating(args.dtype, "a matrix", [&](auto tag) {
+    using Storage = typename decltype(tag)::type;
+    using Acc = AccumulatorOf<Storage>;
+    const FinishedRows<Storage> rows(args, finish);
+    if (args.c_dtype == args.dtype)
+      Product<Storage, Storage, FinishedRows<Storage>>(args, arena, rows).run();
+    else
+      Product<Storage, Acc, FinishedRows<Storage>>(args, arena, rows).run();
+  });
+}
+
 void multiply_made(const ProductArgs& args, const NeighbourRows& rows, const ProductFinish& finish, Arena arena) {
   with_floating(args.dtype, "a matrix", [&](auto tag) {
     using Storage = typename decltype(tag)::type;
@@ -29,7 +41,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace weft::dense::cpu {
+HWY_EXPORT(multiply_and_finish);
 HWY_EXPORT(multiply_made);
+
+void product(const ProductArgs& args, const ProductFinish& finish, Arena arena) {
+  weft::cpu::settle_target();
+  if (args.m == 0 || args.n == 0) return;
+  HWY_DYNAMIC_DISPATCH(multiply_and_finish)(args, finish, arena);
+}
 
 std::size_t neighbour_product_workspace(const ProductArgs& args, const NeighbourRows& rows) {
   if (args.m == 0 || args.n == 0) return 0;

@@ -41,11 +41,11 @@ HWY_INLINE hn::Vec<D> load_first(D d, const Storage* from, std::int64_t count) {
 
 /// Where a's rows come from: from memory, and what becomes of c's is nothing.
 struct StoredRows {
-  static constexpr bool makes = false;
+  static constexpr bool makes = false, may_finish = false;
   static constexpr bool finishes() { return false; }
 };
 
-/// `Rows` is StoredRows, or makes blocks of a: make(rows, to, stride, thread); and has something to do with c's rows
+/// `Rows` is StoredRows, or makes blocks of a: make(rows, to, stride, thread); or has something to do with c's rows
 /// before they are rounded, if it finishes(): finish(row, sums, to).
 template <class Storage, class Out, class Rows = StoredRows>
 class Product {
@@ -88,13 +88,13 @@ class Product {
       if (!rows_.finishes())
         return sum_terms(rows, all, TileOut<Acc>{c_row(rows.begin), args_.c_ld, 0, args_.adds}, thread);
     }
-    if constexpr (!std::is_same_v<Out, Acc> || Rows::makes) {
+    if constexpr (!std::is_same_v<Out, Acc> || Rows::may_finish) {
       Acc* const sums = scratch_.sums.data() + thread * scratch_.sums_stride;
       if (args_.adds) widen_c(rows, sums);
       sum_terms(rows, all, TileOut<Acc>{sums, args_.n, 0, args_.adds}, thread);
       for (std::int64_t r = 0; r < rows.size(); ++r) {
         const std::int64_t row = rows.begin + r;
-        if constexpr (Rows::makes) {
+        if constexpr (Rows::may_finish) {
           rows_.finish(row, sums + r * args_.n, c_row(row));
         } else {
           convert_row(sums + r * args_.n, c_row(row), args_.n);

@@ -31,6 +31,7 @@ struct ProductArgs {
   bool adds = false;
   int threads = 1;
   bool makes_rows = false;  // a is made of something else, block by block
+  bool finishes = false;    // something is left to do with c's sums before they are rounded
 };
 
 /// Exact bytes that `product` carves.
@@ -46,8 +47,10 @@ struct ProductFinish {
   bool saturates = false;  // f16: past its range the largest value
   bool given() const { return bias != nullptr || relu || gate != nullptr || saturates; }
 };
+/// c = finish(a b), a being untransposed; args.finishes is set.
+void product(const ProductArgs& args, const ProductFinish& finish, Arena arena);
 /// c = finish(a b) where a's rows are sums over neighbours, made a block at a time in memory that stays in the second
-/// cache. `args.a` counts for nothing; `args.makes_rows` is set.
+/// cache. `args.a` counts for nothing; args.makes_rows and args.finishes are set.
 std::size_t neighbour_product_workspace(const ProductArgs& args, const NeighbourRows& rows);
 void neighbour_product(const ProductArgs& args, const NeighbourRows& rows, const ProductFinish& finish, Arena arena);
 

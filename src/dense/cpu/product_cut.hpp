@@ -41,7 +41,7 @@ struct ProductCut {
     blocks = cut_into(args.m, rows);
     const std::int64_t task = std::max<std::int64_t>(task_terms / (std::min(rows, args.m) * args.n), 1);
     const std::int64_t most =
-        blocks >= few_blocks || args.makes_rows
+        blocks >= few_blocks || args.finishes
             ? 1
             : std::min({wanted_tasks / blocks, args.k / task, partial_elements / (args.m * args.n)});
     terms = round_up(cut_into(std::max<std::int64_t>(args.k, 1), std::max<std::int64_t>(most, 1)), chunk_terms);
@@ -86,7 +86,7 @@ struct ProductScratch {
     if (copies(args)) s.copied = arena.take<Acc>(elements(threads * s.copied_stride), "blocks of a");
     if (cut.parts > 1)
       s.partial = arena.take<Acc>(elements(cut.parts * args.m * args.n), "partial sums");
-    else if (narrows(args) || args.makes_rows)
+    else if (narrows(args) || args.finishes)
       s.sums = arena.take<Acc>(elements(threads * s.sums_stride), "sums before they are rounded");
     return s;
   }
