@@ -181,11 +181,12 @@ inline LinearExpected expected_linear(const LinearCase& c) {
 }
 
 /// Rounding of the sums, of the rows as they are stored and of the result, in units of all that is added up. (Sums of
-/// few hundred terms: 16 units in the last place of the accumulator cover them.)
-inline void expect_linear(const Tensor& on_host, const WithMagnitudes& wanted, Dtype dtype,
-                          const std::string& context) {
+/// few hundred terms: 16 units in the last place of the accumulator cover them; products on tensor cores, which are the
+/// sum of three, take up to 32.)
+inline void expect_linear(const Tensor& on_host, const WithMagnitudes& wanted, Dtype dtype, const std::string& context,
+                          double units = 16) {
   const double step = dtype == Dtype::f64   ? 16 * 0x1p-53
-                      : dtype == Dtype::f32 ? 16 * 0x1p-24
+                      : dtype == Dtype::f32 ? units * 0x1p-24
                       : dtype == Dtype::f16 ? 2.1 * 0x1p-11
                                             : 2.1 * 0x1p-8;
   const double least = dtype == Dtype::f16 ? 0x1p-23 : 1e-37;  // what is rounded to nothing
@@ -223,12 +224,12 @@ inline LinearResult run_linear(Context& context, const LinearCase& c, std::optio
 }
 
 inline void expect_linear(const LinearResult& got, const LinearExpected& wanted, Dtype dtype,
-                          const std::string& context) {
-  expect_linear(got.rows, wanted.rows, dtype, context + ", rows");
-  expect_linear(got.out, wanted.out, dtype, context + ", out");
+                          const std::string& context, double units = 16) {
+  expect_linear(got.rows, wanted.rows, dtype, context + ", rows", units);
+  expect_linear(got.out, wanted.out, dtype, context + ", out", units);
   if (!got.x_grad) return;
-  expect_linear(got.x_grad, wanted.x_grad, dtype, context + ", gradient of x");
-  expect_linear(got.weight_grad, wanted.weight_grad, dtype, context + ", gradient of weight");
+  expect_linear(got.x_grad, wanted.x_grad, dtype, context + ", gradient of x", units);
+  expect_linear(got.weight_grad, wanted.weight_grad, dtype, context + ", gradient of weight", units);
 }
 
 }  // namespace weft::test
