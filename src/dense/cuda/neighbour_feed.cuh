@@ -8,13 +8,6 @@
 
 namespace weft::dense::cuda {
 
-/// As copy_async_of_line, but through L1: a row is read again by its other neighbours, whose rows are often this
-/// block's, too.
-__device__ __forceinline__ void copy_async_shared_row(unsigned to, const void* from, bool there) {
-  asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0)
-               : "memory");
-}
-
 /// Up to eight numbers for each of a lane's rows, one after the other, that its quad holds in registers: lane q has the
 /// q-th and the (q + 4)-th.
 template <class Number, int Vectors>
@@ -102,7 +95,7 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
           edge_ = 0;
           if (step_++ == 0) find(ahead_, asked_left_ - rows_stride_);
           if (asked_.edges > held) load_columns(0);
-        } else if (edge_ % held == 0) {
+        } else if (edge_ % held == 0 && edge_ < asked_.edges) {
           load_columns(edge_);
         }
       } else {
@@ -161,7 +154,7 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
   __device__ __forceinline__ void ask_columns_ahead() const {
 #pragma unroll
     for (int v = 0; v < vectors; ++v)
-      if (ahead_.degree[v] > 0) asm volatile("prefetch.global.L1 [%0];" ::"l"(from_.graph.cols + ahead_.begin[v]));
+      if (ahead_.degree[v] > 0) weft::cuda::prefetch_to_l1(from_.graph.cols + ahead_.begin[v]);
   }
   __device__ __forceinline__ void load_columns(int first) {
     const auto load = [&](int v, int i) {
@@ -185,7 +178,9 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
       const int column = columns_.at(v, edge_);
       const bool there = of_neighbours ? edge_ < asked_.degree[v]
                                        : from_.adds_self && 8 * v < asked_left_ && own < from_.graph.num_cols;
-      copy_async_shared_row(to + v * Base::slot_bytes, x + (of_neighbours ? column : own) * pitch_, inside && there);
+      // A row is read again by its other neighbours, whose tiles are often this block's, too.
+      weft::cuda::copy_async_through_l1(to + v * Base::slot_bytes, x + (of_neighbours ? column : own) * pitch_,
+                                        inside && there);
     }
   }
 
