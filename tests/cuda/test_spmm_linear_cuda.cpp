@@ -64,6 +64,17 @@ TEST_F(cuda_spmm_linear, of_every_storage_type_and_width_is_that_of_plain_loops)
       }
 }
 
+TEST_F(cuda_spmm_linear, of_rows_of_every_length_is_that_of_plain_loops) {
+  Context context = Context::cuda();
+  const Graph graph = graph_of_every_longest_row(36);
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16})
+    for (const LinearTerms& terms : linear_terms()) {
+      const LinearCase c(graph, dtype, 72, 32, terms, 15);
+      expect_right(context, c, expected_linear(c), true, "rows of every length");
+      if (HasFatalFailure()) return;
+    }
+}
+
 TEST_F(cuda_spmm_linear, takes_many_tiles_of_rows_a_warp) {
   Context context = Context::cuda();
   const Graph graph = battery::molecule_graph(12'000);

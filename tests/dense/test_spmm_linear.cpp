@@ -54,6 +54,15 @@ TEST(spmm_linear, of_every_storage_type_and_width_is_that_of_plain_loops) {
       }
 }
 
+TEST(spmm_linear, of_rows_of_every_length_is_that_of_plain_loops) {
+  Context context = Context::cpu(2);
+  const Graph graph = test::graph_of_every_longest_row(36);
+  for (const LinearTerms& terms : test::linear_terms()) {
+    const LinearCase c(graph, Dtype::f32, 24, 16, terms, 15);
+    test::expect_linear(test::run_linear(context, c, true), test::expected_linear(c), c.dtype, describe(terms));
+  }
+}
+
 TEST(spmm_linear, keeps_the_rows_that_spmm_stores_to_the_bit_and_multiplies_them_as_a_product_does) {
   const Graph graph = test::skewed_graph(500, 9000, 5);
   for (const Dtype dtype : test::floating_dtypes) {

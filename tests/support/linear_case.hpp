@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/compare.hpp"
+#include "support/graphs.hpp"
 #include "support/values.hpp"
 #include "weft/dense.hpp"
 
@@ -50,6 +51,15 @@ inline std::vector<LinearTerms> linear_terms() {
            .bias = true,
            .relu = true,
            .transposed = true}};
+}
+
+/// A tile of rows of each length up to `longest`, whose first row alone is as long.
+inline Graph graph_of_every_longest_row(std::int64_t longest) {
+  std::vector<std::int64_t> degrees;
+  for (std::int64_t most = 0; most <= longest; ++most)
+    for (std::int64_t row = 0; row < 16; ++row)
+      degrees.push_back(row == 0 ? most : std::min<std::int64_t>(most, row % 4));
+  return battery::graph_of_degrees(degrees, static_cast<std::int64_t>(degrees.size()), 17);
 }
 
 struct LinearCase {

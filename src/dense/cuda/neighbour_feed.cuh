@@ -89,11 +89,11 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
   __device__ __forceinline__ void push() {
     if (asked_left_ + static_cast<int>(threadIdx.x % lanes / 4) > 0) {  // the warp's tile begins before the end
       if (step_ < chunks_) {
-        if (step_ == 1 && edge_ == 0) ask_columns_ahead();
         ask_rows();
+        if (step_ == 0 && edge_ == 0) ask_columns_ahead();
         if (++edge_ == asked_edges_) {
           edge_ = 0;
-          if (step_++ == 0) find(ahead_, asked_left_ - rows_stride_);
+          ++step_;
           if (asked_.edges > held) load_columns(0);
         } else if (edge_ % held == 0 && edge_ < asked_.edges) {
           load_columns(edge_);
@@ -141,7 +141,8 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
 
   // ---- Asking --------------------------------------------------------------------------------
 
-  /// Turns to the next tile, whose edges have been looked for while the last one was asked for.
+  /// Turns to the next tile, whose edges have been looked for when the last one was turned to, and looks for those of
+  /// the one after it; where these stand was asked for a tile before.
   __device__ __forceinline__ void begin_asking() {
     static_cast<Places&>(asked_) = ahead_;
     asked_.edges = most_edges(asked_);
@@ -149,6 +150,9 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
     asked_edges_ = all > 0 ? all : 1;
     step_ = edge_ = 0;
     load_columns(0);
+    find(ahead_, asked_left_ - rows_stride_);
+    const std::int64_t later = this->args_.m - asked_left_ + 2 * std::int64_t{rows_stride_};
+    if (later < this->args_.m) weft::cuda::prefetch_to_l1(from_.graph.offsets + later);
   }
   /// Those of the next tile, whose places are known by now, to L1.
   __device__ __forceinline__ void ask_columns_ahead() const {
