@@ -28,6 +28,14 @@ void check_matrix(const Context& context, ConstTensorView view, const char* name
              weft::name(dtype), rows, columns);
 }
 
+/// On a GPU rows are read and written 16 bytes at a time.
+void check_aligned(std::initializer_list<NamedTensor> tensors) {
+  for (const auto& [tensor, name] : tensors)
+    WEFT_CHECK(!tensor.given || tensor.device.kind == DeviceKind::cpu ||
+                   reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0,
+               invalid_argument, "{} begins at an address that is no multiple of 16: clone it first", name);
+}
+
 const void* data_of(ConstTensorView view) { return view.given ? view.data : nullptr; }
 
 /// 1 / degree of every row, on the context's device; 0 where it has no edges.
@@ -66,6 +74,7 @@ struct SpmmLinear::State {
 
   Direction direction(const Graph& graph, std::int64_t in, std::int64_t out, Reduce reduce) {
     Direction made{graph, {}, {}, dense::fuses(gemm, graph, desc.dtype, in, out, desc.fuse)};
+    if (desc.weighted) made.graph.view();  // which ids of edges may have to be made for
     made.plan = make_plan(context, graph, {OpKind::spmm, desc.dtype, 1, in, reduce, desc.weighted});
     context.reserve(made.plan.workspace_bytes);
     return made;
@@ -200,6 +209,7 @@ void SpmmLinear::operator()(ConstTensorView x, ConstTensorView edge, ConstTensor
                out.dtype == accumulator(s.desc.dtype) ? out.dtype : s.desc.dtype);
   if (options.kept.given) check_matrix(s.context, options.kept, "kept", rows, s.desc.in, s.desc.dtype);
   check_apart({{out, "out"}, {options.kept, "kept"}}, {{x, "x"}, {edge, "edge"}, {weight, "weight"}});
+  check_aligned({{x, "x"}, {out, "out"}, {options.kept, "kept"}});
   dense::Finish finish;
   finish.bias = options.bias;
   finish.relu = options.relu;
@@ -223,6 +233,7 @@ void SpmmLinear::backward(ConstTensorView x, ConstTensorView edge, ConstTensorVi
   if (into.weight.given)
     check_matrix(s.context, into.weight, "the gradient of weight", weight.shape.rows, weight.shape.row_size(), acc);
   if (!into.x.given && !into.weight.given) return;
+  check_aligned({{x, "x"}, {out_grad, "out_grad"}, {into.x, "the gradient of x"}});
   check_apart({{into.x, "the gradient of x"}, {into.weight, "the gradient of weight"}},
               {{x, "x"}, {edge, "edge"}, {weight, "weight"}, {out_grad, "out_grad"}});
 

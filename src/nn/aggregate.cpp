@@ -80,6 +80,7 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool
   if (build.sampled_from && reduce_ == Reduce::sum && !weights_.given) factors_ = unbiased(build);
   if (!build.trains || !goes_back) return;
   reversed_ = graph_.transpose();
+  if (weights_.given) reversed_.view();  // which ids of edges may have to be made for
   if (reduce_ == Reduce::max) winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
   if (reduce_ == Reduce::mean) factors_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
   if (factors_ && !spends_) slots_.need(Slot::third, build.nodes() * width, build.dtype);

@@ -2,6 +2,7 @@
 #include "cuda/gpu.hpp"
 #include "cuda/replay.hpp"
 #include "dense/gemm.hpp"
+#include "support/errors.hpp"
 #include "support/graphs.hpp"
 #include "support/linear_case.hpp"
 #include "support/small_graphs.hpp"
@@ -130,6 +131,19 @@ TEST_F(cuda_spmm_linear, gives_the_same_bits_every_time_allocates_nothing_and_ca
   }
   replay(stream, 3, run, [] {});
   expect_same(-1);
+}
+
+TEST_F(cuda_spmm_linear, refuses_rows_that_do_not_begin_at_whole_16_bytes) {
+  Context context = Context::cuda();
+  const Graph graph = battery::molecule_graph(10).to(gpu);
+  const std::int64_t rows = graph.num_rows();
+  const Tensor x = Tensor::zeros(Shape(rows + 1, 16), Dtype::f32, "x", gpu),
+               weight = Tensor::zeros(Shape(16, 16), Dtype::f32, "weight", gpu);
+  Tensor out = Tensor::zeros(Shape(rows, 16), Dtype::f32, "out", gpu);
+  SpmmLinear layer(context, graph, {Dtype::f32, 16, 16});
+  const ConstTensorView shifted(static_cast<const float*>(x.view().data) + 1, Dtype::f32, Shape(rows, 16), gpu);
+  const std::string message = refusal_of([&] { layer(shifted, {}, weight, out); });
+  EXPECT_NE(message.find("x begins at an address that is no multiple of 16: clone it first"), message.npos) << message;
 }
 
 /// What layers take along in their backward, and keep for it.
