@@ -38,7 +38,6 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
         rows_stride_(Warps * gridDim.x * rows) {
     if (from.eps != nullptr) self_ += __ldg(static_cast<const float*>(from.eps));
     asked_left_ = static_cast<int>(args.m) - (first_tile() * rows + static_cast<int>(threadIdx.x % lanes / 4));
-    find(ahead_, asked_left_);
     begin_asking();
 #pragma unroll 1
     for (int s = 0; s < Stages; ++s) push();
@@ -48,39 +47,35 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
   __device__ __forceinline__ void begin(int tile) {
     row_ = tile * rows + threadIdx.x % lanes / 4;
     left_ = static_cast<int>(this->args_.m) - row_;
-    find(now_, left_);
-    edges_ = most_edges(now_);
-    load_weights(0);
+    Places now;
+    find(now, left_);
+    edges_ = most_edges(now);
+    load_weights(now, 0);
     const auto* const scale = static_cast<const float*>(from_.row_scale);
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
       factor_[v] = scale != nullptr && 8 * v < left_ ? __ldg(scale + row_ + 8 * v) : 1;
-      if (from_.mean && now_.degree[v] > 0) factor_[v] /= static_cast<float>(now_.degree[v]);
+      if (from_.mean && now.degree[v] > 0) factor_[v] /= static_cast<float>(now.degree[v]);
     }
   }
   /// The next chunk of those rows.
   __device__ __forceinline__ void take(uint4 (&values)[vectors], int chunk) {
     float sums[vectors][count] = {};
+    const bool self = from_.adds_self || edges_ == 0;  // the rows' own, or nothing
 #pragma unroll 1
-    for (int edge = 0; edge < edges_; ++edge) {
-      if (edge % held == 0 && edges_ > held) load_weights(edge);
+    for (int edge = 0; edge < edges_ + self; ++edge) {
+      if (edge == edges_) scale(sums);
+      if (edge % held == 0 && edges_ > held && is_weighted()) {
+        Places now;
+        find(now, left_);
+        load_weights(now, edge);
+      }
       float weight[vectors];
 #pragma unroll
-      for (int v = 0; v < vectors; ++v) weight[v] = is_weighted() ? weights_.at(v, edge) : 1;
+      for (int v = 0; v < vectors; ++v) weight[v] = edge == edges_ ? self_ : is_weighted() ? weights_.at(v, edge) : 1;
       add_next(sums, weight);
     }
-    if (from_.row_scale != nullptr || from_.mean) {
-#pragma unroll
-      for (int v = 0; v < vectors; ++v)
-#pragma unroll
-        for (int i = 0; i < count; ++i) sums[v][i] *= factor_[v];
-    }
-    if (from_.adds_self || edges_ == 0) {  // the row's own, or nothing
-      float weight[vectors];
-#pragma unroll
-      for (int v = 0; v < vectors; ++v) weight[v] = self_;
-      add_next(sums, weight);
-    }
+    if (!self) scale(sums);
     finish(sums, values, chunk);
   }
   __device__ __forceinline__ void taken() {}
@@ -141,24 +136,24 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
 
   // ---- Asking --------------------------------------------------------------------------------
 
-  /// Turns to the next tile, whose edges have been looked for when the last one was turned to, and looks for those of
-  /// the one after it; where these stand was asked for a tile before.
+  /// Turns to the next tile. Where its edges are, and their columns, was asked for while the last ones were.
   __device__ __forceinline__ void begin_asking() {
-    static_cast<Places&>(asked_) = ahead_;
+    find(asked_, asked_left_);
     asked_.edges = most_edges(asked_);
     const int all = asked_.edges + from_.adds_self;
     asked_edges_ = all > 0 ? all : 1;
     step_ = edge_ = 0;
     load_columns(0);
-    find(ahead_, asked_left_ - rows_stride_);
     const std::int64_t later = this->args_.m - asked_left_ + 2 * std::int64_t{rows_stride_};
     if (later < this->args_.m) weft::cuda::prefetch_to_l1(from_.graph.offsets + later);
   }
-  /// Those of the next tile, whose places are known by now, to L1.
+  /// Those of the next tile, to L1. (Its places are there by now, and take no registers until they are needed.)
   __device__ __forceinline__ void ask_columns_ahead() const {
+    Places ahead;
+    find(ahead, asked_left_ - rows_stride_);
 #pragma unroll
     for (int v = 0; v < vectors; ++v)
-      if (ahead_.degree[v] > 0) weft::cuda::prefetch_to_l1(from_.graph.cols + ahead_.begin[v]);
+      if (ahead.degree[v] > 0) weft::cuda::prefetch_to_l1(from_.graph.cols + ahead.begin[v]);
   }
   __device__ __forceinline__ void load_columns(int first) {
     const auto load = [&](int v, int i) {
@@ -191,18 +186,18 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
   // ---- Adding up -----------------------------------------------------------------------------
 
   __device__ __forceinline__ bool is_weighted() const { return from_.edge != nullptr || from_.col_scale != nullptr; }
-  __device__ __forceinline__ void load_weights(int first) {
+  __device__ __forceinline__ void load_weights(const Places& now, int first) {
     if (!is_weighted()) return;
     const int quad = threadIdx.x % 4;
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
-      weights_.low[v] = weight_of(v, first + quad);
-      weights_.high[v] = weight_of(v, first + 4 + quad);
+      weights_.low[v] = weight_of(now, v, first + quad);
+      weights_.high[v] = weight_of(now, v, first + 4 + quad);
     }
   }
-  __device__ __forceinline__ float weight_of(int v, int i) const {
-    if (i >= now_.degree[v]) return 0;
-    const EdgeId at = now_.begin[v] + i;
+  __device__ __forceinline__ float weight_of(const Places& now, int v, int i) const {
+    if (i >= now.degree[v]) return 0;
+    const EdgeId at = now.begin[v] + i;
     float weight = 1;
     if (from_.edge != nullptr) {
       const EdgeId id = from_.graph.edge_ids != nullptr ? __ldg(from_.graph.edge_ids + at) : at;
@@ -212,6 +207,13 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
     if (from_.col_scale != nullptr)
       weight *= __ldg(static_cast<const float*>(from_.col_scale) + __ldg(from_.graph.cols + at));
     return weight;
+  }
+  __device__ __forceinline__ void scale(float (&sums)[vectors][count]) const {
+    if (from_.row_scale == nullptr && !from_.mean) return;
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+#pragma unroll
+      for (int i = 0; i < count; ++i) sums[v][i] *= factor_[v];
   }
   __device__ __forceinline__ void add_next(float (&sums)[vectors][count], const float (&weight)[vectors]) {
     uint4 next[vectors];
@@ -254,13 +256,11 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
   const NeighbourRows& from_;
   int chunks_, pitch_, rows_stride_;  // pitch: bytes of a row of x
   float self_ = 1;                    // what a row's own counts for
-  // Of the tile that is asked for, and the one after it:
+  // Of the tile that is asked for:
   Asked asked_;
-  Places ahead_;
   HeldByQuad<int, vectors> columns_;
   int asked_left_, asked_edges_, step_, edge_;  // steps: chunks, then extras; rows asked for a chunk
   // Of the tile that is added up:
-  Places now_;
   HeldByQuad<float, vectors> weights_;
   float factor_[vectors];
   int row_, left_, edges_;

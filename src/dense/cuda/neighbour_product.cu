@@ -9,17 +9,18 @@ namespace {
 template <int Pairs, int Warps>
 using Kind = ProductKind<NeighbourFeed, Pairs, 1, Warps, 4>;
 
-/// f(kind) for the kernel of so many columns.
-template <class F>
+/// f(kind) for the kernel of so many columns. As many warps as have registers for it.
+template <class T, class F>
 auto with_kind(std::int64_t columns, const F& f) {
   if (columns <= 32) return f(Kind<2, 16>{});
   if (columns <= 64) return f(Kind<4, 16>{});
-  return f(Kind<8, 12>{});
+  constexpr int warps = std::is_same_v<T, float> ? 8 : 12;
+  return f(Kind<8, warps>{});
 }
 
 template <class T>
 void launch(const ProductArgs& args, const NeighbourRows& rows, Device device, CUstream_st* stream) {
-  with_kind(args.n, [&](auto kind) { kind.template launch<T>(args, rows, device, stream); });
+  with_kind<T>(args.n, [&](auto kind) { kind.template launch<T>(args, rows, device, stream); });
 }
 
 }  // namespace
@@ -27,10 +28,11 @@ void launch(const ProductArgs& args, const NeighbourRows& rows, Device device, C
 bool makes_rows(const ProductArgs& args, Device device) {
   constexpr std::int64_t widest = 128;
   if (!supported(args, device) || args.n > widest || args.k > widest) return false;
-  return with_kind(args.n, [&](auto kind) {
-    return (args.dtype == Dtype::f32 ? kind.template shared_bytes<float>(args)
-                                     : kind.template shared_bytes<Half>(args)) <= max_shared;
-  });
+  const auto bytes = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return with_kind<T>(args.n, [&](auto kind) { return kind.template shared_bytes<T>(args); });
+  };
+  return (args.dtype == Dtype::f32 ? bytes(TypeTag<float>{}) : bytes(TypeTag<Half>{})) <= max_shared;
 }
 
 void run(const ProductArgs& args, const NeighbourRows& rows, Device device, CUstream_st* stream) {
