@@ -8,11 +8,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "weft/context.hpp"
+#include "weft/graph.hpp"
 #include "weft/nn.hpp"
+#include "weft/ops.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft {
@@ -38,6 +41,75 @@ class MatrixProduct {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// ---- Sums over neighbours and their product with weights --------------------------------------
+
+/// out = finish(rows weight), where finish(y) = relu(y + bias) and
+///   rows[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * edge * x[u]) + (1 + eps) * x[v] + bias),
+/// rounded to the storage type once, as spmm would store them. Names in `rows` are those of its Epilogue.
+struct SpmmLinearOptions {
+  Epilogue rows = {};        // bias [in], f32 (f64 for f64 storage)
+  bool add_self = false;     // (1 + eps) * x[v] counts; where rows are fewer or more than sources, of those in both
+  ConstTensorView eps = {};  // one number, f32 (f64 for f64 storage); none: 0
+  bool transpose_weight = false;  // weight is [out, in]
+  ConstTensorView bias = {};      // [out], f32 (f64 for f64 storage)
+  bool relu = false;
+  /// f16: results past its range become the largest value, not infinity. (With bias or relu they may in any case, and
+  /// so may rows with add_self and one of those.)
+  bool saturate = false;
+  TensorView kept = {};  // where given, the rows are stored here, [num_rows, in] of the storage type
+};
+
+/// What is the same in every run.
+struct SpmmLinearDesc {
+  Dtype dtype = Dtype::f32;       // of x and weight
+  std::int64_t in = 1, out = 1;   // columns of x and of the result
+  Reduce reduce = Reduce::sum;    // or mean
+  bool weighted = false;          // edges have values
+  bool backward = false;          // gradients will be asked for
+  std::optional<bool> fuse = {};  // unset: where that pays
+};
+
+/// Shaped like what they belong to; that of the weights f32 (f64 for f64 storage). Those not given are not computed.
+struct SpmmLinearGradients {
+  TensorView x, weight;
+};
+
+/// spmm and a product in one: where it fuses, the rows that a block of threads has summed go to tensor cores (or stay
+/// in the cache of a core) and reach memory only if somebody keeps them. Where it does not, spmm, the passes and a
+/// product follow one another, to the same results but for rounding. Planned when made: runs allocate nothing on a GPU.
+class SpmmLinear {
+ public:
+  SpmmLinear(Context& context, const Graph& graph, const SpmmLinearDesc& desc);
+  ~SpmmLinear();
+  SpmmLinear(SpmmLinear&&) noexcept;
+  SpmmLinear& operator=(SpmmLinear&&) noexcept;
+
+  /// Whether a run is one kernel, forward and, if gradients were announced, for that of x.
+  bool fused() const;
+  bool fused_backward() const;
+
+  /// x [num_cols, in]; edge [E], in the storage type or f32 (f64), where the desc is weighted; weight [in, out]; out
+  /// [num_rows, out] in the storage type or f32.
+  void operator()(ConstTensorView x, ConstTensorView edge, ConstTensorView weight, TensorView out,
+                  const SpmmLinearOptions& options = {});
+  /// From the gradient of rows weight: activate_backward has taken it through bias and relu, and rows have neither.
+  /// With T the sums of out_grad against the edges, x's is T weight^T in the kernel that makes T, which is kept
+  /// (written once, read once), and the weights' x^T T, added up in fixed order. None comes back for edge values or
+  /// eps.
+  void backward(ConstTensorView x, ConstTensorView edge, ConstTensorView weight, ConstTensorView out_grad,
+                const SpmmLinearGradients& into, const SpmmLinearOptions& options = {});
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Plans, allocates and returns [num_rows, out]. options.rows, reduce and weights of the graph as above.
+Tensor spmm_linear(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
+                   ConstTensorView weight, const SpmmLinearOptions& options = {}, Reduce reduce = Reduce::sum);
+
+// ---- Activations ------------------------------------------------------------------------------
 
 /// out = activation(x + bias), by columns; `bias` f32 [columns] or none. `out` may be `x`.
 void activate(const Context& context, ConstTensorView x, ConstTensorView bias, Activation activation, TensorView out);

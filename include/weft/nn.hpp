@@ -186,6 +186,9 @@ struct TrainOptions {
   /// Outputs of layers that follow from what the layers keep (GIN's) are made again in the backward, not kept: one
   /// product more a layer, one array of activations less, the same bits. Unset: where that saves 1 GiB or more.
   std::optional<bool> recompute;
+  /// Sums over neighbours are made on the way into the product that follows them (see SpmmLinear), in GCN, SAGE and
+  /// GIN. Unset: where that pays.
+  std::optional<bool> fuse;
   std::uint64_t seed = 0;  // of dropout and of batches
   SampleOptions sample;    // evaluations see the whole graph all the same
   /// Trains as if the dataset had no edge values. Without it gat and gatv2 refuse a dataset that has some.

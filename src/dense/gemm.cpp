@@ -29,6 +29,22 @@ Sizes sizes_of(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed
   return sizes;
 }
 
+cuda::Epilogue epilogue_of(const Finish& finish) {
+  cuda::Epilogue epilogue;
+  epilogue.adds = finish.adds;
+  if (finish.bias.given) epilogue.bias = finish.bias.as<float>();
+  epilogue.relu = finish.relu;
+  if (finish.gate.given) epilogue.gate = finish.gate.data;
+  epilogue.gate_scale = finish.gate_scale;
+  epilogue.saturates = finish.saturates;
+  return epilogue;
+}
+
+cpu::ProductFinish finish_on_cpu(const Finish& finish) {
+  return {finish.bias.given ? finish.bias.data : nullptr, finish.relu, finish.gate.given ? finish.gate.data : nullptr,
+          finish.gate_scale, finish.saturates};
+}
+
 }  // namespace
 
 Gemm::Gemm(const Context& context, bool tf32)
@@ -67,14 +83,54 @@ void Gemm::multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, Tenso
   const TimedOperator timed(context_, "dense products");
   const auto [m, n, k] = sizes_of(a, Transposed::no, b, b_as, c);
   if (m == 0) return;
-  cuda::ProductArgs args{a.dtype, m, n, k, a.data, b.data, b_as == Transposed::yes, c.mutable_data(), c.dtype};
-  args.epilogue.adds = finish.adds;
-  if (finish.bias.given) args.epilogue.bias = finish.bias.as<float>();
-  args.epilogue.relu = finish.relu;
-  if (finish.gate.given) args.epilogue.gate = finish.gate.data;
-  args.epilogue.gate_scale = finish.gate_scale;
-  args.epilogue.saturates = finish.saturates;
+  if (blas_ == nullptr) {
+    cpu::ProductArgs args{a.dtype,
+                          m,
+                          n,
+                          k,
+                          {a.data, a.ld, false},
+                          {b.data, b.ld, b_as == Transposed::yes},
+                          c.mutable_data(),
+                          c.ld,
+                          c.dtype,
+                          finish.adds,
+                          threads_};
+    args.finishes = true;
+    return cpu::product(args, finish_on_cpu(finish), workspace(cpu::product_workspace(args)));
+  }
+  const cuda::ProductArgs args{
+      a.dtype, m, n, k, a.data, b.data, b_as == Transposed::yes, c.mutable_data(), c.dtype, epilogue_of(finish)};
   cuda::run(args, device_, stream_);
+}
+
+bool Gemm::makes_rows(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const {
+  if (in < 1 || out < 1) return false;
+  if (blas_ == nullptr) return true;
+  if (tf32_ && dtype == Dtype::f32) return false;
+  alignas(64) static std::byte aligned[64];
+  return cuda::makes_rows({dtype, rows, out, in, aligned, aligned, false, aligned, dtype}, device_);
+}
+
+void Gemm::multiply(const NeighbourRows& a, ConstTensorView b, Transposed b_as, TensorView c, const Finish& finish) {
+  const TimedOperator timed(context_, "sums into products");
+  const std::int64_t m = a.graph.num_rows;
+  const bool transposed = b_as == Transposed::yes;
+  const auto [k, n] =
+      transposed ? std::pair(b.shape.row_size(), b.shape.rows) : std::pair(b.shape.rows, b.shape.row_size());
+  WEFT_CHECK(c.shape.rows == m && c.shape.row_size() == n, internal,
+             "a product of [{}, {}] sums and {} into {}: sizes do not fit", m, k, to_string(b.shape),
+             to_string(c.shape));
+  if (m == 0) return;
+  if (blas_ != nullptr) {
+    const cuda::ProductArgs args{
+        b.dtype, m, n, k, a.x, b.data, transposed, c.mutable_data(), c.dtype, epilogue_of(finish)};
+    return cuda::run(args, a, device_, stream_);
+  }
+  cpu::ProductArgs args{b.dtype, m, n, k, {}, {b.data, b.ld, transposed}, c.mutable_data(), c.ld, c.dtype};
+  args.adds = finish.adds;
+  args.threads = threads_;
+  args.makes_rows = args.finishes = true;
+  cpu::neighbour_product(args, a, finish_on_cpu(finish), workspace(cpu::neighbour_product_workspace(args, a)));
 }
 
 void Gemm::outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad) {
@@ -101,10 +157,13 @@ void Gemm::on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transpo
   };
   const cpu::ProductArgs args{a.dtype,          m,    n,       k,    operand(a, a_as), operand(b, b_as),
                               c.mutable_data(), c.ld, c.dtype, adds, threads_};
-  const std::size_t bytes = cpu::product_workspace(args);
+  cpu::product(args, workspace(cpu::product_workspace(args)));
+}
+
+Arena Gemm::workspace(std::size_t bytes) {
   if (workspace_.bytes() < bytes)
     workspace_ = Tensor::empty(Shape(static_cast<std::int64_t>(bytes / 8 + 1)), Dtype::i64, "blocks of matrices");
-  cpu::product(args, Arena(static_cast<std::byte*>(workspace_.view().mutable_data()), workspace_.bytes()));
+  return {static_cast<std::byte*>(workspace_.view().mutable_data()), workspace_.bytes()};
 }
 
 }  // namespace weft::dense

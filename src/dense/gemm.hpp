@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "dense/neighbour_rows.hpp"
 #include "weft/context.hpp"
 #include "weft/tensor.hpp"
 
@@ -45,17 +46,23 @@ class Gemm {
                   bool adds = false);
 
   /// Whether products of a matrix [rows, in] with weights [in, out] and their gradients are weft's own, which do the
-  /// passes around them on the way: multiply and outer are for these alone.
+  /// passes around them on the way: outer is for these alone, and on a GPU so is multiply.
   bool own(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const;
   /// Memory for the gradient of such weights. Before any is computed.
   void reserve(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out);
   /// c = finish(a b), b [in, out] or with b_as its transpose.
   void multiply(ConstTensorView a, ConstTensorView b, Transposed b_as, TensorView c, const Finish& finish);
+  /// Whether there is a product of [rows, in] sums over neighbours with weights [in, out] that makes the rows itself.
+  bool makes_rows(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const;
+  /// c = finish(a b) with such rows, of b's storage type, whether or not the product is weft's own otherwise. The rows
+  /// that are kept give the same bits in multiply.
+  void multiply(const NeighbourRows& a, ConstTensorView b, Transposed b_as, TensorView c, const Finish& finish);
   /// c = a^T g, and where it is given bias_grad = the sum of g's rows.
   void outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad);
 
  private:
   void on_cpu(ConstTensorView a, Transposed a_as, ConstTensorView b, Transposed b_as, TensorView c, bool adds);
+  Arena workspace(std::size_t bytes);
 
   const Context& context_;
   Device device_;

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "core/parallel.hpp"
+#include "dense/fuses.hpp"
 #include "dense/passes.hpp"
+#include "graph/graph_internals.hpp"
 
 namespace weft::nn {
 namespace {
@@ -65,13 +67,20 @@ DegreeScales DegreeScales::of_means(const Build& build, DegreeNorm norm) {
 }
 
 Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool goes_back, bool spends)
-    : context_(build.context), graph_(build.graph), reduce_(reduce), spends_(spends), slots_(build.slots) {
+    : context_(build.context),
+      graph_(build.graph),
+      width_(width),
+      reduce_(reduce),
+      spends_(spends),
+      slots_(build.slots) {
   weights_ = build.weights;
   if (reduce != Reduce::max && weights_.given) reduce_ = Reduce::sum;
   forward_ = make_plan(context_, graph_, {OpKind::spmm, build.dtype, 1, width, reduce_, weights_.given});
   context_.reserve(forward_.workspace_bytes);
   if (build.sampled_from && reduce_ == Reduce::sum && !weights_.given) factors_ = unbiased(build);
   if (!build.trains || !goes_back) return;
+  reversed_ = graph_.transpose();
+  if (weights_.given) reversed_.view();  // which ids of edges may have to be made for
   if (reduce_ == Reduce::max) winners_ = build.empty(Shape(build.nodes(), width), Dtype::i64, "the winners of a max");
   if (reduce_ == Reduce::mean) factors_ = by_degree(build, graph_, [](double degree) { return 1 / degree; });
   if (factors_ && !spends_) slots_.need(Slot::third, build.nodes() * width, build.dtype);
@@ -99,6 +108,39 @@ void Aggregate::backward(ConstTensorView x, TensorView out_grad, TensorView x_gr
     grad = scaled;
   }
   spmm_backward(context_, backward_, graph_, x, weights_, grad, backward_options(), {x_grad, {}});
+}
+
+bool Aggregate::fuses(const Build& build, std::int64_t out) const {
+  return reduce_ != Reduce::max && dense::fuses(build.gemm, graph_, build.dtype, width_, out, build.fuse);
+}
+
+bool Aggregate::fuses_back(const Build& build, std::int64_t out) const {
+  return build.trains && reduce_ != Reduce::max &&
+         dense::fuses(build.gemm, reversed_, build.dtype, width_, out, build.fuse);
+}
+
+dense::NeighbourRows Aggregate::rows(ConstTensorView x) const {
+  dense::NeighbourRows rows = rows_of(graph_, x);
+  rows.mean = reduce_ == Reduce::mean;
+  if (factors_ && reduce_ == Reduce::sum) rows.row_scale = factors_.view().data;
+  return rows;
+}
+
+dense::NeighbourRows Aggregate::rows_back(ConstTensorView out_grad) const {
+  dense::NeighbourRows rows = rows_of(reversed_, out_grad);
+  if (factors_) rows.col_scale = factors_.view().data;
+  return rows;
+}
+
+dense::NeighbourRows Aggregate::rows_of(const Graph& graph, ConstTensorView x) const {
+  dense::NeighbourRows rows;
+  rows.graph = weights_.given ? graph.view() : GraphInternals::view_without_ids(graph);
+  rows.x = x.data;
+  if (weights_.given) {
+    rows.edge = weights_.data;
+    rows.edge_dtype = weights_.dtype;
+  }
+  return rows;
 }
 
 SpmmOptions Aggregate::backward_options() {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "dense/neighbour_rows.hpp"
 #include "nn/build.hpp"
 #include "weft/ops.hpp"
 #include "weft/plan.hpp"
@@ -28,12 +29,24 @@ class Aggregate {
   /// What x holds is read by the gradient of a max alone.
   void backward(ConstTensorView x, TensorView out_grad, TensorView x_grad);
 
+  /// Whether such a sum, or that of a backward, is better made on the way into a product that follows with [width, out]
+  /// weights. `goes_back` must have been said of the second.
+  bool fuses(const Build& build, std::int64_t out) const;
+  bool fuses_back(const Build& build, std::int64_t out) const;
+  /// The rows that forward and backward would store, for such a product. (Where sums of a sample are scaled up,
+  /// row_scale is taken.)
+  dense::NeighbourRows rows(ConstTensorView x) const;
+  dense::NeighbourRows rows_back(ConstTensorView out_grad) const;
+
  private:
   /// Of the sum or max that the gradients come back through; a mean's are divided before.
   SpmmOptions backward_options();
 
+  dense::NeighbourRows rows_of(const Graph& graph, ConstTensorView x) const;
+
   Context& context_;
-  Graph graph_;
+  Graph graph_, reversed_;  // the second where gradients go back
+  std::int64_t width_;
   Reduce reduce_;
   bool spends_;
   Slots& slots_;

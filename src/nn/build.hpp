@@ -73,7 +73,8 @@ struct Build {
   bool trains = false;
   std::uint64_t seed = 0;              // of dropout
   const std::int64_t* step = nullptr;  // what dropout counts by, where the context runs
-  std::optional<bool> recompute = {};  // TrainOptions has it
+  std::optional<bool> recompute = {};  // TrainOptions has it, and
+  std::optional<bool> fuse = {};       // this
 
   /// Of a batch, or of a graph whose edges have weights: what messages along the edges are multiplied by before they
   /// are added up or compared, weights, degree norms and means included, in the storage type, by edge id. None: as

@@ -44,6 +44,14 @@ void Linear::forward(const Matrix& x, TensorView out, const dense::Finish& finis
   if (finish.saturates && !finish.relu) dense::saturate(context_, out);
 }
 
+void Linear::forward(const dense::NeighbourRows& rows, TensorView out, const dense::Finish& finish) {
+  gemm_.multiply(rows, parameters_.stored(index_), dense::Transposed::no, out, finish);
+}
+
+void Linear::forward_kept(ConstTensorView rows, TensorView out, const dense::Finish& finish) {
+  gemm_.multiply(rows, parameters_.stored(index_), dense::Transposed::no, out, finish);
+}
+
 void Linear::weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad) {
   const TensorView grad = parameters_.grad(index_);
   if (fuses_ && (wide_ || bias_grad.given)) return gemm_.outer(x.dense, out_grad, grad, bias_grad);
@@ -56,6 +64,10 @@ void Linear::input_grad(ConstTensorView out_grad, TensorView x_grad, const dense
   const ConstTensorView weight = parameters_.stored(index_);
   if (own(finish)) return gemm_.multiply(out_grad, weight, dense::Transposed::yes, x_grad, finish);
   gemm_(out_grad, dense::Transposed::no, weight, dense::Transposed::yes, x_grad, finish.adds);
+}
+
+void Linear::input_grad(const dense::NeighbourRows& rows, TensorView x_grad, const dense::Finish& finish) {
+  gemm_.multiply(rows, parameters_.stored(index_), dense::Transposed::yes, x_grad, finish);
 }
 
 }  // namespace weft::nn

@@ -42,10 +42,15 @@ class Linear {
   bool fuses() const { return fuses_; }
   /// out = finish(x W). What else rides along takes a product that fuses(), but sums and saturation, which all have.
   void forward(const Matrix& x, TensorView out, const dense::Finish& finish = {});
+  /// The same of rows that are made on the way, and of rows that were kept of such a product, to the same bits. All of
+  /// `finish` rides along.
+  void forward(const dense::NeighbourRows& rows, TensorView out, const dense::Finish& finish = {});
+  void forward_kept(ConstTensorView rows, TensorView out, const dense::Finish& finish = {});
   /// bias_grad, where it is given: the sum of out_grad's rows.
   void weight_grad(const Matrix& x, ConstTensorView out_grad, TensorView bias_grad = {});
   /// x_grad = finish(out_grad W^T).
   void input_grad(ConstTensorView out_grad, TensorView x_grad, const dense::Finish& finish = {});
+  void input_grad(const dense::NeighbourRows& rows, TensorView x_grad, const dense::Finish& finish = {});
 
  private:
   /// Of halves cuBLAS multiplies as fast or faster: only what rides along makes the difference

@@ -115,7 +115,8 @@ Build Trainer::build(Slots& slots, bool trains) {
           trains,
           options_.seed,
           &as<StepState>(state_)->step,
-          options_.recompute};
+          options_.recompute,
+          options_.fuse};
 }
 
 Rate Trainer::rate() const {

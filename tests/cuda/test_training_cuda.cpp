@@ -39,6 +39,18 @@ TEST_P(cuda_training, has_those_of_a_graph_with_edge_weights) {
   expect_gradients_of_the_cpu(dataset, make_model(spec, 58), {});
 }
 
+TEST_P(cuda_training, has_them_where_sums_are_made_on_the_way_into_products) {
+  const GradientCase& c = GetParam();
+  if (nn::attends(c.architecture)) return;  // has no such sums
+  Dataset dataset = small_dataset(5000, 16, 5, c.sparse, c.several_labels, 59);
+  ModelSpec spec = c.spec(dataset);
+  if (spec.hidden != spec.inputs) spec.hidden = spec.hidden > 6 ? 32 : 8;  // wider than the input, or not
+  expect_gradients_of_the_cpu(dataset, make_model(spec, 60), {}, true);
+  add_edge_weights(dataset, 61);
+  spec.edge_weights = true;
+  expect_gradients_of_the_cpu(dataset, make_model(spec, 60), {}, true);
+}
+
 class cuda_training_runs : public GpuTest {};
 
 constexpr Architecture architectures[] = {Architecture::gcn, Architecture::sage, Architecture::gin, Architecture::gat,
@@ -132,7 +144,8 @@ TEST_F(cuda_training_runs, repeat_to_the_bit_and_go_on_from_a_checkpoint_to_the_
 TEST_F(cuda_training_runs, make_outputs_again_to_the_bit_in_less_memory) {
   Context context = Context::cuda();
   for (const std::int64_t nodes : {640, 6400})  // with products of cuBLAS, and of weft's own
-    for (const Dtype dtype : {Dtype::f32, Dtype::f16}) expect_outputs_can_be_made_again(context, nodes, dtype);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16})
+      for (const bool fuse : {false, true}) expect_outputs_can_be_made_again(context, nodes, dtype, fuse);
 }
 
 TEST_F(cuda_training_runs, allocate_nothing_once_they_are_built) {

@@ -19,8 +19,10 @@ struct OwnContext {
 struct Pass {
   double loss;
   std::vector<std::vector<double>> gradients;
-  Pass(Context& context, const Dataset& dataset, const Model& model, Dtype dtype, const SampleOptions& sample) {
+  Pass(Context& context, const Dataset& dataset, const Model& model, Dtype dtype, const SampleOptions& sample,
+       std::optional<bool> fuse = {}) {
     TrainOptions options;
+    options.fuse = fuse;
     options.epochs = 1;
     options.seed = 52;
     options.dtype = dtype;
@@ -54,12 +56,13 @@ struct Pass {
 /// The loss and every gradient, in all storage types, against those of the CPU in float64. Attention's on batches in
 /// f32 alone: weights of losses make some rows count for much, and in half precision scores' gradients, differences of
 /// a row's values to their mean, are then all rounding where the values of a row are close.
-inline void expect_gradients_of_the_cpu(const Dataset& dataset, const Model& model, const SampleOptions& sample) {
+inline void expect_gradients_of_the_cpu(const Dataset& dataset, const Model& model, const SampleOptions& sample,
+                                        std::optional<bool> fuse = {}) {
   OwnContext own;
   Context cpu = Context::cpu();
   const Pass exact(cpu, dataset, model, Dtype::f64, sample);
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-    const Pass there(own.context, dataset, model, dtype, sample), here(cpu, dataset, model, dtype, sample);
+    const Pass there(own.context, dataset, model, dtype, sample, fuse), here(cpu, dataset, model, dtype, sample);
     const double tolerance = dtype == Dtype::f32 ? 2e-5 : dtype == Dtype::f16 ? 1e-2 : 8e-2;
     EXPECT_NEAR(there.loss, exact.loss, tolerance * std::fabs(exact.loss)) << name(dtype);
     const bool ill = sample.method != Sampling::none && nn::attends(model.spec.architecture) && dtype != Dtype::f32;

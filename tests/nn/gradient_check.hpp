@@ -11,9 +11,10 @@ namespace weft::test {
 
 /// Of the loss by every parameter, through the whole network, in f64.
 inline void expect_gradients_of_differences(const Dataset& dataset, const ModelSpec& spec, std::uint64_t seed,
-                                            const SampleOptions& sample = {}) {
+                                            const SampleOptions& sample = {}, std::optional<bool> fuse = {}) {
   TrainOptions options;
   options.sample = sample;
+  options.fuse = fuse;
   options.dtype = Dtype::f64;
   options.epochs = 1;
   options.seed = seed;

@@ -8,7 +8,8 @@
 namespace weft::test {
 
 /// The same losses to the bit, in less memory by all hidden outputs but one.
-inline void expect_outputs_can_be_made_again(Context& context, std::int64_t nodes, Dtype dtype) {
+inline void expect_outputs_can_be_made_again(Context& context, std::int64_t nodes, Dtype dtype,
+                                             std::optional<bool> fuse = {}) {
   struct Case {
     const char* name;
     bool remade;
@@ -33,6 +34,7 @@ inline void expect_outputs_can_be_made_again(Context& context, std::int64_t node
     TrainOptions options;
     options.epochs = 6;
     options.dtype = dtype;
+    options.fuse = fuse;
     std::vector<double> losses[2];
     std::size_t bytes[2];
     for (const bool again : {false, true}) {

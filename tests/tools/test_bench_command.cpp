@@ -95,6 +95,9 @@ TEST(bench_command, every_operator_and_variant_is_verified) {
       {"spmm", "--width", "7", "--op", "u_div_e", "--heads", "3"},
       {"spmm", "--width", "7", "--op", "u_add_e", "--dtype", "f16"},
       {"spmm", "--width", "7", "--dtype", "f64"},
+      {"spmm", "--width", "16", "--linear", "same", "--unweighted"},
+      {"spmm", "--width", "7", "--linear", "5", "--reduce", "mean", "--dtype", "f16"},
+      {"spmm", "--width", "24", "--linear", "16", "--backward", "--dtype", "bf16"},
       {"spmv"},
       {"spmv", "--unweighted", "--dtype", "f64"},
       {"sddmm", "--width", "33"},
@@ -171,6 +174,27 @@ TEST(bench_command, attention_is_also_measured_by_the_spmm_of_as_many_features) 
   EXPECT_DOUBLE_EQ(attention["spmm_ratio"].get<double>(),
                    attention["median_us"].get<double>() / attention["spmm_us"].get<double>());
   EXPECT_FALSE(bench({"spmm", small, "--width", "8"})["results"][0].contains("spmm_us"));
+}
+
+TEST(bench_command, sums_into_a_product_are_timed_beside_two_kernels) {
+  const auto json = bench({"spmm", small, "--width", "16,24", "--linear", "same", "--backward"});
+  EXPECT_NE(json["command"].get<std::string>().find(" --linear same --backward"), std::string::npos) << json["command"];
+  ASSERT_EQ(json["results"].size(), 2u);
+  for (const auto& result : json["results"]) {
+    EXPECT_GT(result["two_kernels_us"].get<double>(), 0);
+    EXPECT_DOUBLE_EQ(result["two_kernels_ratio"].get<double>(),
+                     result["two_kernels_us"].get<double>() / result["median_us"].get<double>());
+    EXPECT_NE(result["plan"].get<std::string>().find("one kernel"), std::string::npos) << result["plan"];
+  }
+  EXPECT_EQ(json["results"][1]["variant"], "u_mul_e.sum.linear24.backward");
+  const Folder folder;
+  write_text(folder / "none.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 0\n");
+  write_text(folder / "wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 5 2\n1 5\n2 1\n");
+  const Outcome odd = run_weft({"bench", "spmm", folder / "none.mtx", folder / "wide.mtx", "--width", "8", "--linear",
+                                "4", "--repeat", "1", "--json", "-"});
+  EXPECT_EQ(odd.status, 0) << odd.err;
+  const Outcome table = run_weft({"bench", "spmm", small, "--width", "8", "--linear", "4", "--repeat", "1"});
+  EXPECT_NE(table.out.find("as two us  speed-up"), std::string::npos) << table.out;
 }
 
 TEST(bench_command, the_backward_of_attention_has_a_record_of_its_own) {

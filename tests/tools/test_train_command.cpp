@@ -180,6 +180,8 @@ TEST(train, wrong_values_are_wrong_usage) {
     expect_complaint(outcome, 2, each.part);
     EXPECT_EQ(outcome.out, "");
   }
+  expect_complaint(run_weft({"train", "--data", small, "--model", "gat", "--fuse"}), 2,
+                   "--fuse: gat has no use for it");
   expect_complaint(run_weft({"train", "--data", small}), 2, "--model is missing");
   expect_complaint(run_weft({"train", "--model", "gcn"}), 2, "--data is missing");
   expect_complaint(run_weft({"train", "--data", small, "--model", "mlp"}), 2, "'mlp'");

@@ -28,7 +28,7 @@ namespace {
 
 struct Options {
   std::string op, width, dtype = "f32", heads = "1", reduce = "sum", variant, device, threads = "0", repeat = "0",
-                         runs = "1", subgraphs = "0", seed = "1", sample, sample_width;
+                         runs = "1", subgraphs = "0", seed = "1", sample, sample_width, linear;
   std::vector<std::string> sources, policies;
   std::string json, report;
   bool unweighted = false, edge_vectors = false, backward = false, peers = false;
@@ -40,6 +40,7 @@ struct Request {
   std::vector<std::int64_t> widths;
   std::vector<Dtype> dtypes;
   std::vector<NamedPolicy> policies;
+  bool linear_same = false;  // weights as wide as the features
   CaseOptions options;
   std::int64_t subgraphs = 0;
   EdgeSampling method = EdgeSampling::fastrand;
@@ -82,12 +83,31 @@ void read_variant(const Options& options, Setup& setup) {
   }
   if (options.edge_vectors && (kind != OpKind::spmm || !uses_edge(setup.spmm_op)))
     throw UsageError("--edge-vectors: only spmm with an --op that reads edges has edge features");
-  if (options.backward && kind != OpKind::attention)
-    throw UsageError(fmt::format("--backward: {} is timed forward only; attention alone has it", name(kind)));
+  if (options.backward && kind != OpKind::attention && options.linear.empty())
+    throw UsageError(
+        fmt::format("--backward: {} is timed forward only; attention and spmm with --linear have it", name(kind)));
   setup.backward = options.backward;
   setup.desc.reduce = as_usage("--reduce", [&] { return parse_reduce(options.reduce); });
   if (setup.desc.reduce != Reduce::sum && kind != OpKind::spmm && kind != OpKind::segment)
     throw UsageError(fmt::format("--reduce is '{}': only spmm and segment have reducers", options.reduce));
+}
+
+/// --linear: what else is asked for must be what spmm_linear has.
+void read_linear(const Options& options, Request& request) {
+  if (options.linear.empty()) return;
+  Setup& setup = request.setup;
+  const auto refuse = [](std::string_view why) { throw UsageError(fmt::format("--linear {}", why)); };
+  if (setup.desc.kind != OpKind::spmm)
+    refuse(fmt::format("is for the sums of spmm: {} has none", name(setup.desc.kind)));
+  if ((setup.spmm_op != SpmmOp::copy_u && setup.spmm_op != SpmmOp::u_mul_e) || setup.edge_vectors)
+    refuse("takes --op copy_u or u_mul_e, with one value an edge");
+  if (setup.desc.reduce != Reduce::sum && setup.desc.reduce != Reduce::mean) refuse("takes --reduce sum or mean");
+  if (setup.desc.heads != 1) refuse("takes one head");
+  if (setup.backward && setup.desc.reduce == Reduce::mean) refuse("takes --reduce sum with --backward");
+  if (!options.policies.empty() || options.peers || request.subgraphs > 0 || request.sample_widths.size() > 1)
+    refuse("is timed by itself: leave --policy, --peers, --subgraphs and --sample-width out");
+  request.linear_same = options.linear == "same";
+  if (!request.linear_same) setup.linear = parse_count("--linear", options.linear, 1, 1 << 20);
 }
 
 Request read(const Options& options) {
@@ -116,6 +136,7 @@ Request read(const Options& options) {
   if (!request.sample_widths.empty() && request.subgraphs > 0)
     throw UsageError("--sample-width is for whole graphs: leave it or --subgraphs out");
   request.sample_widths.insert(request.sample_widths.begin(), 0);
+  read_linear(options, request);
   request.options.peers = options.peers;
   request.options.repeat = static_cast<int>(parse_count("--repeat", options.repeat, 0, 1'000'000));
   return request;
@@ -208,6 +229,7 @@ struct Run {
               Setup setup = request.setup;
               setup.desc.dtype = dtype;
               setup.desc.width = width;
+              if (request.linear_same) setup.linear = width;
               body(file, graph, setup);
             });
       });
@@ -287,8 +309,8 @@ std::vector<Record> measure_whole(Run& run) {
   std::unique_ptr<ResultTable> table;  // made when the first graph is there
   const Request& request = run.request;
   const bool samples = request.sample_widths.size() > 1;
-  const TableOptions columns{device, request.setup.desc.kind, run.options.peers, !run.options.policies.empty(),
-                             samples};
+  const TableOptions columns{device,  request.setup.desc.kind,    run.options.peers, !run.options.policies.empty(),
+                             samples, !run.options.linear.empty()};
   // Values in the order the edges are stored in: what peers get, and what a trainer would keep.
   run.each(
       [&](const GraphFile& file) { return sampled(run.context, file.graph, request.method, request.sample_widths); },
@@ -390,6 +412,7 @@ std::string command_text(const Options& options) {
   add("--op", options.variant, "");
   if (options.unweighted) text += " --unweighted";
   if (options.edge_vectors) text += " --edge-vectors";
+  add("--linear", options.linear, "");
   if (options.backward) text += " --backward";
   add("--device", options.device, "");
   add("--threads", options.threads, "0");
@@ -428,7 +451,11 @@ Command add_bench(CLI::App& root) {
       ->type_name("NAME");
   app->add_flag("--unweighted", options->unweighted, "Without edge values");
   app->add_flag("--edge-vectors", options->edge_vectors, "spmm: edges with a value for every feature");
-  app->add_flag("--backward", options->backward, "attention: the gradients, after one forward that is not timed");
+  app->add_option("--linear", options->linear,
+                  "spmm: the sums meet weights with so many columns (same: as --width) in one kernel, beside two")
+      ->type_name("N");
+  app->add_flag("--backward", options->backward,
+                "attention, spmm with --linear: the gradients, after one forward that is not timed");
   add_device(*app, options->device, options->threads);
   app->add_flag("--peers", options->peers, "Also time the other libraries this build knows, in turns with weft");
   app->add_option("--policy", options->policies,

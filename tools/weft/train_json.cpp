@@ -38,6 +38,7 @@ nlohmann::json options_json(const TrainOptions& options) {
           {"dtype", name(options.dtype)},
           {"tf32", options.tf32},
           {"recompute", options.recompute ? nlohmann::json(*options.recompute) : nlohmann::json(nullptr)},
+          {"fuse", options.fuse ? nlohmann::json(*options.fuse) : nlohmann::json(nullptr)},
           {"seed", options.seed},
           {"sample", sampling_json(options.sample)},
           {"ignore_weights", options.ignore_weights},

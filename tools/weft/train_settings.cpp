@@ -286,6 +286,10 @@ const std::vector<Switch>& switches() {
             "compute layers' outputs again in the backward instead of keeping them: slower, less memory "
             "(default: where that saves 1 GiB)",
             &TrainOptions::recompute, those_with([](const LayerDefinition& layer) { return layer.remakes; })),
+      turns("--fuse", of_run,
+            "sum over neighbours on the way into the product that follows, in one kernel (default: where that pays)",
+            &TrainOptions::fuse,
+            those_with([](const LayerDefinition& layer) { return !nn::attends(layer.architecture); })),
   };
   return table;
 }

@@ -39,13 +39,21 @@ HWY_INLINE hn::Vec<D> load_first(D d, const Storage* from, std::int64_t count) {
   return hn::Load(d, lane);
 }
 
-template <class Storage, class Out>
+/// Where a's rows come from: from memory, and what becomes of c's is nothing.
+struct StoredRows {
+  static constexpr bool makes = false, may_finish = false;
+  static constexpr bool finishes() { return false; }
+};
+
+/// `Rows` is StoredRows, or makes blocks of a: make(rows, to, stride, thread); or has something to do with c's rows
+/// before they are rounded, if it finishes(): finish(row, sums, to).
+template <class Storage, class Out, class Rows = StoredRows>
 class Product {
   using Acc = AccumulatorOf<Storage>;
 
  public:
-  Product(const ProductArgs& args, Arena arena)
-      : args_(args), cut_(args), scratch_(ProductScratch<Acc>::take(arena, args, cut_)) {}
+  Product(const ProductArgs& args, Arena arena, const Rows& rows = {})
+      : args_(args), cut_(args), scratch_(ProductScratch<Acc>::take(arena, args, cut_)), rows_(rows) {}
 
   void run() {
     if (cut_.parts == 1) {
@@ -75,15 +83,28 @@ class Product {
   }
   void rows_of_c(std::int64_t task, int thread) const {
     const Stretch rows = cut(args_.m, cut_.rows, task), all{0, args_.k};
-    if constexpr (!std::is_same_v<Out, Acc>) {
+    if constexpr (Rows::makes) rows_.make(rows, made(thread), made_stride(), thread);
+    if constexpr (std::is_same_v<Out, Acc>) {
+      if (!rows_.finishes())
+        return sum_terms(rows, all, TileOut<Acc>{c_row(rows.begin), args_.c_ld, 0, args_.adds}, thread);
+    }
+    if constexpr (!std::is_same_v<Out, Acc> || Rows::may_finish) {
       Acc* const sums = scratch_.sums.data() + thread * scratch_.sums_stride;
       if (args_.adds) widen_c(rows, sums);
       sum_terms(rows, all, TileOut<Acc>{sums, args_.n, 0, args_.adds}, thread);
-      for (std::int64_t r = 0; r < rows.size(); ++r) convert_row(sums + r * args_.n, c_row(rows.begin + r), args_.n);
-    } else {
-      sum_terms(rows, all, TileOut<Acc>{c_row(rows.begin), args_.c_ld, 0, args_.adds}, thread);
+      for (std::int64_t r = 0; r < rows.size(); ++r) {
+        const std::int64_t row = rows.begin + r;
+        if constexpr (Rows::may_finish) {
+          rows_.finish(row, sums + r * args_.n, c_row(row));
+        } else {
+          convert_row(sums + r * args_.n, c_row(row), args_.n);
+        }
+      }
     }
   }
+  /// The thread's own block of rows that are made: a line more each than they take, as rows that are copied have.
+  Acc* made(int thread) const { return scratch_.copied.data() + thread * scratch_.copied_stride; }
+  std::int64_t made_stride() const { return round_up(args_.k, line_elements) + line_elements; }
 
   /// Chunk after chunk, so that every sum is added up in this order.
   void sum_terms(Stretch rows, Stretch terms, TileOut<Acc> out, int thread) const {
@@ -117,6 +138,9 @@ class Product {
   }
 
   void multiply_chunk(Stretch rows, Stretch chunk, const Acc* b, const TileOut<Acc>& out, int thread) const {
+    if constexpr (Rows::makes) {
+      return multiply_block(RowsOfA<Acc>{made(thread) + chunk.begin, made_stride()}, rows.size(), chunk.size(), b, out);
+    }
     const auto* const a = static_cast<const Storage*>(args_.a.data);
     const std::int64_t ld = args_.a.ld;
     Acc* const copied = copies(args_) ? scratch_.copied.data() + thread * scratch_.copied_stride : nullptr;
@@ -202,6 +226,7 @@ class Product {
   const ProductArgs& args_;
   ProductCut cut_;
   ProductScratch<Acc> scratch_;
+  Rows rows_;
 };
 
 }  // namespace weft::dense::cpu::HWY_NAMESPACE

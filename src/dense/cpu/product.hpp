@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dense/neighbour_rows.hpp"
 #include "weft/context.hpp"
 #include "weft/types.hpp"
 
@@ -29,10 +30,28 @@ struct ProductArgs {
   Dtype c_dtype = Dtype::f32;
   bool adds = false;
   int threads = 1;
+  bool makes_rows = false;  // a is made of something else, block by block
+  bool finishes = false;    // something is left to do with c's sums before they are rounded
 };
 
 /// Exact bytes that `product` carves.
 std::size_t product_workspace(const ProductArgs& args);
 void product(const ProductArgs& args, Arena arena);
+
+/// What becomes of a product's sums before they are rounded, in this order; gate and bias are dense.
+struct ProductFinish {
+  const void* bias = nullptr;  // Acc [n] or null
+  bool relu = false;
+  const void* gate = nullptr;  // T [m, n] or null: 0 where it is not above 0, else times gate_scale
+  float gate_scale = 1;
+  bool saturates = false;  // f16: past its range the largest value
+  bool given() const { return bias != nullptr || relu || gate != nullptr || saturates; }
+};
+/// c = finish(a b), a being untransposed; args.finishes is set.
+void product(const ProductArgs& args, const ProductFinish& finish, Arena arena);
+/// c = finish(a b) where a's rows are sums over neighbours, made a block at a time in memory that stays in the second
+/// cache. `args.a` counts for nothing; args.makes_rows and args.finishes are set.
+std::size_t neighbour_product_workspace(const ProductArgs& args, const NeighbourRows& rows);
+void neighbour_product(const ProductArgs& args, const NeighbourRows& rows, const ProductFinish& finish, Arena arena);
 
 }  // namespace weft::dense::cpu

@@ -41,8 +41,9 @@ struct ProductCut {
     blocks = cut_into(args.m, rows);
     const std::int64_t task = std::max<std::int64_t>(task_terms / (std::min(rows, args.m) * args.n), 1);
     const std::int64_t most =
-        blocks >= few_blocks ? 1
-                             : std::min({wanted_tasks / blocks, args.k / task, partial_elements / (args.m * args.n)});
+        blocks >= few_blocks || args.finishes
+            ? 1
+            : std::min({wanted_tasks / blocks, args.k / task, partial_elements / (args.m * args.n)});
     terms = round_up(cut_into(std::max<std::int64_t>(args.k, 1), std::max<std::int64_t>(most, 1)), chunk_terms);
     parts = std::max<std::int64_t>(cut_into(args.k, terms), 1);
   }
@@ -52,10 +53,12 @@ struct ProductCut {
 inline bool narrows(const ProductArgs& args) { return args.c_dtype != Dtype::f32 && args.c_dtype != Dtype::f64; }
 
 /// Whether blocks of a are copied: halves become floats; columns are gathered once instead of once a tile; and rows
-/// that lie a multiple of 4096 bytes apart would all stand in the same few places of the first cache.
+/// that lie a multiple of 4096 bytes apart would all stand in the same few places of the first cache. Rows that are
+/// made stand nowhere else, all their terms at a time.
 inline bool copies(const ProductArgs& args) {
   const bool halves = args.dtype != Dtype::f32 && args.dtype != Dtype::f64;
-  return halves || args.a.transposed || args.a.ld * static_cast<std::int64_t>(size_of(args.dtype)) % 4096 == 0;
+  return args.makes_rows || halves || args.a.transposed ||
+         args.a.ld * static_cast<std::int64_t>(size_of(args.dtype)) % 4096 == 0;
 }
 
 /// Elements a block needs however it is laid out: a cache line more for each row, or for each tile of the smallest.
@@ -67,7 +70,7 @@ template <class Acc>
 struct ProductScratch {
   std::span<Acc> packed;   // b's chunks: of all k, or [threads] one where sums are cut
   std::span<Acc> copied;   // [threads]: a's block of one chunk, converted or with another stride
-  std::span<Acc> sums;     // [threads]: c's rows of a task where c is stored in halves
+  std::span<Acc> sums;     // [threads]: c's rows of a task where c is stored in halves, or something is left to do
   std::span<Acc> partial;  // [parts, m, n]
   std::int64_t packed_stride = 0, copied_stride = 0, sums_stride = 0;  // from thread to thread
 
@@ -77,13 +80,13 @@ struct ProductScratch {
     const std::int64_t columns = round_up(args.n, line_elements), chunk = std::min(args.k, chunk_terms);
     ProductScratch s;
     s.packed_stride = round_up(chunk * columns, line_elements);
-    s.copied_stride = copied_elements(cut.rows, chunk);
+    s.copied_stride = copied_elements(cut.rows, args.makes_rows ? args.k : chunk);
     s.sums_stride = round_up(cut.rows * args.n, line_elements);
     s.packed = arena.take<Acc>(elements(cut.parts == 1 ? args.k * columns : threads * s.packed_stride), "b, packed");
     if (copies(args)) s.copied = arena.take<Acc>(elements(threads * s.copied_stride), "blocks of a");
     if (cut.parts > 1)
       s.partial = arena.take<Acc>(elements(cut.parts * args.m * args.n), "partial sums");
-    else if (narrows(args))
+    else if (narrows(args) || args.finishes)
       s.sums = arena.take<Acc>(elements(threads * s.sums_stride), "sums before they are rounded");
     return s;
   }

@@ -1,66 +1,41 @@
-#include "core/cuda/status.hpp"
-#include "core/device.hpp"
-#include "dense/cuda/product_kernel.cuh"
+#include "dense/cuda/product_launch.cuh"
 
 namespace weft::dense::cuda {
 namespace {
 
-using weft::cuda::check_status;
-using weft::cuda::OnDevice;
-
-/// A kernel: pairs of tiles of 8 columns, blocks of 16 rows a warp, warps a block.
+/// A kernel whose rows stand in memory.
 template <int Pairs, int Blocks, int Warps>
-struct Kind {
-  static constexpr int pairs = Pairs, blocks = Blocks, warps = Warps, stages = 4;
-
-  template <class T>
-  static int shared_bytes(const ProductArgs& args) {
-    constexpr int queue = warps * lanes * stages * 2 * blocks * static_cast<int>(sizeof(uint4));
-    constexpr int bias = 16 * pairs * static_cast<int>(sizeof(float));
-    return bias + queue + chunk_bytes<T, pairs> * pieces(args.k, group_columns<T>);
-  }
-  template <class T>
-  static void launch(const ProductArgs& args, Device device, CUstream_st* stream) {
-    constexpr auto* kernel = product_kernel<T, pairs, blocks, warps, stages>;
-    check_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
-                 "asking for shared memory");
-    const ProductShape shape{pieces(args.k, group_columns<T>), pieces(args.m, 16 * blocks)};
-    const int across = pieces(args.n, 16 * pairs), fill = cuda_device(device.index).multiprocessors / across;
-    const dim3 grid(shape.tiles < fill ? shape.tiles : fill, across);
-    kernel<<<grid, warps * lanes, shared_bytes<T>(args), stream>>>(args, shape);
-    check_status(cudaGetLastError(), "multiplying matrices");
-  }
-};
+using Kind = ProductKind<StoredFeed, Pairs, Blocks, Warps, 4>;
 
 // Which kernel, by times on an H200 with 169,343 and 2.4 million rows (beside cublasLt:
 // bench/records/h200/dense-products.json). Columns that are not there cost as much as others, so few have kernels of
 // their own. From 128 x 64 weights on f32 waits for tensor cores.
 void launch_f32(const ProductArgs& args, Device device, CUstream_st* stream) {
-  if (args.n <= 16) return Kind<1, 2, 12>::launch<float>(args, device, stream);
-  if (args.n <= 32) return Kind<2, 2, 12>::launch<float>(args, device, stream);
-  if (args.n <= 48) return Kind<3, 2, 12>::launch<float>(args, device, stream);
+  if (args.n <= 16) return Kind<1, 2, 12>::launch<float>(args, {}, device, stream);
+  if (args.n <= 32) return Kind<2, 2, 12>::launch<float>(args, {}, device, stream);
+  if (args.n <= 48) return Kind<3, 2, 12>::launch<float>(args, {}, device, stream);
   // 128 columns a warp read a only once, but a tile of rows alone takes 15 us: where there are few, the last take long.
   using Wide = Kind<8, 2, 8>;
   constexpr std::int64_t many_rows = 1 << 20;
   if (args.n > 64 && args.m > many_rows && Wide::shared_bytes<float>(args) <= max_shared)
-    return Wide::launch<float>(args, device, stream);
+    return Wide::launch<float>(args, {}, device, stream);
   // Few columns of a keep 8 warps busier than 12, many do not.
-  args.k <= 64 ? Kind<4, 2, 8>::launch<float>(args, device, stream)
-               : Kind<4, 2, 12>::launch<float>(args, device, stream);
+  args.k <= 64 ? Kind<4, 2, 8>::launch<float>(args, {}, device, stream)
+               : Kind<4, 2, 12>::launch<float>(args, {}, device, stream);
 }
 
 template <class T>
 void launch_halves(const ProductArgs& args, Device device, CUstream_st* stream) {
-  if (args.n <= 32) return Kind<2, 2, 12>::launch<T>(args, device, stream);
-  if (args.n <= 64) return Kind<4, 2, 12>::launch<T>(args, device, stream);
-  Kind<8, 1, 16>::launch<T>(args, device, stream);
+  if (args.n <= 32) return Kind<2, 2, 12>::launch<T>(args, {}, device, stream);
+  if (args.n <= 64) return Kind<4, 2, 12>::launch<T>(args, {}, device, stream);
+  Kind<8, 1, 16>::launch<T>(args, {}, device, stream);
 }
 
 }  // namespace
 
 void run(const ProductArgs& args, Device device, CUstream_st* stream) {
   if (args.m == 0 || args.n == 0) return;
-  const OnDevice on(device.index);
+  const weft::cuda::OnDevice on(device.index);
   switch (args.dtype) {
     case Dtype::f16: return launch_halves<Half>(args, device, stream);
     case Dtype::bf16: return launch_halves<BFloat16>(args, device, stream);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/cuda/launcher.hpp"
+#include "dense/neighbour_rows.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft::dense::cuda {
@@ -37,6 +38,11 @@ struct ProductArgs {
 /// k and n up to 256 and rows of whole 16 bytes that begin at multiples of 16: others are cuBLAS's.
 WEFT_LAUNCHER(bool supported(const ProductArgs& args, Device device));
 WEFT_LAUNCHER(void run(const ProductArgs& args, Device device, CUstream_st* stream));
+
+/// The same with rows of a that are made of neighbours' on the way: `args.a` counts for its alignment alone. Whether
+/// there is a kernel for it: k and n up to 128, whose weights fit into shared memory beside the queue.
+WEFT_LAUNCHER(bool makes_rows(const ProductArgs& args, Device device));
+WEFT_LAUNCHER(void run(const ProductArgs& args, const NeighbourRows& rows, Device device, CUstream_st* stream));
 
 /// out = a^T g, the gradient of weights, and if wanted the sum of every column of g, that of a bias. Sums over chunks
 /// of rows are added up in order: the bits are the same every time, and on every GPU.

@@ -37,46 +37,93 @@ inline constexpr int chunk_bytes = slots_of_step<T, Pairs>* chunk_steps* lanes* 
 /// What a warp will need, asked for ahead of time in the order in which it will: of each tile of rows the chunks of a,
 /// then for every group of columns c and the gate. A lane has `vectors` of 16 bytes of each, in rows 8 apart.
 template <class T, int Groups, int Blocks, int Warps, int Stages>
-class Feed {
+class Queue {
  public:
   static constexpr int vectors = 2 * Blocks, rows = 16 * Blocks;
+
+  /// What comes next.
+  __device__ __forceinline__ void pop(uint4 (&values)[vectors]) const {
+    wait_for_copies<Stages - 1>();
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) values[v] = *reinterpret_cast<const uint4*>(memory_ + stage_ + v * slot_bytes);
+  }
+
+ protected:
   static constexpr int slot_bytes = Warps * lanes * 16, stage_bytes = vectors * slot_bytes;
 
-  __device__ __forceinline__ Feed(const ProductArgs& args, const ProductShape& shape, char* memory, int first_tile,
-                                  int stride)
+  __device__ __forceinline__ Queue(const ProductArgs& args, char* memory)
       : args_(args),
-        chunks_(shape.chunks),
         adds_(args.epilogue.adds && args.c_dtype == args.dtype),  // accumulators of halves come by themselves
-        memory_(memory + threadIdx.x * 16),
-        rows_stride_(stride * rows) {
-    const bool gated = args.epilogue.gate != nullptr;
-    steps_ = chunks_ + (gated + adds_) * Groups;
-    const int row = first_tile * rows + threadIdx.x % lanes / 4;
+        memory_(memory + threadIdx.x * 16) {}
+  /// Steps of a tile behind those of a.
+  __device__ __forceinline__ int extras() const { return ((args_.epilogue.gate != nullptr) + adds_) * Groups; }
+  /// Where what was popped last stood, and what is asked for next goes.
+  __device__ __forceinline__ unsigned place() const {
+    return static_cast<unsigned>(__cvta_generic_to_shared(memory_ + stage_));
+  }
+  __device__ __forceinline__ void asked() {
+    commit_copies();
+    stage_ = stage_ + stage_bytes == Stages * stage_bytes ? 0 : stage_ + stage_bytes;
+  }
+  /// c or the gate; `left`: rows from this lane's first on.
+  __device__ __forceinline__ void ask_extra(int extra, int left) {
+    const unsigned to = place();
+    const bool both = adds_ && args_.epilogue.gate != nullptr, of_c = adds_ && (!both || extra % 2 == 0);
+    const int group = both ? extra / 2 : extra, n = static_cast<int>(args_.n);
+    const T* const from = static_cast<const T*>(of_c ? args_.c : args_.epilogue.gate);
+    const int column = blockIdx.y * (Groups * group_columns<T>)+(group * 4 + threadIdx.x % 4) * pack_size<T>;
+    const T* const mine = from + static_cast<std::int64_t>(static_cast<int>(args_.m) - left) * n + column;
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+      copy_async_of_line(to + v * slot_bytes, mine + v * 8 * n, column < n && 8 * v < left);
+  }
+
+  const ProductArgs& args_;
+
+ private:
+  bool adds_;
+  char* memory_;
+  int stage_ = 0;
+};
+
+/// Rows of a from memory.
+template <class T, int Groups, int Blocks, int Warps, int Stages>
+class StoredFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
+  using Base = Queue<T, Groups, Blocks, Warps, Stages>;
+
+ public:
+  using Base::rows, Base::vectors;
+  struct Source {};
+  /// Neighbouring tiles go to different blocks, so that all have as much to do, give or take one.
+  static __device__ __forceinline__ int first_tile() { return threadIdx.x / lanes * gridDim.x + blockIdx.x; }
+
+  __device__ __forceinline__ StoredFeed(const ProductArgs& args, const Source&, const ProductShape& shape, char* memory)
+      : Base(args, memory), chunks_(shape.chunks), rows_stride_(Warps * gridDim.x * rows) {
+    steps_ = chunks_ + this->extras();
+    const int row = first_tile() * rows + threadIdx.x % lanes / 4;
     left_ = static_cast<int>(args.m) - row;
     pitch_ = static_cast<int>(args.k * sizeof(T));
     at_ = static_cast<const char*>(args.a) + static_cast<std::int64_t>(row) * pitch_ + threadIdx.x % 4 * 16;
 #pragma unroll 1
     for (int s = 0; s < Stages; ++s) push();
   }
-  /// What comes next.
-  __device__ __forceinline__ void pop(uint4 (&values)[vectors]) {
-    wait_for_copies<Stages - 1>();
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) values[v] = *reinterpret_cast<const uint4*>(memory_ + stage_ + v * slot_bytes);
-  }
+  __device__ __forceinline__ void begin(int) {}
+  /// The next chunk of the tile's rows; `taken` once its words are used.
+  __device__ __forceinline__ void take(uint4 (&values)[vectors], int) { this->pop(values); }
+  __device__ __forceinline__ void taken() { push(); }
   /// Asks for more, into the place of what was popped last.
   __device__ __forceinline__ void push() {
     const int quad = threadIdx.x % 4;
     if (left_ + static_cast<int>(threadIdx.x % lanes / 4) > 0) {  // the warp's tile begins before the end
-      const auto to = static_cast<unsigned>(__cvta_generic_to_shared(memory_ + stage_));
       if (step_ < chunks_) {
+        const unsigned to = this->place();
         const bool inside = (step_ * 4 + quad) * 16 < pitch_;
 #pragma unroll
         for (int v = 0; v < vectors; ++v)
-          copy_async_of_line(to + v * slot_bytes, at_ + v * 8 * pitch_, inside && 8 * v < left_);
+          copy_async_of_line(to + v * Base::slot_bytes, at_ + v * 8 * pitch_, inside && 8 * v < left_);
         at_ += chunk_words * 4;
       } else {
-        push_extra(to);
+        this->ask_extra(step_ - chunks_, left_);
       }
       if (++step_ == steps_) {
         step_ = 0;
@@ -84,30 +131,13 @@ class Feed {
         at_ += static_cast<std::int64_t>(rows_stride_) * pitch_ - chunks_ * (chunk_words * 4);
       }
     }
-    commit_copies();
-    stage_ = stage_ + stage_bytes == Stages * stage_bytes ? 0 : stage_ + stage_bytes;
+    this->asked();
   }
 
  private:
-  __device__ __forceinline__ void push_extra(unsigned to) {
-    const int extra = step_ - chunks_;
-    const bool both = adds_ && args_.epilogue.gate != nullptr, of_c = adds_ && (!both || extra % 2 == 0);
-    const int group = both ? extra / 2 : extra, n = static_cast<int>(args_.n);
-    const T* const from = static_cast<const T*>(of_c ? args_.c : args_.epilogue.gate);
-    const int column = blockIdx.y * (Groups * group_columns<T>)+(group * 4 + threadIdx.x % 4) * pack_size<T>;
-    const T* const mine = from + static_cast<std::int64_t>(static_cast<int>(args_.m) - left_) * n + column;
-#pragma unroll
-    for (int v = 0; v < vectors; ++v)
-      copy_async_of_line(to + v * slot_bytes, mine + v * 8 * n, column < n && 8 * v < left_);
-  }
-
-  const ProductArgs& args_;
-  int chunks_;
-  bool adds_;
-  char* memory_;
-  int rows_stride_, left_, pitch_, steps_;  // rows from this lane's first on; bytes of a row of a
+  int chunks_, rows_stride_, left_, pitch_, steps_;  // rows from this lane's first on; bytes of a row of a
   const char* at_;
-  int step_ = 0, stage_ = 0;
+  int step_ = 0;
 };
 
 /// The block's columns of b as fragments: of f32 [step][tile][lane] (hi, hi, lo, lo), of halves [step][pair of tiles]
@@ -279,20 +309,24 @@ struct FinishColumns {
   }
 };
 
-/// `Pairs` of tiles of 8 columns, `Blocks` of 16 rows a warp.
-template <class T, int Pairs, int Blocks, int Warps, int Stages>
-__global__ void __launch_bounds__(Warps* lanes, 1) product_kernel(const ProductArgs args, const ProductShape shape) {
+/// Where the rows of a come from, for kernels of so many pairs of tiles.
+template <template <class, int, int, int, int> class Feed, class T, int Pairs, int Blocks, int Warps, int Stages>
+using RowsOf = Feed<T, Pairs / (group_tiles<T> / 2), Blocks, Warps, Stages>;
+
+/// `Pairs` of tiles of 8 columns, `Blocks` of 16 rows a warp, which come from a Feed.
+template <template <class, int, int, int, int> class Feed, class T, int Pairs, int Blocks, int Warps, int Stages>
+__global__ void __launch_bounds__(Warps* lanes, 1)
+    product_kernel(const ProductArgs args, const ProductShape shape,
+                   const typename RowsOf<Feed, T, Pairs, Blocks, Warps, Stages>::Source source) {
   constexpr int vectors = 2 * Blocks, group_pairs = group_tiles<T> / 2, groups = Pairs / group_pairs;
   static_assert(Pairs % group_pairs == 0);
   extern __shared__ uint4 shared[];
-  using Rows = Feed<T, groups, Blocks, Warps, Stages>;
-  const int lane = threadIdx.x % lanes;
-  // Neighbouring tiles go to different blocks, so that all have as much to do, give or take one.
-  const int first = threadIdx.x / lanes * gridDim.x + blockIdx.x, stride = Warps * gridDim.x;
+  using Rows = RowsOf<Feed, T, Pairs, Blocks, Warps, Stages>;
+  const int lane = threadIdx.x % lanes, first = Rows::first_tile(), stride = Warps * gridDim.x;
   float* const bias = reinterpret_cast<float*>(shared);  // of the block's columns
   uint4* const queue = shared + Pairs * 16 / 4;
   uint4* const weights = queue + Stages * vectors * Warps * lanes;
-  Rows feed(args, shape, reinterpret_cast<char*>(queue), first, stride);
+  Rows feed(args, source, shape, reinterpret_cast<char*>(queue));
   fill_weights<T, Pairs>(args, shape, weights);
   for (int i = threadIdx.x; i < Pairs * 16; i += Warps * lanes) {
     const int column = blockIdx.y * (Pairs * 16) + i;
@@ -305,10 +339,11 @@ __global__ void __launch_bounds__(Warps* lanes, 1) product_kernel(const ProductA
   for (int tile = first; tile < shape.tiles; tile += stride) {
     float sums[Pairs][Blocks][2][4] = {};
     const uint4* at = weights + lane;
+    feed.begin(tile);
 #pragma unroll 1
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
       uint4 rows[vectors];
-      feed.pop(rows);
+      feed.take(rows, chunk);
       Fragment<T, 4> a[chunk_steps][Blocks];
 #pragma unroll
       for (int b = 0; b < Blocks; ++b) {
@@ -321,7 +356,7 @@ __global__ void __launch_bounds__(Warps* lanes, 1) product_kernel(const ProductA
           a[1][b].set(2 + half, four.w);
         }
       }
-      feed.push();
+      feed.taken();
 #pragma unroll
       for (int p = 0; p < Pairs; ++p) {
         Fragment<T, 2> b[chunk_steps][2];

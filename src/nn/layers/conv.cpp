@@ -17,8 +17,8 @@ std::int64_t summed_width(const Build& build, std::int64_t layer, bool sparse) {
   return transforms ? out : s.in;
 }
 
-Applied ride_along(const Linear& product, const Tail& tail, dense::Finish& finish) {
-  if (!product.fuses() || tail.activation == Activation::elu) return {};
+Applied ride_along(bool takes, const Tail& tail, dense::Finish& finish) {
+  if (!takes || tail.activation == Activation::elu) return {};
   finish.bias = tail.bias;
   finish.relu = tail.activation == Activation::relu;
   finish.saturates = true;

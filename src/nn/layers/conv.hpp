@@ -20,8 +20,8 @@ struct Tail {
 struct Applied {
   bool bias = false, activation = false, dropout = false;
 };
-/// Puts what of the tail a product can do on its way into `finish`.
-Applied ride_along(const Linear& product, const Tail& tail, dense::Finish& finish);
+/// Puts what of the tail a product can do on its way into `finish`, if it `takes` any.
+Applied ride_along(bool takes, const Tail& tail, dense::Finish& finish);
 
 /// What a layer takes over of the passes around it, which follows from its arguments and stays for every run.
 struct Fusion {

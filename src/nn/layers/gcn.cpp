@@ -21,16 +21,26 @@ class Gcn : public Conv {
         scales_(means_ ? DegreeScales::of_means(build, norm_) : DegreeScales::of(build, norm_)),
         aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), means_ ? Reduce::mean : Reduce::sum,
                    transforms_first_ || layer > 0, !transforms_first_ || !build.spec.residual) {
+    fuses_ = transforms_first_ ? layer > 0 && aggregate_.fuses_back(build, linear_.in())
+                               : aggregate_.fuses(build, linear_.out());
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), linear_.in()), dtype_, "sums over neighbours");
     slots_.need(Slot::first, build.sources() * (transforms_first_ ? linear_.out() : linear_.in()), dtype_);
   }
 
-  Applied forward(const Matrix& x, TensorView out, const Tail&, bool) override {
+  Applied forward(const Matrix& x, TensorView out, const Tail&, bool training) override {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(sources_, linear_.out()), dtype_);
       linear_.forward(x, products, scales_.col ? dense::Finish{} : dense::Finish::within_range());
       scale_sources(products, products, true);
       aggregate_.forward(products, out);
+      return {};
+    }
+    if (fuses_ && !x.constant) {  // sums that stay the same are added up once
+      dense::NeighbourRows rows = aggregate_.rows(x.dense);
+      if (scales_.col) rows.col_scale = scales_.col.view().data;
+      rows.saturates = true;
+      if (training) rows.kept = sums_.view().mutable_data();
+      linear_.forward(rows, out);
       return {};
     }
     if (!(x.constant && summed_)) {
@@ -52,10 +62,17 @@ class Gcn : public Conv {
     const auto& [x, out_grad, x_grad, gate, bias_grad] = back;
     if (transforms_first_) {
       const TensorView products_grad = slots_.view(Slot::first, Shape(sources_, linear_.out()), dtype_);
-      aggregate_.backward(products_grad, out_grad, products_grad);
-      scale_sources(products_grad, products_grad, false);
+      if (fuses_) {
+        dense::NeighbourRows rows = aggregate_.rows_back(out_grad);
+        if (scales_.col) rows.row_scale = scales_.col.view().data;
+        rows.kept = products_grad.mutable_data();
+        linear_.input_grad(rows, x_grad, gate);
+      } else {
+        aggregate_.backward(products_grad, out_grad, products_grad);
+        scale_sources(products_grad, products_grad, false);
+      }
       linear_.weight_grad(x, products_grad);
-      if (x_grad.given) linear_.input_grad(products_grad, x_grad, gate);
+      if (x_grad.given && !fuses_) linear_.input_grad(products_grad, x_grad, gate);
       return;
     }
     linear_.weight_grad({sums_, nullptr, false}, out_grad);
@@ -66,7 +83,7 @@ class Gcn : public Conv {
     scale_sources(x_grad, x_grad, false);
   }
   Fusion fusion() const override {
-    return {.gates = transforms_first_ && linear_.fuses(),
+    return {.gates = transforms_first_ && (linear_.fuses() || fuses_),
             .row_scale = scales_.row ? scales_.row.view() : ConstTensorView{}};
   }
 
@@ -87,6 +104,7 @@ class Gcn : public Conv {
   bool means_;  // rows are added up to means
   DegreeScales scales_;
   Aggregate aggregate_;
+  bool fuses_ = false;  // sums and products run as one: backward where it transforms first, else forward
   Tensor sums_;
   bool summed_ = false;  // sums_ are those of the input, which may stay the same
 };

@@ -29,6 +29,11 @@ class Gin : public Conv {
       lambda_ = Tensor::from(lambda, Shape(build.nodes()), build.acc()).to(context_.device(), context_.stream());
     }
     if (build.spec.learn_eps) eps_ = parameters_.index(layer_prefix(layer) + "eps");
+    fuses_ = aggregate_.fuses(build, transforms_first_ ? second_.out() : first_.out());
+    // A scale before the sum would count for what a node adds of itself, too.
+    fuses_back_ = transforms_first_ && layer > 0 && !lambda_ && aggregate_.fuses_back(build, first_.in());
+    // Whoever reads neighbours' rows of it writes the input's gradient meanwhile.
+    if (fuses_back_) inner_slot_ = Slot::third;
     const std::int64_t nodes = build.nodes(), inner = first_.out();
     hidden_ = build.empty(Shape(nodes, inner), dtype_, "hidden activations");
     // Kept for the gradients of weights and eps.
@@ -43,13 +48,27 @@ class Gin : public Conv {
     slots_.need_bytes(Slot::fold, loops::fold_bytes(nodes, wide, 1));
   }
 
-  Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
+  Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) override {
     const ConstTensorView bias = parameters_.value(bias_);
     if (transforms_first_) {
       const TensorView products = kept_ ? kept_.view() : slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
       first_.forward(x, products, dense::Finish::within_range());
+      if (fuses_) {
+        dense::NeighbourRows rows = with_self(aggregate_.rows(products));
+        rows.bias = bias.data;
+        rows.relu = true;
+        if (training) rows.kept = hidden_.view().mutable_data();
+        dense::Finish finish;
+        const Applied applied = ride_along(true, tail, finish);
+        second_.forward(rows, out, finish);
+        return applied;
+      }
       aggregate_.forward(products, hidden_);
       add_self(products, hidden_, bias, Activation::relu);
+    } else if (fuses_ && !(x.constant && !eps_)) {  // sums that stay the same are added up once
+      dense::NeighbourRows rows = with_self(aggregate_.rows(x.dense));
+      if (training) rows.kept = kept_.view().mutable_data();
+      first_.forward(rows, hidden_, {false, bias, true, {}, 1, true});
     } else {
       if (!(x.constant && summed_)) {
         aggregate_.forward(x.dense, kept_);
@@ -63,8 +82,12 @@ class Gin : public Conv {
   }
   Applied remake(TensorView out, const Tail& tail) override {
     dense::Finish finish;
-    const Applied applied = ride_along(second_, tail, finish);
-    second_.forward({hidden_, nullptr, false}, out, finish);
+    const bool of_fused = transforms_first_ && fuses_;
+    const Applied applied = ride_along(second_.fuses() || of_fused, tail, finish);
+    if (of_fused)
+      second_.forward_kept(hidden_, out, finish);
+    else
+      second_.forward({hidden_, nullptr, false}, out, finish);
     return applied;
   }
 
@@ -80,6 +103,15 @@ class Gin : public Conv {
     if (transforms_first_) {
       eps_grad(kept_, inner);
       const TensorView products_grad = slots_.view(wide_slot_, Shape(sources_, first_.out()), dtype_);
+      if (fuses_back_) {
+        if (gated) activate_backward(inner, false);
+        dense::NeighbourRows rows = with_self(aggregate_.rows_back(inner));
+        rows.saturates = false;  // an overflow must be found
+        rows.kept = products_grad.mutable_data();
+        first_.input_grad(rows, x_grad, gate);
+        first_.weight_grad(x, products_grad);
+        return;
+      }
       aggregate_.backward(products_grad, scaled(inner), products_grad);
       if (gated) {
         activate_backward(inner, false, products_grad);
@@ -100,10 +132,17 @@ class Gin : public Conv {
     add_grad(sums_grad, x_grad);
   }
   Fusion fusion() const override {
-    return {.gates = transforms_first_ && first_.fuses(), .sums_bias = second_.fuses()};
+    return {.gates = transforms_first_ && (first_.fuses() || fuses_back_), .sums_bias = second_.fuses()};
   }
 
  private:
+  /// Rows as add_self leaves them.
+  dense::NeighbourRows with_self(dense::NeighbourRows rows) const {
+    if (lambda_) rows.row_scale = lambda_.view().data;
+    rows.adds_self = rows.saturates = true;
+    if (eps_) rows.eps = parameters_.value(*eps_).data;
+    return rows;
+  }
   /// sums = activation(lambda * sums + (1 + eps) * x + bias)
   void add_self(ConstTensorView x, TensorView sums, ConstTensorView bias, Activation activation) {
     dense::ActivateArgs args{dtype_, sums.shape.rows, sums.shape.row_size(), sums.data, bias.data, activation};
@@ -167,6 +206,8 @@ class Gin : public Conv {
   std::optional<std::size_t> eps_;
   bool transforms_first_;
   Aggregate aggregate_;
+  // Sums run as one with the product behind them: with second_ where it transforms first, else with first_; and back.
+  bool fuses_ = false, fuses_back_ = false;
   Tensor lambda_;  // of every row, where means are multiplied by it
   Tensor hidden_, kept_;
   bool summed_ = false;  // kept_ are sums of the input, which may stay the same

@@ -21,16 +21,23 @@ class Sage : public Conv {
         sums_up_(build.spec.aggregate == Reduce::sum || build.spec.edge_weights),
         aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate,
                    transforms_first_ || layer > 0, !transforms_first_ || self_first_) {
+    fuses_ = transforms_first_ ? layer > 0 && aggregate_.fuses_back(build, self_.in())
+                               : aggregate_.fuses(build, self_.out());
     if (transforms_first_ || layer > 0)
       slots_.need(Slot::first, build.sources() * (transforms_first_ ? self_.out() : self_.in()), dtype_);
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), self_.in()), dtype_, "sums over neighbours");
   }
 
-  Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool) override {
+  Applied forward(const Matrix& x, TensorView out, const Tail& tail, bool training) override {
     if (transforms_first_) {
       const TensorView products = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
       neighbours_.forward(x, products, sums_up_ ? dense::Finish::within_range() : dense::Finish{});
       aggregate_.forward(products, out);
+    } else if (fuses_ && !x.constant) {  // sums that stay the same are added up once
+      dense::NeighbourRows rows = aggregate_.rows(x.dense);
+      rows.saturates = sums_up_;
+      if (training) rows.kept = sums_.view().mutable_data();
+      neighbours_.forward(rows, out);
     } else {
       if (!(x.constant && summed_)) {
         aggregate_.forward(x.dense, sums_);
@@ -40,7 +47,7 @@ class Sage : public Conv {
       neighbours_.forward({sums_, nullptr, false}, out);
     }
     dense::Finish finish{true};
-    const Applied applied = ride_along(self_, tail, finish);
+    const Applied applied = ride_along(self_.fuses(), tail, finish);
     self_.forward(x.of_written(out.shape.rows), out, finish);
     return applied;
   }
@@ -54,10 +61,17 @@ class Sage : public Conv {
     if (transforms_first_) {
       const TensorView products_grad = slots_.view(Slot::first, Shape(sources_, self_.out()), dtype_);
       if (self_first_ && x_grad.given) self_.input_grad(out_grad, x_grad);
-      aggregate_.backward(products_grad, out_grad, products_grad);
+      const dense::Finish finish = self_first_ ? last : dense::Finish{};
+      if (fuses_) {
+        dense::NeighbourRows rows = aggregate_.rows_back(out_grad);
+        rows.kept = products_grad.mutable_data();
+        neighbours_.input_grad(rows, x_grad, finish);
+      } else {
+        aggregate_.backward(products_grad, out_grad, products_grad);
+      }
       neighbours_.weight_grad(x, products_grad);
       if (!x_grad.given) return;
-      neighbours_.input_grad(products_grad, x_grad, self_first_ ? last : dense::Finish{});
+      if (!fuses_) neighbours_.input_grad(products_grad, x_grad, finish);
       if (self_first_) return;
     } else {
       neighbours_.weight_grad({sums_, nullptr, false}, out_grad);
@@ -70,7 +84,8 @@ class Sage : public Conv {
   }
   Fusion fusion() const override {
     // Of nodes that are read and not written, a gradient comes from neighbours alone.
-    return {.gates = self_.fuses() && sources_ == nodes_, .sums_bias = self_.fuses()};
+    return {.gates = (self_.fuses() || (transforms_first_ && fuses_ && self_first_)) && sources_ == nodes_,
+            .sums_bias = self_.fuses()};
   }
 
  private:
@@ -83,6 +98,7 @@ class Sage : public Conv {
   bool self_first_;  // out_grad has been read when neighbours' part of the way back may change it
   bool sums_up_;     // neighbours: past any range where they are many, or their weights large
   Aggregate aggregate_;
+  bool fuses_ = false;  // sums and products run as one: backward where it transforms first, else forward
   Tensor sums_;
   bool summed_ = false;  // sums_ are those of the input, which may stay the same
 };

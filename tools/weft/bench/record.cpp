@@ -63,6 +63,7 @@ json to_json(const Record& r) {
                 {"floor_us", number(r.floor_us)},
                 {"floor_ratio", number(r.floor_ratio)}});
   if (r.right() && r.spmm_us > 0) out.update({{"spmm_us", r.spmm_us}, {"spmm_ratio", number(r.spmm_ratio)}});
+  if (r.right() && r.two_us > 0) out.update({{"two_kernels_us", r.two_us}, {"two_kernels_ratio", number(r.two_ratio)}});
   for (const PeerRecord& peer : r.peers) out["peers"].push_back(to_json(peer));
   return out;
 }

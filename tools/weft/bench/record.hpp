@@ -27,10 +27,10 @@ struct PeerRecord {
 /// What of a graph's edges was kept.
 struct SampleRecord {
   std::string method;
-  std::int64_t width = 0;  // edges of a row at most; 0: all
-  double rate = 1;         // of all edges
+  std::int64_t width = 0;    // edges of a row at most; 0: all
+  double rate = 1;           // of all edges
   bool by_operator = false;  // the operator samples as it runs; else over the edges written out
-  double us = 0;           // of writing them out
+  double us = 0;             // of writing them out
 };
 
 struct Record {
@@ -49,6 +49,7 @@ struct Record {
   int repeat = 0;
   double median_us = 0, min_us = 0, p90_us = 0, gflops = 0, gathered_gb_s = 0, floor_us = 0, floor_ratio = 0;
   double spmm_us = 0, spmm_ratio = 0;  // attention: the SpMM of as many features, timed in turns with it
+  double two_us = 0, two_ratio = 0;    // spmm into a product: as two kernels, in turns with it, and that over its time
   std::vector<PeerRecord> peers;
   std::optional<SampleRecord> sample;  // where samples are measured
   std::optional<Error> failure;        // why there is no result: no plan exists for the policy, or memory ran out

@@ -96,7 +96,7 @@ Record measure_against(const Reference& reference, Context& context, const Graph
     if (options.progress) options.progress(what, done, total);
   };
   const std::string label = fmt::format("{} width {} {}", record.op, record.width, name(record.dtype));
-  record.plan = workload.plan() ? to_string(*workload.plan()) : "planned inside the call";
+  record.plan = workload.plan_text();
   record.plan_us = workload.plan_us();
 
   tell(label + ": verifying", 0, 0);
@@ -141,7 +141,10 @@ Record measure_against(const Reference& reference, Context& context, const Graph
   record.p90_us = quantile_of(times, 0.9);
   record.floor_us = median_of(contestants[1].microseconds);
   record.floor_ratio = record.floor_us > 0 ? record.median_us / record.floor_us : 0;
-  if (yardstick != nullptr) {
+  if (yardstick != nullptr && setup.linear > 0) {
+    record.two_us = median_of(contestants[by_yardstick].microseconds);
+    record.two_ratio = record.median_us > 0 ? record.two_us / record.median_us : 0;
+  } else if (yardstick != nullptr) {
     record.spmm_us = median_of(contestants[by_yardstick].microseconds);
     record.spmm_ratio = record.spmm_us > 0 ? record.median_us / record.spmm_us : 0;
   }

@@ -22,6 +22,8 @@ ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options
   if (!host) columns.push_back({"floor us", 9});
   columns.push_back({"x floor", 7});
   if (options.kind == OpKind::attention) columns.push_back({"x spmm", 7});
+  if (options.linear)
+    for (Column column : {Column{"as two us", 10}, {"speed-up", 8}}) columns.push_back(std::move(column));
   for (Column column : {Column{"plan us", 8}, {"verified", 8}}) columns.push_back(std::move(column));
   if (options.peers && host)
     for (const PeerLibrary& library : peer_libraries(options.device, options.kind)) {
@@ -57,6 +59,7 @@ void ResultTable::add(const Record& r) {
     if (!host) cells.push_back(or_dash(r.floor_us, 1));
     cells.push_back(or_dash(r.floor_ratio, 2));
     if (options_.kind == OpKind::attention) cells.push_back(or_dash(r.spmm_ratio, 2));
+    if (options_.linear) cells.insert(cells.end(), {or_dash(r.two_us, 1), or_dash(r.two_ratio, 2)});
     cells.push_back(or_dash(r.plan_us, 1));
     cells.push_back("yes");
   } else {
@@ -64,6 +67,7 @@ void ResultTable::add(const Record& r) {
     cells.insert(cells.end(), {what, "-", "-", "-", "-", "-", what});
     if (!host) cells.insert(cells.end() - 1, "-");
     if (options_.kind == OpKind::attention) cells.insert(cells.end() - 1, "-");
+    if (options_.linear) cells.insert(cells.end() - 1, {"-", "-"});
   }
   if (options_.peers && host) add_host_peers(r, cells);
   if (options_.peers && !host) add_best_peer(r, cells);

@@ -13,7 +13,7 @@ namespace weft::tool {
 struct TableOptions {
   DeviceKind device = DeviceKind::cpu;
   OpKind kind = OpKind::spmm;
-  bool peers = false, policies = false, samples = false;
+  bool peers = false, policies = false, samples = false, linear = false;
 };
 
 class ResultTable {

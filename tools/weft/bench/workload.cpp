@@ -13,7 +13,9 @@ namespace weft::tool {
 
 std::string Setup::variant() const {
   switch (desc.kind) {
-    case OpKind::spmm: return fmt::format("{}{}.{}", name(spmm_op), edge_vectors ? "[]" : "", name(desc.reduce));
+    case OpKind::spmm:
+      return fmt::format("{}{}.{}{}{}", name(spmm_op), edge_vectors ? "[]" : "", name(desc.reduce),
+                         linear > 0 ? fmt::format(".linear{}", linear) : "", backward ? ".backward" : "");
     case OpKind::spmv: return desc.weighted ? "weighted" : "unweighted";
     case OpKind::sddmm: return std::string(name(sddmm_op));
     case OpKind::attention: return fmt::format("{}{}", name(score), backward ? ".backward" : "");
@@ -63,6 +65,7 @@ void Workload::plan_once(Context& context, const Graph& graph, const Setup& setu
 std::unique_ptr<Workload> make_workload(Context& context, const Graph& graph, const Setup& setup) {
   switch (setup.desc.kind) {
     case OpKind::spmm:
+      return (setup.linear > 0 ? make_spmm_linear_workload : make_spmm_workload)(context, graph, setup);
     case OpKind::spmv: return make_spmm_workload(context, graph, setup);
     case OpKind::sddmm: return make_sddmm_workload(context, graph, setup);
     case OpKind::softmax: return make_softmax_workload(context, graph, setup);

@@ -38,11 +38,13 @@ struct Setup {
   bool edge_vectors = false;  // spmm: an edge has a value for every feature
   SddmmOp sddmm_op = SddmmOp::dot;
   Score score = Score::gat;
-  bool backward = false;  // attention: its gradients
+  bool backward = false;    // attention and spmm into a product: the gradients
+  std::int64_t linear = 0;  // spmm: columns of the weights that its sums meet; 0: none do
   Policy policy;
   std::uint64_t seed = 1;
 
-  /// "u_mul_e.sum", "u_mul_e[].sum" of edge vectors, "dot", "gat", "gat.backward": what of the operator is run.
+  /// "u_mul_e.sum", "u_mul_e[].sum" of edge vectors, "copy_u.sum.linear64", "dot", "gat", "gat.backward": what of the
+  /// operator is run.
   std::string variant() const;
 };
 
@@ -63,14 +65,15 @@ class Workload {
   virtual std::int64_t features_an_edge() const = 0;
   virtual double flops() const = 0;
   virtual FloorJob floor() const = 0;
-  /// What this one is measured by besides the floor: attention by the SpMM of as many features. Null where there is
-  /// nothing; made when it is first asked for.
+  /// What this one is measured by besides the floor: attention by the SpMM of as many features, spmm_linear by its two
+  /// steps one after the other. Null where there is nothing; made when it is first asked for.
   virtual Workload* yardstick() { return nullptr; }
   /// What a peer would be given; none where no peer has the operator.
   virtual std::optional<PeerProblem> for_peers() const { return std::nullopt; }
 
   /// None where the operator plans inside its call, as segment_reduce does.
   const std::optional<Plan>& plan() const { return plan_; }
+  virtual std::string plan_text() const { return plan_ ? to_string(*plan_) : "planned inside the call"; }
   double plan_us() const { return plan_us_; }
   /// Another plan for the same inputs, and its time; nothing where there is none.
   void plan_again(Context& context, const Graph& graph, const Setup& setup) {
@@ -96,6 +99,7 @@ class Workload {
 std::unique_ptr<Workload> make_workload(Context& context, const Graph& graph, const Setup& setup);
 
 std::unique_ptr<Workload> make_spmm_workload(Context& context, const Graph& graph, const Setup& setup);
+std::unique_ptr<Workload> make_spmm_linear_workload(Context& context, const Graph& graph, const Setup& setup);
 std::unique_ptr<Workload> make_sddmm_workload(Context& context, const Graph& graph, const Setup& setup);
 std::unique_ptr<Workload> make_softmax_workload(Context& context, const Graph& graph, const Setup& setup);
 std::unique_ptr<Workload> make_attention_workload(Context& context, const Graph& graph, const Setup& setup);

@@ -1,0 +1,29 @@
+#include "dense/fuses.hpp"
+
+#include <algorithm>
+
+#include "graph/graph_internals.hpp"
+#include "plan/tuning/fusion.hpp"
+
+namespace weft::dense {
+
+bool fuses(const Gemm& gemm, const Graph& graph, Dtype dtype, std::int64_t in, std::int64_t out,
+           std::optional<bool> wish) {
+  if (!gemm.makes_rows(dtype, graph.num_rows(), in, out) || !wish.value_or(true)) return false;
+  if (GraphInternals::is_redrawn(graph)) return false;  // what is known of its rows may change
+  if (wish) return true;
+  const GraphView view = GraphInternals::view_without_ids(graph);
+  tuning::FusionCase given{graph.device().kind, view.num_rows, view.num_edges, view.longest_row, in, out};
+  // Everything else first: most graphs have too many edges for it.
+  given.longest_row = 0;
+  if (!tuning::fusion_pays(given)) return false;
+  given.longest_row = view.longest_row;
+  if (graph.device().kind == DeviceKind::cpu)
+    for (std::int64_t row = 0; row < view.num_rows; ++row)
+      given.longest_row = std::max(given.longest_row, view.offsets[row + 1] - view.offsets[row]);
+  else if (view.longest_row < 0)  // nobody has looked
+    return false;
+  return tuning::fusion_pays(given);
+}
+
+}  // namespace weft::dense

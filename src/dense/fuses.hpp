@@ -1,0 +1,16 @@
+// Whether sums over neighbours and a product run as one.
+#pragma once
+
+#include <optional>
+
+#include "dense/gemm.hpp"
+#include "weft/graph.hpp"
+
+namespace weft::dense {
+
+/// Of sums over `graph` of rows of `in` features, which meet weights [in, out]: whether that pays, or what the caller
+/// wishes; never where the device has no kernel for it. On a CPU a pass over the rows.
+bool fuses(const Gemm& gemm, const Graph& graph, Dtype dtype, std::int64_t in, std::int64_t out,
+           std::optional<bool> wish = {});
+
+}  // namespace weft::dense

@@ -1,0 +1,28 @@
+// Where sums over neighbours are made on the way into the product that follows them.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/types.hpp"
+
+namespace weft::tuning {
+
+/// What counts for it: of a graph, and of the product.
+struct FusionCase {
+  DeviceKind device = DeviceKind::cpu;
+  std::int64_t rows = 0, edges = 0;
+  std::int64_t longest_row = 0;  // edges
+  std::int64_t in = 0, out = 0;  // columns of the sums and of the result
+};
+
+/// Fusing saves that the sums are written and read again, which counts beside the rows of neighbours that are read
+/// where those are few. It has its price: a block of rows is one warp's or one thread's, so that a long row makes the
+/// others of its block wait. Limits are untuned guesses on the careful side, from the bytes that move.
+constexpr bool fusion_pays(const FusionCase& c) {
+  if (c.rows == 0 || c.in < 16 || c.out < 16) return false;
+  const double degree = static_cast<double>(c.edges) / static_cast<double>(c.rows);
+  if (c.device == DeviceKind::cpu) return degree <= 16 && c.longest_row <= 1024 && c.in <= 256 && c.out <= 256;
+  return c.rows >= 1 << 15 && degree <= 8 && c.longest_row <= 32 && c.in <= 128 && c.out <= 128;
+}
+
+}  // namespace weft::tuning
