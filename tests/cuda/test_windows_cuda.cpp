@@ -245,9 +245,12 @@ TEST_F(cuda_windows, refuse_what_tensor_cores_cannot_sum) {
       },
       "window=16", ErrorCode::unsupported);
   refused({OpKind::spmm, Dtype::f16, 1, 64, Reduce::max, false}, "max");
-  refused({OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, true}, "values");
+  refused({OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, true}, "values");
+  refused({OpKind::spmm, Dtype::f16, 2, 32, Reduce::sum, true}, "values");
   refused({OpKind::spmm, Dtype::f16, 1, 47, Reduce::sum, false}, "47");
-  refused({OpKind::sddmm, Dtype::f16, 1, 64, Reduce::sum, false}, "sddmm");
+  refused({OpKind::sddmm, Dtype::f32, 1, 64, Reduce::sum, false}, "sddmm");
+  refused({OpKind::sddmm, Dtype::f16, 1, 136, Reduce::sum, false}, "136");
+  refused({OpKind::attention, Dtype::f16, 1, 64, Reduce::sum, false}, "attention");
   expect_refused(
       [&] {
         make_plan(context, there, {OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, false}, parse_policy("window=64"));

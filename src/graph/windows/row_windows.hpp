@@ -31,6 +31,7 @@ struct WindowShape {
   int threshold = 3;      // edges that make a column of a window dense
   bool clustered = true;  // rows by community, else in sequence
   WindowModel select{};   // the windows that have tiles: every one with dense columns
+  bool edges = false;     // with lists of the tiles' edges (6 bytes each), for values of edges
   friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 
@@ -48,6 +49,14 @@ struct WindowsView {
   const std::uint32_t* bits = nullptr;  // [tiles, rows of a window, window_step / 32], as window_bit says
 };
 
+/// The edges of tiles, 16 rows of a tile after the other (starts [tiles, rows of a window / 16, and the end]), in
+/// stored order there.
+struct TileEdgesView {
+  const std::uint32_t* starts = nullptr;
+  const std::uint32_t* ids = nullptr;
+  const std::uint16_t* spots = nullptr;  // row in the window * window_step + column in the tile
+};
+
 class RowWindows {
  public:
   /// Of a square graph on a device with 1 to 2^31 - 1 edges. `order`: null for rows in sequence.
@@ -57,6 +66,8 @@ class RowWindows {
   const WindowShape& shape() const { return shape_; }
   std::int64_t windows() const { return windows_; }
   WindowsView view() const;
+  TileEdgesView tile_edges() const;  // of a shape with edges, as the next
+  const EdgeId* residual_ids() const;
   /// The edges that are no bits, with ids of their own.
   const Graph& residual() const { return residual_; }
   /// Windows with tiles, the columns of those and the edges that are bits.
@@ -78,6 +89,7 @@ class RowWindows {
   std::size_t bytes_ = 0;
   double seconds_ = 0;
   DeviceBuffer rows_, work_, cols_, bits_, counts_;
+  DeviceBuffer edge_starts_, edge_ids_, edge_spots_, residual_ids_;
   Graph residual_;
   Milestone made_;
 };

@@ -25,7 +25,7 @@ std::optional<WindowForecast> windows_that_pay(const Context& context, const Gra
                                                const tuning::CudaRates& rates, double cuda_us) {
   const double runs = static_cast<double>(context.expected_runs());
   const double tile_ns = desc.dtype == Dtype::f32 ? rates.tile_f32_ns : rates.tile_ns;
-  if (runs <= 1 || tile_ns == 0) return std::nullopt;
+  if (runs <= 1 || tile_ns == 0 || desc.kind != OpKind::spmm || desc.weighted) return std::nullopt;
   WindowForecast forecast;
   forecast.shape = usual_windows(desc);
   const GraphView view = graph.view();

@@ -6,35 +6,52 @@
 #include "core/device.hpp"
 #include "graph/graph_internals.hpp"
 #include "plan/built_kernels.hpp"
+#include "plan/plan_view.hpp"
 
 namespace weft {
 namespace {
 
 bool has_tiles(const OpDesc& desc) {
-  return desc.kind == OpKind::spmm && !is_extremum(desc.reduce) && !desc.weighted && desc.sample_width == 0 &&
-         desc.dtype != Dtype::f64;
+  const bool halves = size_of(desc.dtype) == 2, all = desc.sample_width == 0;
+  if (desc.kind == OpKind::sddmm) return halves && all && desc.heads == 1 && desc.width <= most_window_dots;
+  return desc.kind == OpKind::spmm && all && !is_extremum(desc.reduce) && (halves || desc.dtype == Dtype::f32) &&
+         (!desc.weighted || (halves && desc.heads == 1));
 }
 bool has_packs(const OpDesc& desc) { return desc.heads * desc.width > 0 && desc.heads * desc.width % 8 == 0; }
+/// The least rows of a window; 0: this GPU or build has no kernels.
+int least_rows(Device device, const OpDesc& desc) {
+  if (desc.kind == OpKind::spmm && desc.dtype != Dtype::f32 && !desc.weighted) return 16;
+  if (!has_wgmma || cuda_device(device.index).compute_capability != 90) return 0;
+  return desc.kind == OpKind::sddmm ? 128 : 64;
+}
 bool has_kernel(Device device, const OpDesc& desc, const WindowShape& shape) {
-  const bool hopper = has_wgmma && cuda_device(device.index).compute_capability == 90;
-  return desc.dtype != Dtype::f32 || (hopper && shape.rows >= 64);
+  const int least = least_rows(device, desc);
+  return least > 0 && shape.rows >= least;
 }
 
 void check_has_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
-  WEFT_CHECK(has_tiles(desc), unsupported,
-             "policy core=tensor for {} {} {}{}{}: only sums and means of f16, bf16 and f32 over all edges, without "
-             "values of edges, run on tensor cores; leave the policy out",
-             name(desc.kind), name(desc.dtype), name(desc.reduce), desc.weighted ? " with values of edges" : "",
-             desc.sample_width > 0 ? " over sampled edges" : "");
+  WEFT_CHECK(
+      has_tiles(desc), unsupported,
+      "policy core=tensor for {} {} {}x{} {}{}{}: tensor cores run sums and means over all edges, of f16 and bf16 "
+      "with or without one value for each edge and of f32 without, and dot products (sddmm) of f16 and bf16 of "
+      "up to {} features; leave the policy out",
+      name(desc.kind), name(desc.dtype), desc.heads, desc.width, name(desc.reduce),
+      desc.weighted ? " with values of edges" : "", desc.sample_width > 0 ? " over sampled edges" : "",
+      most_window_dots);
   WEFT_CHECK(has_packs(desc), unsupported,
              "policy core=tensor for {} features: expected a multiple of 8, as rows come in packs of 16 bytes; leave "
              "the policy out",
              desc.heads * desc.width);
-  WEFT_CHECK(
-      has_kernel(device, desc, shape), unsupported,
-      "policy core=tensor,window={} for f32: f32 runs on tensor cores as three bf16, in windows of 64 or 128 rows "
-      "on a GPU of compute capability 9.0{}; leave the policy out",
-      shape.rows, has_wgmma ? "" : ", which this build has no kernels for");
+  const int least = least_rows(device, desc);
+  WEFT_CHECK(least > 0, unsupported,
+             "policy core=tensor for {} {}{}: this runs on tensor cores by Hopper's own instructions, which {}; leave "
+             "the policy out",
+             name(desc.kind), name(desc.dtype), desc.weighted ? " with values of edges" : "",
+             has_wgmma ? "this GPU does not have" : "this build has no kernels of");
+  WEFT_CHECK(shape.rows >= least, unsupported,
+             "policy core=tensor,window={} for {} {}{}: expected windows of {} rows; leave window out", shape.rows,
+             name(desc.kind), name(desc.dtype), desc.weighted ? " with values of edges" : "",
+             least == 128 ? "128" : "64 or 128");
 }
 
 WindowModel model_of(WindowPlan& plan, const Context& context, const OpDesc& desc, int rows, WindowSelect select) {
@@ -65,7 +82,7 @@ std::int32_t middle(std::vector<std::int32_t>& values) {
 }  // namespace
 
 WindowShape usual_windows(const OpDesc& desc) {
-  return {.rows = 128, .threshold = desc.dtype == Dtype::f32 ? 4 : 3, .clustered = true};
+  return {.rows = 128, .threshold = desc.dtype == Dtype::f32 ? 4 : 3, .clustered = true, .edges = reads_ids(desc)};
 }
 
 bool sums_by_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
@@ -90,6 +107,11 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   rest.window = rest.threshold = 0;
   if (select == WindowSelect::model && made->windows->selected() == 0)
     return without_windows(context, graph, desc, rest, made);
+  // Values of edges go by the ids that the residual has for its edges as they are stored.
+  if (shape.edges && !rest.order) rest.order = WorkOrder::none;
+  WEFT_CHECK(!shape.edges || rest.order == WorkOrder::none || rest.order == WorkOrder::columns, unsupported,
+             "policy core=tensor,order={} with values of edges: expected order=none or order=columns",
+             name(*rest.order));
   OpDesc of_rest = desc;
   of_rest.reduce = Reduce::sum;
   made->residual = make_plan(context, residual, of_rest, rest);

@@ -9,10 +9,13 @@
 
 namespace weft {
 
+/// Features of dot products by windows: the rows of one and some tiles fit into a block's shared memory.
+inline constexpr std::int64_t most_window_dots = 128;
+
 /// What a plan of windows keeps for its runs.
 struct WindowPlan {
   std::shared_ptr<const RowWindows> windows;
-  Plan residual;                           // of the sum over windows->residual()
+  Plan residual;                           // of the operator over windows->residual()
   std::optional<Plan> otherwise;           // for calls that windows do not fit, where the planner chose them
   std::optional<SelectorChoice> selector;  // where select=model
 };
@@ -23,7 +26,7 @@ struct WindowScratch {
 
   static WindowScratch take(Arena& arena, const Plan& plan, std::int64_t num_rows) {
     const auto features = static_cast<std::size_t>(plan.desc.heads * plan.desc.width);
-    const bool any = plan.backing.windows->windows->residual().num_edges() > 0;
+    const bool any = plan.desc.kind == OpKind::spmm && plan.backing.windows->windows->residual().num_edges() > 0;
     const std::size_t splits = plan.desc.dtype == Dtype::f32 ? (features + 63) / 64 * 64 * 3 : 0;
     const auto rows = static_cast<std::size_t>(num_rows);
     return {arena.take<float>(any ? rows * features : 0, "sums of the residual"),

@@ -151,7 +151,9 @@ struct FillTiles {
   int window_rows;
   NodeId* cols;
   std::uint32_t* bits;
-  std::int64_t* stays;  // [edges] 1: in the residual
+  std::int64_t* stays;    // [edges] 1: in the residual
+  std::uint32_t* groups;  // [edges] of 16 rows of a tile; null: not asked for
+  std::uint16_t* spots;   // [edges] in the tile
   __device__ void operator()(std::int64_t r) const {
     if (dense_before[r + 1] == dense_before[r]) return;
     const std::int64_t window = sorted.window(starts[r]);
@@ -170,6 +172,10 @@ struct FillTiles {
         const std::int64_t word = (place / window_step * window_rows + at) * (window_step / 32) + column / 32;
         atomicOr(bits + word, 1u << window_bit(column % 32));
         stays[k] = 0;
+        if (groups != nullptr) {
+          groups[k] = static_cast<std::uint32_t>(place / window_step * (window_rows / 16) + at / 16);
+          spots[k] = static_cast<std::uint16_t>(at * window_step + column);
+        }
       }
       last = row;
     }
@@ -180,6 +186,41 @@ struct SetStays {
   std::int64_t* stays;
   std::int64_t edges;
   __device__ void operator()(std::int64_t k) const { stays[k] = k < edges; }
+};
+
+struct SetGroups {
+  std::uint32_t* groups;
+  std::uint32_t none;
+  __device__ void operator()(std::int64_t k) const { groups[k] = none; }
+};
+struct NumberEdges {
+  std::uint32_t* edges;
+  __device__ void operator()(std::int64_t k) const { edges[k] = static_cast<std::uint32_t>(k); }
+};
+struct ListEdges {
+  const EdgeId* edge_ids;  // null: their numbers
+  const std::uint32_t *groups, *listed;
+  const std::uint16_t* spots;  // by number
+  std::int64_t edges, dense, num_groups;
+  std::uint32_t *starts, *ids;
+  std::uint16_t* listed_spots;
+  EdgeId* residual_ids;
+  __device__ void operator()(std::int64_t j) const {
+    if (j <= dense) {  // groups up to the one that begins here
+      const std::int64_t before = j > 0 ? std::int64_t{groups[j - 1]} : -1;
+      const std::int64_t here = j < dense ? std::int64_t{groups[j]} : num_groups;
+      for (std::int64_t g = before + 1; g <= here; ++g) starts[g] = static_cast<std::uint32_t>(j);
+    }
+    if (j == edges) return;
+    const std::uint32_t k = listed[j];
+    const EdgeId id = edge_ids != nullptr ? edge_ids[k] : static_cast<EdgeId>(k);
+    if (j >= dense) {
+      residual_ids[j - dense] = id;
+      return;
+    }
+    ids[j] = static_cast<std::uint32_t>(id);
+    listed_spots[j] = spots[k];
+  }
 };
 
 struct ResidualOffsets {
@@ -226,6 +267,7 @@ class Builder {
     order_windows(result);
     fill(as<NodeId>(places), result);
     take_residual(result);
+    if (shape_.edges) list_edges(result);
     return result;
   }
 
@@ -320,10 +362,37 @@ class Builder {
     stays_ = buffer<std::int64_t>(g_.num_edges + 1, "edges outside of tiles");
     zero_bytes(device_, result.bits.data(), static_cast<std::size_t>(words) * sizeof(std::uint32_t), stream_);
     each(g_.num_edges + 1, stream_, "filling tiles", SetStays{as<std::int64_t>(stays_), g_.num_edges});
+    if (shape_.edges) {
+      groups_[0] = buffer<std::uint32_t>(g_.num_edges, "tiles of edges");
+      spots_ = buffer<std::uint16_t>(g_.num_edges, "where edges are in tiles");
+      each(g_.num_edges, stream_, "filling tiles",
+           SetGroups{as<std::uint32_t>(groups_[0]), static_cast<std::uint32_t>(result.tiles * (shape_.rows / 16))});
+    }
     each(runs_, stream_, "filling tiles",
          FillTiles<Key>{sorted_, g_.rows, places, as<std::uint32_t>(starts_), as<std::int64_t>(dense_before_),
                         as<std::int64_t>(first_run_), as<std::int64_t>(first_tile_), shape_.rows,
-                        as<NodeId>(result.cols), as<std::uint32_t>(result.bits), as<std::int64_t>(stays_)});
+                        as<NodeId>(result.cols), as<std::uint32_t>(result.bits), as<std::int64_t>(stays_),
+                        as<std::uint32_t>(groups_[0]), as<std::uint16_t>(spots_)});
+  }
+
+  /// Edges by 16 rows of a tile; those of the residual come behind all others, in their order.
+  void list_edges(BuiltWindows& result) {
+    const std::int64_t edges = g_.num_edges, dense = edges - result.residual_edges;
+    const std::int64_t groups = result.tiles * (shape_.rows / 16);
+    for (int i = 0; i < 2; ++i) listed_[i] = buffer<std::uint32_t>(edges, "edges by their tiles");
+    groups_[1] = buffer<std::uint32_t>(edges, "tiles of edges");
+    std::uint32_t* const keys[] = {as<std::uint32_t>(groups_[0]), as<std::uint32_t>(groups_[1])};
+    std::uint32_t* const listed[] = {as<std::uint32_t>(listed_[0]), as<std::uint32_t>(listed_[1])};
+    each(edges, stream_, "listing the edges of tiles", NumberEdges{listed[0]});
+    const int at = sort_between(device_, stream_, "listing the edges of tiles", keys, listed, edges, bits_for(groups));
+    result.edge_starts = buffer<std::uint32_t>(groups + 1, "the first edges of tiles");
+    result.edge_ids = buffer<std::uint32_t>(dense, "the edges of tiles");
+    result.edge_spots = buffer<std::uint16_t>(dense, "where edges are in tiles");
+    result.residual_ids = buffer<EdgeId>(result.residual_edges, "ids of a residual graph's edges");
+    each(edges + 1, stream_, "listing the edges of tiles",
+         ListEdges{g_.edge_ids, keys[at], listed[at], as<std::uint16_t>(spots_), edges, dense, groups,
+                   as<std::uint32_t>(result.edge_starts), as<std::uint32_t>(result.edge_ids),
+                   as<std::uint16_t>(result.edge_spots), as<EdgeId>(result.residual_ids)});
   }
 
   void take_residual(BuiltWindows& result) {
@@ -345,6 +414,7 @@ class Builder {
   const GraphView& g_;
   const WindowShape& shape_;
   std::int64_t windows_, runs_ = 0;
+  DeviceBuffer groups_[2], listed_[2], spots_;
   DeviceBuffer keys_[2], edges_[2], starts_, dense_before_, edges_before_, first_run_, first_tile_, stays_;
   SortedEdges<Key> sorted_{};
 };

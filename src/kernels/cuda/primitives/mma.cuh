@@ -64,7 +64,14 @@ __device__ __forceinline__ void multiply_all(float (&c)[I][J][4], const Fragment
   each([](float(&sum)[4], const auto& x, const auto& y) { multiply<T>(sum, x.hi, y.hi); });
 }
 
-/// Four matrices of 8 x 8 halves from shared memory, transposed: lane l gives the address of row l % 8 of matrix l / 8.
+/// Four matrices of 8 x 8 halves from shared memory: lane l gives the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void load_matrices(unsigned (&words)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+/// The same, transposed.
 __device__ __forceinline__ void load_transposed(unsigned (&words)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])

@@ -7,6 +7,7 @@
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/schedule/plan_split.hpp"
 #include "kernels/cuda/sddmm/sddmm_args.hpp"
+#include "kernels/cuda/windows/launch.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "kernels/signatures.hpp"
 #include "plan/cuda/select.hpp"
@@ -79,6 +80,7 @@ void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
              args.width);
   if (args.graph.num_edges == 0 || args.heads == 0 || (args.width == 0 && args.op != SddmmOp::dot)) return;
   const OnDevice on(plan.device.index);
+  if (plan.cuda().core == Core::tensor) return sddmm_by_windows(args, plan, stream);
   with_storage(dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, stream); });
 }
 

@@ -1,4 +1,5 @@
-// A sum by row windows: first the residual's into the workspace, then the windows', which add it and finish the rows.
+// Operators by row windows. A sum: first the residual's into the workspace, then the windows', which add it and finish
+// the rows. Dot products: those of either edges.
 #include "kernels/cuda/windows/launch.hpp"
 #include "core/check.hpp"
 #include "core/device.hpp"
@@ -17,7 +18,9 @@ void sum_residual(const SpmmArgs& args, const WindowPlan& plan, std::span<float>
                   CUstream_st* stream) {
   SpmmArgs rest;
   rest.graph = view_by(plan.residual, plan.windows->residual());
-  rest.op = SpmmOp::copy_u;
+  rest.graph.edge_ids = plan.windows->residual_ids();
+  rest.op = args.op;
+  rest.edge = args.edge;
   rest.reduce = Reduce::sum;
   rest.heads = args.heads;
   rest.width = args.width;
@@ -37,6 +40,11 @@ WindowSumArgs<Storage> window_sum_args(const SpmmArgs& args, const WindowPlan& p
   call.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
   call.features = static_cast<int>(args.width);
   call.pieces = scratch.pieces.data();
+  if (args.op == SpmmOp::u_mul_e) {
+    call.weights = static_cast<const Storage*>(args.edge.data);
+    call.weights_pitch = args.edge.row_stride;
+    call.edges = plan.windows->tile_edges();
+  }
   call.residual = scratch.residual.empty() ? nullptr : scratch.residual.data();
   call.epilogue = row_epilogue<Storage>(args);
   return call;
@@ -51,17 +59,33 @@ void add_windows(const WindowSumArgs<Storage>& call, const CudaDevice& gpu, CUst
   if constexpr (sizeof(Storage) == 2) launch_window_sums(call, stream);
 }
 
+bool begins_at_16_bytes(const Operand& rows) {
+  const auto pitch = static_cast<std::size_t>(rows.row_stride) * size_of(rows.dtype);
+  return reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 && pitch % 16 == 0;
+}
+
 /// What of a call keeps it from running by windows; null: nothing.
-const char* misfit(const SpmmArgs& args) {
-  if (args.op != SpmmOp::copy_u || args.col_scale.given() || args.heads != 1)
-    return "only sums of sources as they are run on tensor cores, without col_scale";
-  const auto size = static_cast<std::int64_t>(size_of(args.x.dtype)),
-             out = static_cast<std::int64_t>(size_of(args.out.dtype));
-  if (reinterpret_cast<std::uintptr_t>(args.x.data) % 16 != 0 || args.x.row_stride * size % 16 != 0)
-    return "rows of x begin at addresses that are no multiples of 16 bytes";
-  if (reinterpret_cast<std::uintptr_t>(args.out.data) % static_cast<std::uintptr_t>(2 * out) != 0 ||
-      args.out.row_stride % 2 != 0)
+const char* misfit(const SpmmArgs& args, const Plan& plan) {
+  const bool weighted = args.op == SpmmOp::u_mul_e;
+  if ((args.op != SpmmOp::copy_u && !weighted) || args.col_scale.given() || args.heads != 1)
+    return "only sums of sources run on tensor cores, as they are or times one value of each edge, without col_scale";
+  if (weighted && (!plan.desc.weighted || args.edge.dtype != plan.desc.dtype || args.edge.feature_stride != 0 ||
+                   args.edge_places != nullptr))
+    return "values of edges are one for each edge, by id, in the type of x";
+  if (!begins_at_16_bytes(args.x)) return "rows of x begin at addresses that are no multiples of 16 bytes";
+  const std::size_t pair = 2 * size_of(args.out.dtype);
+  if (reinterpret_cast<std::uintptr_t>(args.out.data) % pair != 0 || args.out.row_stride % 2 != 0)
     return "rows of out begin at odd elements";
+  return nullptr;
+}
+const char* misfit(const SddmmArgs& args) {
+  const bool between = (args.lhs_target == Target::u && args.rhs_target == Target::v) ||
+                       (args.lhs_target == Target::v && args.rhs_target == Target::u);
+  if (args.op != SddmmOp::dot || !between || args.heads != 1 || args.lhs.feature_stride == 0 ||
+      args.rhs.feature_stride == 0)
+    return "only dot products of the two ends of edges, of one head, run on tensor cores";
+  if (!begins_at_16_bytes(args.lhs) || !begins_at_16_bytes(args.rhs))
+    return "rows of lhs or rhs begin at addresses that are no multiples of 16 bytes";
   return nullptr;
 }
 
@@ -69,7 +93,7 @@ const char* misfit(const SpmmArgs& args) {
 
 void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
   const WindowPlan& windows = *plan.backing.windows;
-  if (const char* const why = misfit(args)) {
+  if (const char* const why = misfit(args, plan)) {
     WEFT_CHECK(windows.otherwise.has_value(), unsupported, "policy core=tensor: {}; leave the policy out", why);
     return spmm(args, *windows.otherwise, arena, stream);
   }
@@ -81,6 +105,34 @@ void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstre
         split_rows({call.x, args.graph.num_cols, args.x.row_stride, call.features, scratch.pieces.data()}, stream);
       if (!scratch.residual.empty()) sum_residual(args, windows, scratch.residual, arena, stream);
       add_windows(call, cuda_device(plan.device.index), stream);
+    }
+  });
+}
+
+void sddmm_by_windows(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
+  const WindowPlan& windows = *plan.backing.windows;
+  const char* const why = misfit(args);
+  WEFT_CHECK(why == nullptr, unsupported, "policy core=tensor: {}; leave the policy out", why);
+  SddmmArgs rest = args;
+  rest.graph = view_by(windows.residual, windows.windows->residual());
+  rest.graph.edge_ids = windows.windows->residual_ids();
+  if (rest.graph.num_edges > 0) sddmm(rest, windows.residual, stream);
+  with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
+    if constexpr (sizeof(Storage) == 2 && has_wgmma) {
+      const bool sources_left = args.lhs_target == Target::u;
+      const Operand &source = sources_left ? args.lhs : args.rhs, &destination = sources_left ? args.rhs : args.lhs;
+      TileDotArgs<Storage> call;
+      call.windows = windows.windows->view();
+      call.edges = windows.windows->tile_edges();
+      call.source = static_cast<const Storage*>(source.data);
+      call.source_pitch_bytes = pitch_bytes<Storage>(sources_left ? "lhs" : "rhs", source.row_stride);
+      call.destination = static_cast<const Storage*>(destination.data);
+      call.destination_pitch_bytes = pitch_bytes<Storage>(sources_left ? "rhs" : "lhs", destination.row_stride);
+      call.features = static_cast<int>(args.width);
+      call.out = static_cast<Storage*>(args.out.data);
+      call.wide = is_wide<Storage>(args.out.dtype);
+      call.out_pitch = args.out.row_stride;
+      launch_tile_dots_sm90(call, stream);
     }
   });
 }

@@ -26,26 +26,50 @@ __device__ __forceinline__ void wait_for_products() { asm volatile("wgmma.wait_g
 /// Copies that this thread waited for become visible to the asynchronous unit.
 __device__ __forceinline__ void show_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+#define WEFT_SUMS                                                                                                   \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29," \
+  "%30,%31}"
+#define WEFT_SUM_OPERANDS(c)                                                                                  \
+  "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), \
+      "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]),  \
+      "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), \
+      "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]), "+f"(c[31])
+
 /// c [64, 64] += a [64, 16] b [16, 64]: of c, lane (group, quad) of warp w has rows 16 w + group and 8 more, columns
 /// 8 n + 2 quad and one more: c[4 n + 2 half + i].
 template <class Storage>
 __device__ __forceinline__ void multiply_group(float (&c)[32], const unsigned (&a)[4], std::uint64_t b) {
-#define WEFT_MULTIPLY_GROUP(TYPE)                                                                                    \
-  asm volatile(                                                                                                      \
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE                                                    \
-      " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28," \
-      "%29,%30,%31}, {%32,%33,%34,%35}, %36, 1, 1, 1, 1;\n"                                                          \
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]), "+f"(c[8]),  \
-        "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]),       \
-        "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]),      \
-        "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]), "+f"(c[31])                    \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+#define WEFT_MULTIPLY(TYPE)                                                              \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE " " WEFT_SUMS \
+               ", {%32,%33,%34,%35}, %36, 1, 1, 1, 1;\n"                                 \
+               : WEFT_SUM_OPERANDS(c)                                                    \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
   if constexpr (std::is_same_v<Storage, Half>) {
-    WEFT_MULTIPLY_GROUP("f16");
+    WEFT_MULTIPLY("f16");
   } else {
-    WEFT_MULTIPLY_GROUP("bf16");
+    WEFT_MULTIPLY("bf16");
   }
-#undef WEFT_MULTIPLY_GROUP
+#undef WEFT_MULTIPLY
 }
+
+/// c [64, 64] = a [64, 16] b [64, 16]^T, and what is there with `adds`: both from shared memory, rows of 128 bytes with
+/// their packs exchanged, of which 16 halves (32 bytes) are taken.
+template <class Storage>
+__device__ __forceinline__ void multiply_rows(float (&c)[32], std::uint64_t a, std::uint64_t b, bool adds) {
+#define WEFT_MULTIPLY(TYPE)                                                                                          \
+  asm volatile(                                                                                                      \
+      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %34, 0;\n"                                                             \
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE " " WEFT_SUMS ", %32, %33, adds, 1, 1, 0, 0;\n}\n" \
+      : WEFT_SUM_OPERANDS(c)                                                                                         \
+      : "l"(a), "l"(b), "r"(static_cast<int>(adds)))
+  if constexpr (std::is_same_v<Storage, Half>) {
+    WEFT_MULTIPLY("f16");
+  } else {
+    WEFT_MULTIPLY("bf16");
+  }
+#undef WEFT_MULTIPLY
+}
+#undef WEFT_SUMS
+#undef WEFT_SUM_OPERANDS
 
 }  // namespace weft::cuda

@@ -48,6 +48,12 @@ struct alignas(1024) WindowStage {
   alignas(16) std::uint32_t bits[Rows][window_step / 32];
 };
 
+/// The same without bits.
+template <int Pieces>
+struct alignas(1024) TileStage {
+  unsigned char x[Pieces][window_step * tile_features * 2];
+};
+
 /// 16 bytes of a tile's row in shared memory: packs of a column are exchanged, so that those of eight columns that are
 /// read together lie in different banks.
 __device__ __forceinline__ int place_of_pack(int column, int pack) { return column * 128 + ((pack ^ column) & 7) * 16; }
@@ -58,7 +64,7 @@ __device__ __forceinline__ WindowWork work_at(const WindowWork* at) {
 }
 
 /// A block, which has a part of a window's tiles and 64 features.
-template <class Storage, int Rows>
+template <class Storage, int Rows, bool Weighted = false>
 struct WindowBlock {
   const WindowSumArgs<Storage>& args;
   int parts = 1;  // blocks of a window, one after the other
@@ -73,16 +79,28 @@ struct WindowBlock {
   /// A sum that is not finite, edge by edge: what is not finite in x reaches all rows of a window by way of 0 * x.
   __device__ float sum_again(int row_in_window, int feature) const {
     float sum = 0, next = 0;
-    for (std::int64_t tile = work.first_tile; tile < work.first_tile + std::int64_t{work.tiles}; ++tile)
-      for (int k = 0; k < window_step / 32; ++k) {
-        unsigned bits = __ldg(args.windows.bits + (tile * Rows + row_in_window) * (window_step / 32) + k);
-        for (; bits != 0; bits &= bits - 1) {
-          const int bit = __ffs(static_cast<int>(bits)) - 1;
-          const NodeId column = __ldg(args.windows.cols + tile * window_step + k * 32 + column_of_bit(bit));
-          next += widen(load_element(row_at(args.x, static_cast<std::uint32_t>(column), args.x_pitch_bytes) + feature));
-          if (!settle(sum, next)) drop_rest(next);
+    const auto add = [&](std::int64_t column, float weight) {
+      const NodeId source = __ldg(args.windows.cols + column);
+      next += weight *
+              widen(load_element(row_at(args.x, static_cast<std::uint32_t>(source), args.x_pitch_bytes) + feature));
+      if (!settle(sum, next)) drop_rest(next);
+    };
+    for (std::int64_t tile = work.first_tile; tile < work.first_tile + std::int64_t{work.tiles}; ++tile) {
+      if constexpr (Weighted) {
+        const std::uint32_t* const range = args.edges.starts + tile * (Rows / 16) + row_in_window / 16;
+        for (std::uint32_t j = __ldg(range); j < __ldg(range + 1); ++j) {
+          const int spot = __ldg(args.edges.spots + j);
+          if (spot / window_step == row_in_window)
+            add(tile * window_step + spot % window_step,
+                widen(load_element(args.weights + __ldg(args.edges.ids + j) * args.weights_pitch)));
         }
+      } else {
+        for (int k = 0; k < window_step / 32; ++k)
+          for (unsigned bits = __ldg(args.windows.bits + (tile * Rows + row_in_window) * (window_step / 32) + k);
+               bits != 0; bits &= bits - 1)
+            add(tile * window_step + k * 32 + column_of_bit(__ffs(static_cast<int>(bits)) - 1), 1);
       }
+    }
     return sum;
   }
 
@@ -91,7 +109,8 @@ struct WindowBlock {
   __device__ __forceinline__ bool write_pair(NodeId row, EdgeId edges, int feature, float first, float second) const {
     if (feature >= args.features) return true;
     if (!(fabsf(first) < INFINITY && fabsf(second) < INFINITY)) return false;
-    finish_pair(row, edges, feature, first * edge_unit, second * edge_unit);
+    constexpr float unit = Weighted ? 1 : edge_unit;
+    finish_pair(row, edges, feature, first * unit, second * unit);
     return true;
   }
   __device__ __forceinline__ void write_again(int row_in_window, int feature) const {

@@ -4,11 +4,9 @@
 // shared memory.
 #include <cooperative_groups.h>
 
-#include "core/cuda/copy_async.cuh"
 #include "kernels/cuda/launch_check.hpp"
-#include "kernels/cuda/primitives/mbarrier.cuh"
-#include "kernels/cuda/windows/wgmma.cuh"
-#include "kernels/cuda/windows/window_block.cuh"
+#include "kernels/cuda/primitives/mma.cuh"
+#include "kernels/cuda/windows/tile_pipeline.cuh"
 
 namespace weft::cuda {
 namespace {
@@ -16,135 +14,164 @@ namespace {
 constexpr int most_parts = 8;  // blocks of a cluster that every device with clusters takes
 
 /// A block: warps that multiply, 16 rows each, and a warpgroup of warps that copy, a tile each. Registers go to the
-/// former.
-template <class Storage, int Rows>
+/// former. `Weighted`: operands are values of edges instead of bits.
+template <class Storage, int Rows, bool Weighted>
 struct GroupShape {
-  static constexpr int multiplying = Rows * 2, copying = 128, threads = multiplying + copying;  // threads
+  static constexpr int multiplying = Rows * 2, threads = multiplying + copying_threads;
   static constexpr int pieces = WindowOperand<Storage>::pieces;
   static constexpr int blocks = Rows == 128 || pieces > 1 ? 2 : 3;  // of a multiprocessor
   static constexpr int copying_registers = 32, multiplying_registers = Rows == 128 ? 104 : 128;
-  using Stage = WindowStage<Rows, pieces>;
-  static constexpr int room = 227 * 1024 / blocks / static_cast<int>(sizeof(Stage) + 512);  // for stages of a block
-  static constexpr int stages = room < 8 ? room : 8;
-  static_assert(stages >= copying / 32, "a warp that copies takes every so manieth stage, and goes round at most once");
+  using Stage = std::conditional_t<Weighted, TileStage<pieces>, WindowStage<Rows, pieces>>;
+  using Slab = OperandSlab<typename WindowOperand<Storage>::type>;
+  static constexpr int slabs = Weighted ? multiplying / 32 : 0;
+  static constexpr int stages = stages_that_fit<Stage, blocks, slabs* static_cast<int>(sizeof(Slab))>();
 };
 
-template <class Storage, int Rows>
-struct GroupMemory {
-  using Shape = GroupShape<Storage, Rows>;
-  typename Shape::Stage stages[Shape::stages];
-  Barrier full[Shape::stages], empty[Shape::stages];
+template <class Storage, int Rows, bool Weighted>
+struct GroupMemory
+    : TilePipeline<typename GroupShape<Storage, Rows, Weighted>::Stage, GroupShape<Storage, Rows, Weighted>::stages> {
+  typename GroupShape<Storage, Rows, Weighted>::Slab slabs[Rows / 16];  // where operands are weights
 };
+template <class Storage, int Rows>
+struct GroupMemory<Storage, Rows, false>
+    : TilePipeline<typename GroupShape<Storage, Rows, false>::Stage, GroupShape<Storage, Rows, false>::stages> {};
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-/// Which stage a tile has, and the parity of its phase.
-template <int Stages>
-struct StageOfTile {
-  int stage = 0;
-  unsigned parity = 0;
-  __device__ __forceinline__ void advance(int tiles) {
-    stage += tiles;
-    if (stage >= Stages) {
-      stage -= Stages;
-      parity ^= 1;
+/// Values of the edges of a warp's 16 rows, tile by tile: those of a tile are on their way while the two before it are
+/// multiplied. A lane has every 32nd edge.
+template <class Storage, int Rows>
+struct WeightFeed {
+  static constexpr int held = 4;  // edges of a lane; the others of a tile are loaded when it comes
+  const WindowSumArgs<Storage>& args;
+  std::int64_t first_tile;
+  int tiles, warp, lane = threadIdx.x % 32;
+  uint2 range = {}, range_after = {}, range_last = {};  // edges of this tile, the next and the one after it
+  Storage value[held];
+  std::uint16_t spot[held], spot_after[held];
+  std::uint32_t id_after[held];
+
+  __device__ __forceinline__ uint2 range_of(int tile) const {
+    if (tile >= tiles) return {};
+    const std::uint32_t* const at = args.edges.starts + (first_tile + tile) * (Rows / 16) + warp;
+    return {__ldg(at), __ldg(at + 1)};
+  }
+  __device__ __forceinline__ Storage weight_of(std::uint32_t id) const {
+    return load_element(args.weights + id * args.weights_pitch);
+  }
+  __device__ __forceinline__ void ask_ids() {
+#pragma unroll
+    for (int i = 0; i < held; ++i) {
+      const std::uint32_t j = range_after.x + i * 32 + lane;
+      if (j >= range_after.y) continue;
+      id_after[i] = __ldg(args.edges.ids + j);
+      spot_after[i] = __ldg(args.edges.spots + j);
     }
+  }
+  /// Goes on to the next tile: its ids are there, and its values are asked for.
+  __device__ __forceinline__ void advance(int last) {
+    range = range_after;
+#pragma unroll
+    for (int i = 0; i < held; ++i) {
+      spot[i] = spot_after[i];
+      if (range.x + i * 32 + lane < range.y) value[i] = weight_of(id_after[i]);
+    }
+    range_after = range_last;
+    range_last = range_of(last);
+    ask_ids();
+  }
+  __device__ __forceinline__ void begin() {
+    range_after = range_of(0);
+    range_last = range_of(1);
+    ask_ids();
+    advance(2);
+  }
+  /// A tile's values into the slab.
+  __device__ __forceinline__ void fill(OperandSlab<Storage>& slab, int tile) {
+    __syncwarp();  // all lanes have left what was there
+    auto* const words = reinterpret_cast<uint4*>(slab.values);
+    for (int i = lane; i < static_cast<int>(sizeof slab / 16); i += 32) words[i] = {};
+    __syncwarp();
+    const auto put = [&](std::uint16_t at, Storage v) { slab.values[at / window_step % 16][at % window_step] = v; };
+#pragma unroll
+    for (int i = 0; i < held; ++i)
+      if (range.x + i * 32 + lane < range.y) put(spot[i], value[i]);
+    for (std::uint32_t j = range.x + held * 32 + lane; j < range.y; j += 32)
+      put(__ldg(args.edges.spots + j), weight_of(__ldg(args.edges.ids + j)));
+    advance(tile + 3);
+    __syncwarp();
   }
 };
 
-template <class Storage, int Rows>
-struct GroupSums : WindowBlock<Storage, Rows> {
-  using Block = WindowBlock<Storage, Rows>;
-  using Shape = GroupShape<Storage, Rows>;
+template <class Storage, int Rows, bool Weighted>
+struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
+  using Block = WindowBlock<Storage, Rows, Weighted>;
+  using Shape = GroupShape<Storage, Rows, Weighted>;
   using Stage = typename Shape::Stage;
   using Operand = WindowOperand<Storage>;
   using Block::lane, Block::warp, Block::tiles, Block::part, Block::parts, Block::args, Block::first_tile;
-  GroupMemory<Storage, Rows>& shared;
+  GroupMemory<Storage, Rows, Weighted>& shared;
 
-  __device__ __forceinline__ GroupSums(const WindowSumArgs<Storage>& args, GroupMemory<Storage, Rows>& shared,
+  __device__ __forceinline__ GroupSums(const WindowSumArgs<Storage>& args, GroupMemory<Storage, Rows, Weighted>& shared,
                                        int parts)
       : Block{args, parts}, shared(shared) {}
 
-  __device__ __forceinline__ void prepare() const {
-    if (threadIdx.x < Shape::stages) {
-      shared.full[threadIdx.x].expect(32);
-      shared.empty[threadIdx.x].expect(Shape::multiplying / 32);
-    }
-    __syncthreads();
-  }
-
-  __device__ __forceinline__ int first_copied() const { return warp - Shape::multiplying / 32; }
-  /// A lane's two of a tile's columns.
-  __device__ __forceinline__ int2 columns_of(int tile) const {
-    const NodeId* const cols = args.windows.cols + (first_tile + tile) * window_step + lane;
-    return tile < tiles ? make_int2(__ldg(cols), __ldg(cols + 32)) : int2{};
-  }
-  /// `next`: the columns of this warp's first tile.
-  __device__ __forceinline__ void copy_tiles(int2 next) const {
-    constexpr int warps = Shape::copying / 32;
-    const int pack = lane % 8, feature = this->first_feature + pack * 8;
-    const bool there = Shape::pieces > 1 || feature < args.features;
-    const unsigned char* x;
-    std::uint32_t pitch;
+  __device__ __forceinline__ TileCopies copies() const {
+    const int feature = this->first_feature + lane % 8 * 8;
+    TileCopies copies{args.windows.cols + first_tile * window_step, tiles, warp - Shape::multiplying / 32};
     if constexpr (Shape::pieces > 1) {
-      x = reinterpret_cast<const unsigned char*>(args.pieces + this->first_feature * Shape::pieces + pack * 8);
-      pitch = static_cast<std::uint32_t>(split_pitch(args.features) * sizeof(BFloat16));
+      copies.x =
+          reinterpret_cast<const unsigned char*>(args.pieces + this->first_feature * Shape::pieces + lane % 8 * 8);
+      copies.pitch = static_cast<std::uint32_t>(split_pitch(args.features) * sizeof(BFloat16));
+      copies.there = (1u << Shape::pieces) - 1;
     } else {
-      x = reinterpret_cast<const unsigned char*>(there ? args.x + feature : args.x);
-      pitch = there ? args.x_pitch_bytes : 0;
+      const bool there = feature < args.features;
+      copies.x = reinterpret_cast<const unsigned char*>(there ? args.x + feature : args.x);
+      copies.pitch = there ? args.x_pitch_bytes : 0;
+      copies.there = there ? 1 : 0;
     }
-    // A lane copies column lane / 8 of every four.
-    const auto stages = static_cast<unsigned>(__cvta_generic_to_shared(shared.stages));
-    const unsigned even = stages + place_of_pack(lane / 8, pack),
-                   odd = stages + place_of_pack(4 + lane / 8, pack) - 512;
-    int tile = first_copied();
-    StageOfTile<Shape::stages> at;
-    at.advance(tile);
-    for (; tile < tiles; tile += warps) {
-      const int2 columns = next;
-      next = columns_of(tile + warps);
-      shared.empty[at.stage].wait(at.parity ^ 1);
-      const unsigned stage = static_cast<unsigned>(at.stage * sizeof(Stage));
-#pragma unroll
-      for (int i = 0; i < window_step / 4; ++i) {
-        const int id = __shfl_sync(~0u, i < window_step / 8 ? columns.x : columns.y, i % 8 * 4 + lane / 8);
-        const unsigned char* const row = x + static_cast<std::uint64_t>(static_cast<std::uint32_t>(id)) * pitch;
-#pragma unroll
-        for (int p = 0; p < Shape::pieces; ++p)
-          copy_async_of_line((i % 2 == 0 ? even : odd) + stage + p * sizeof(Stage::x[0]) + i * 512,
-                             row + p * tile_features * 2, there);
-      }
-      constexpr int words = window_step / 32 * Rows;
-      const std::uint32_t* const bits = args.windows.bits + (first_tile + tile) * words + lane * 4;
-#pragma unroll
-      for (int i = 0; i < words / 128; ++i)
-        copy_async_of_line(stages + stage + offsetof(Stage, bits) + (i * 32 + lane) * 16, bits + i * 128, true);
-      shared.full[at.stage].arrive_with_copies();
-      at.advance(warps);
-    }
+    if constexpr (!Weighted) copies.bits = args.windows.bits + first_tile * (window_step / 32 * Rows);
+    return copies;
   }
 
   int quad = lane % 4, first_row = warp * 16 + lane / 4;
   float near[32], far[32];  // rows first_row and 8 later: see multiply_group
+
+  using Operands = unsigned[window_step / 16][4];
+  __device__ __forceinline__ void operands_of_bits(const Stage& stage, Operands& a) const {
+    const RowBits low(stage.bits[first_row], quad), high(stage.bits[first_row + 8], quad);
+#pragma unroll
+    for (int k = 0; k < window_step / 16; ++k) {
+      a[k][0] = low.halves(k, false);
+      a[k][1] = high.halves(k, false);
+      a[k][2] = low.halves(k, true);
+      a[k][3] = high.halves(k, true);
+    }
+  }
+  __device__ __forceinline__ void operands_of_slab(Operands& a) const {
+    const auto slab =
+        static_cast<unsigned>(__cvta_generic_to_shared(shared.slabs[warp].values[lane % 16] + lane / 16 * 8));
+#pragma unroll
+    for (int k = 0; k < window_step / 16; ++k) load_matrices(a[k], slab + k * 32);
+  }
 
   __device__ __forceinline__ void sum_tiles() {
 #pragma unroll
     for (int i = 0; i < 32; ++i) near[i] = far[i] = 0;
     const std::uint64_t tiles_at = describe_rows(shared.stages[0].x[0]);
     StageOfTile<Shape::stages> at;
+    [[maybe_unused]] WeightFeed<Storage, Rows> weights{args, first_tile, tiles, warp};
+    if constexpr (Weighted) weights.begin();
     for (int first = 0; first < tiles; first += Operand::chain) {
       for (int tile = first; tile < min(first + Operand::chain, tiles); ++tile, at.advance(1)) {
+        const Stage& stage = shared.stages[at.stage];
+        Operands a;
+        if constexpr (Weighted) {
+          weights.fill(shared.slabs[warp], tile);
+          operands_of_slab(a);
+        }
         shared.full[at.stage].wait(at.parity);
         show_copies();
-        const Stage& stage = shared.stages[at.stage];
-        const RowBits low(stage.bits[first_row], quad), high(stage.bits[first_row + 8], quad);
-        unsigned a[window_step / 16][4];
-#pragma unroll
-        for (int k = 0; k < window_step / 16; ++k) {
-          a[k][0] = low.halves(k, false);
-          a[k][1] = high.halves(k, false);
-          a[k][2] = low.halves(k, true);
-          a[k][3] = high.halves(k, true);
-        }
+        if constexpr (!Weighted) operands_of_bits(stage, a);
         fence_sums();
 #pragma unroll
         for (int p = 0; p < Shape::pieces; ++p)
@@ -214,19 +241,22 @@ struct GroupSums : WindowBlock<Storage, Rows> {
 };
 #endif
 
-template <class Storage, int Rows>
-__global__ void __launch_bounds__(GroupShape<Storage, Rows>::threads, GroupShape<Storage, Rows>::blocks)
+template <class Storage, int Rows, bool Weighted>
+__global__ void __launch_bounds__(GroupShape<Storage, Rows, Weighted>::threads,
+                                  GroupShape<Storage, Rows, Weighted>::blocks)
     sum_windows_by_groups(const WindowSumArgs<Storage> args, int parts) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char memory[];
-  using Shape = GroupShape<Storage, Rows>;
-  GroupSums<Storage, Rows> sums(args, *reinterpret_cast<GroupMemory<Storage, Rows>*>(aligned_shared(memory)), parts);
+  using Shape = GroupShape<Storage, Rows, Weighted>;
+  auto& shared = *reinterpret_cast<GroupMemory<Storage, Rows, Weighted>*>(aligned_shared(memory));
+  GroupSums<Storage, Rows, Weighted> sums(args, shared, parts);
   const bool copies = threadIdx.x >= Shape::multiplying;
-  const int2 columns = copies ? sums.columns_of(sums.first_copied()) : int2{};
-  sums.prepare();
+  const TileCopies job = sums.copies();
+  const int2 columns = copies ? job.columns_of(job.warp) : int2{};
+  shared.prepare(Shape::multiplying / 32);
   if (copies) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Shape::copying_registers));
-    sums.copy_tiles(columns);
+    job.run(shared, columns);
     if (parts > 1) {  // barriers of a cluster are for all its threads
       cooperative_groups::this_cluster().sync();
       cooperative_groups::this_cluster().sync();
@@ -252,11 +282,12 @@ int parts_of(const WindowSumArgs<Storage>& args, std::int64_t blocks, std::int64
   return parts;
 }
 
-template <class Storage, int Rows>
+template <class Storage, int Rows, bool Weighted>
 void launch_rows(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream) {
-  const auto kernel = sum_windows_by_groups<Storage, Rows>;
+  using Shape = GroupShape<Storage, Rows, Weighted>;
+  const auto kernel = sum_windows_by_groups<Storage, Rows, Weighted>;
   const unsigned panels = static_cast<unsigned>((args.features + tile_features - 1) / tile_features);
-  const int parts = parts_of(args, args.windows.windows * panels, multiprocessors * GroupShape<Storage, Rows>::blocks);
+  const int parts = parts_of(args, args.windows.windows * panels, multiprocessors * Shape::blocks);
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {static_cast<unsigned>(parts), 1, 1};
@@ -264,10 +295,10 @@ void launch_rows(const WindowSumArgs<Storage>& args, int multiprocessors, CUstre
   attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(args.windows.windows * parts), panels);
-  config.blockDim = GroupShape<Storage, Rows>::threads;
+  config.blockDim = Shape::threads;
   config.dynamicSmemBytes =
       allow_shared(reinterpret_cast<const void*>(kernel),
-                   static_cast<std::int64_t>(sizeof(GroupMemory<Storage, Rows>)) + alignment_room);
+                   static_cast<std::int64_t>(sizeof(GroupMemory<Storage, Rows, Weighted>)) + alignment_room);
   config.stream = stream;
   config.attrs = attributes;
   // With a residual the kernel in front is that one's, and only its sums have to be waited for.
@@ -280,8 +311,13 @@ void launch_rows(const WindowSumArgs<Storage>& args, int multiprocessors, CUstre
 
 template <class Storage>
 void launch_window_sums_sm90(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream) {
-  if (args.window_rows == 64) return launch_rows<Storage, 64>(args, multiprocessors, stream);
-  launch_rows<Storage, 128>(args, multiprocessors, stream);
+  if constexpr (sizeof(Storage) == 2) {
+    if (args.weights != nullptr)
+      return args.window_rows == 64 ? launch_rows<Storage, 64, true>(args, multiprocessors, stream)
+                                    : launch_rows<Storage, 128, true>(args, multiprocessors, stream);
+  }
+  if (args.window_rows == 64) return launch_rows<Storage, 64, false>(args, multiprocessors, stream);
+  launch_rows<Storage, 128, false>(args, multiprocessors, stream);
 }
 
 template void launch_window_sums_sm90(const WindowSumArgs<float>&, int, CUstream_st*);

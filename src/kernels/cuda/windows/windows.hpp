@@ -19,7 +19,10 @@ struct WindowSumArgs {
   std::uint32_t x_pitch_bytes = 0;
   int features = 0;
   const BFloat16* pieces = nullptr;  // of x in f32, as split_rows leaves them
-  const float* residual = nullptr;   // [rows, features]: sums of all other edges; null: there are none
+  const Storage* weights = nullptr;  // of edges, by id, with the edges of tiles; null: none
+  std::int64_t weights_pitch = 1;
+  TileEdgesView edges;
+  const float* residual = nullptr;  // [rows, features]: sums of all other edges; null: there are none
   RowEpilogue<Storage> epilogue;
 };
 
@@ -40,8 +43,24 @@ WEFT_ANYWHERE constexpr std::int64_t split_pitch(std::int64_t features) {
 /// Of f16 and bf16; features come in whole packs of eight, and rows of x are aligned to 16 bytes.
 template <class Storage>
 void launch_window_sums(const WindowSumArgs<Storage>& args, CUstream_st* stream);
-/// The same by wgmma, and f32: windows of 64 and 128 rows on Hopper, in builds that have it (has_wgmma).
+/// The same by wgmma, and f32: weights of halves: windows of 64 and 128 rows on Hopper, in builds that have it
+/// (has_wgmma).
 template <class Storage>
 void launch_window_sums_sm90(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream);
+
+/// Dot products of both ends of the edges that windows have, 128 rows a window, of f16 and bf16 on Hopper.
+template <class Storage>
+struct TileDotArgs {
+  WindowsView windows;
+  TileEdgesView edges;
+  const Storage *source = nullptr, *destination = nullptr;  // rows aligned to 16 bytes
+  std::uint32_t source_pitch_bytes = 0, destination_pitch_bytes = 0;
+  int features = 0;        // whole packs of eight, up to most_window_dots
+  Storage* out = nullptr;  // by edge id
+  bool wide = false;       // out holds accumulators instead
+  std::int64_t out_pitch = 1;
+};
+template <class Storage>
+void launch_tile_dots_sm90(const TileDotArgs<Storage>& args, CUstream_st* stream);
 
 }  // namespace weft::cuda

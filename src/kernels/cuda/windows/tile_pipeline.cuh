@@ -1,0 +1,112 @@
+// Tiles on their way to shared memory: warps that copy rows of dense columns there, and barriers between these and the
+// warps that multiply. Compiled for sm_90a alone.
+#pragma once
+
+#include <cstddef>
+
+#include "core/cuda/copy_async.cuh"
+#include "kernels/cuda/primitives/mbarrier.cuh"
+#include "kernels/cuda/windows/wgmma.cuh"
+#include "kernels/cuda/windows/window_block.cuh"
+
+namespace weft::cuda {
+
+inline constexpr int copying_threads = 128, copying_warps = copying_threads / 32;
+
+/// The stages that fit beside `Others` bytes into a block's shared memory, up to eight. Of a multiprocessor's 228 KiB
+/// every block takes one more, and one for the alignment of stages.
+template <class Stage, int Blocks, int Others>
+constexpr int stages_that_fit() {
+  constexpr int room = (228 * 1024 / Blocks - 2048 - Others) / static_cast<int>(sizeof(Stage) + 2 * sizeof(Barrier));
+  static_assert(room >= copying_warps, "a warp that copies takes every so manieth stage, and goes round at most once");
+  return room < 8 ? room : 8;
+}
+
+template <class Stage, int Stages>
+struct TilePipeline {
+  Stage stages[Stages];
+  Barrier full[Stages], empty[Stages];
+
+  __device__ __forceinline__ void prepare(int multiplying_warps) {
+    if (threadIdx.x < Stages) {
+      full[threadIdx.x].expect(32);
+      empty[threadIdx.x].expect(static_cast<unsigned>(multiplying_warps));
+    }
+    __syncthreads();
+  }
+};
+
+/// Which stage a tile has, and the parity of its phase.
+template <int Stages>
+struct StageOfTile {
+  int stage = 0;
+  unsigned parity = 0;
+  __device__ __forceinline__ void advance(int tiles) {
+    stage += tiles;
+    if (stage >= Stages) {
+      stage -= Stages;
+      parity ^= 1;
+    }
+  }
+};
+
+/// What one of the warps copies: of tiles `warp`, `warp` + 4 and so on, a lane 16 bytes of every fourth column.
+struct TileCopies {
+  const NodeId* cols;  // of tile 0
+  int tiles;
+  int warp;                   // of those that copy
+  const unsigned char* x;     // the lane's bytes of row 0; of panel p 128 bytes times p later
+  std::uint32_t pitch;        // bytes of a row
+  unsigned there;             // a bit for every panel whose bytes exist: zeros stand for the others
+  const std::uint32_t* bits;  // of tile 0, where stages have bits
+
+  /// A lane's two of a tile's columns.
+  __device__ __forceinline__ int2 columns_of(int tile) const {
+    const NodeId* const at = cols + static_cast<std::int64_t>(tile) * window_step + threadIdx.x % 32;
+    return tile < tiles ? make_int2(__ldg(at), __ldg(at + 32)) : int2{};
+  }
+
+  /// `next`: the columns of this warp's first tile.
+  template <class Stage, int Stages>
+  __device__ __forceinline__ void run(TilePipeline<Stage, Stages>& pipeline, int2 next) const {
+    constexpr int panels = sizeof(Stage::x) / sizeof(Stage::x[0]);
+    const int lane = threadIdx.x % 32, pack = lane % 8;
+    const auto stages = static_cast<unsigned>(__cvta_generic_to_shared(pipeline.stages));
+    const unsigned even = stages + place_of_pack(lane / 8, pack),
+                   odd = stages + place_of_pack(4 + lane / 8, pack) - 512;
+    StageOfTile<Stages> at;
+    at.advance(warp);
+    for (int tile = warp; tile < tiles; tile += copying_warps, at.advance(copying_warps)) {
+      const int2 columns = next;
+      next = columns_of(tile + copying_warps);
+      pipeline.empty[at.stage].wait(at.parity ^ 1);
+      const auto stage = static_cast<unsigned>(at.stage * sizeof(Stage));
+#pragma unroll
+      for (int i = 0; i < window_step / 4; ++i) {
+        const int id = __shfl_sync(~0u, i < window_step / 8 ? columns.x : columns.y, i % 8 * 4 + lane / 8);
+        const unsigned char* const row = x + static_cast<std::uint64_t>(static_cast<std::uint32_t>(id)) * pitch;
+#pragma unroll
+        for (int p = 0; p < panels; ++p)
+          copy_async_of_line((i % 2 == 0 ? even : odd) + stage + p * sizeof(Stage::x[0]) + i * 512, row + p * 128,
+                             (there >> p & 1) != 0);
+      }
+      if constexpr (requires { Stage::bits; }) {
+        constexpr int words = sizeof(Stage::bits) / 4;
+        const std::uint32_t* const words_at = bits + static_cast<std::int64_t>(tile) * words + lane * 4;
+#pragma unroll
+        for (int i = 0; i < words / 128; ++i)
+          copy_async_of_line(stages + stage + offsetof(Stage, bits) + (i * 32 + lane) * 16, words_at + i * 128, true);
+      }
+      pipeline.full[at.stage].arrive_with_copies();
+    }
+  }
+};
+
+/// A tile's values of a warp's 16 rows, from which operands of products are loaded.
+inline constexpr int slab_pitch = window_step + 8;  // halves: rows of a load lie in different banks
+template <class Storage>
+struct alignas(16) OperandSlab {
+  Storage values[16][slab_pitch];
+};
+
+}  // namespace weft::cuda

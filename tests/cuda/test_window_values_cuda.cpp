@@ -1,0 +1,158 @@
+// Values of edges by row windows: sums that they weigh, and dot products of both ends, against the reference.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "battery/sweep.hpp"
+#include "core/device.hpp"
+#include "cuda/gpu.hpp"
+#include "graph/graph_internals.hpp"
+#include "graph/windows/row_windows.hpp"
+#include "plan/cuda/windows.hpp"
+#include "support/errors.hpp"
+#include "weft/generate.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::test {
+namespace {
+
+class cuda_window_values : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped() && cuda_device(gpu.index).compute_capability != 90)
+      GTEST_SKIP() << "values of edges meet tensor cores by Hopper's own instructions alone";
+  }
+};
+
+/// The battery's square graphs, some with communities, and transposes, whose edges have ids of their own.
+std::vector<BatteryGraph> square_graphs() {
+  std::vector<BatteryGraph> graphs;
+  for (BatteryGraph& battery : battery_graphs())
+    if (battery.graph.is_square() && battery.graph.num_edges() > 0) graphs.push_back(std::move(battery));
+  graphs.push_back({"communities", generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph});
+  graphs.push_back({"dense", generate("uniform:nodes=700,edges=100000,seed=2").graph});
+  graphs.push_back({"transposed", graphs.back().graph.transpose()});
+  return graphs;
+}
+
+void expect_weighted_sum(Context& context, const BatteryGraph& battery, const Graph& there, std::int64_t width,
+                         Dtype dtype, Reduce reduce, const std::string& policy, std::uint64_t seed) {
+  const Graph& graph = battery.graph;
+  const std::string where = fmt::format("{} {} {} width {} policy '{}' seed {}", battery.name, name(dtype),
+                                        name(reduce), width, policy, seed);
+  const Tensor x = random_tensor(Shape(graph.num_cols(), width), dtype, seed);
+  const Tensor weights = random_tensor(Shape(graph.num_edges()), dtype, seed + 1, 0.25, 2);
+  SpmmOptions options;
+  options.op = SpmmOp::u_mul_e;
+  options.reduce = reduce;
+  const SpmmExpected expected = expected_spmm(graph, x, weights, options);
+  const Tensor x_there = x.to(gpu), weights_there = weights.to(gpu);
+  const Plan plan = make_plan(context, there, {OpKind::spmm, dtype, 1, width, reduce, true}, parse_policy(policy));
+  ASSERT_EQ(plan.cuda().core, Core::tensor);
+  context.reserve(plan.workspace_bytes);
+  const auto run = [&] {
+    Tensor out = constant(Shape(graph.num_rows(), width), dtype, std::nan("")).to(gpu);
+    spmm(context, plan, there, x_there, weights_there, out, options);
+    return out.to(Device{});
+  };
+  const Tensor first = run();
+  expect_within_bound(first, expected, where);
+  EXPECT_TRUE(bitwise_equal(run(), first)) << where;
+}
+
+TEST_F(cuda_window_values, weigh_sums_as_the_reference_does) {
+  Context context = Context::cuda();
+  std::uint64_t seed = 8000;
+  for (const BatteryGraph& battery : square_graphs()) {
+    const Graph there = battery.graph.to(gpu);
+    for (const char* policy : {"core=tensor,window=128,threshold=1", "core=tensor,window=64,threshold=2,layout=none",
+                               "core=tensor,threshold=3"})
+      for (const std::int64_t width : {8, 64, 72, 128}) {
+        ++seed;
+        expect_weighted_sum(context, battery, there, width, seed % 2 == 0 ? Dtype::f16 : Dtype::bf16,
+                            seed % 3 == 0 ? Reduce::mean : Reduce::sum, policy, seed);
+        if (HasFailure()) return;
+      }
+  }
+}
+
+TEST_F(cuda_window_values, multiply_both_ends_as_the_reference_does) {
+  Context context = Context::cuda();
+  std::uint64_t seed = 9000;
+  for (const BatteryGraph& battery : square_graphs()) {
+    const Graph& graph = battery.graph;
+    const Graph there = graph.to(gpu);
+    for (const char* policy : {"core=tensor,threshold=1", "core=tensor,threshold=3,layout=none"})
+      for (const std::int64_t width : {8, 64, 72, 128}) {
+        ++seed;
+        const Dtype dtype = seed % 2 == 0 ? Dtype::f16 : Dtype::bf16;
+        const std::string where =
+            fmt::format("{} {} width {} policy '{}' seed {}", battery.name, name(dtype), width, policy, seed);
+        const Tensor x = random_tensor(Shape(graph.num_cols(), width), dtype, seed);
+        const Tensor y = random_tensor(Shape(graph.num_rows(), width), dtype, seed + 1);
+        const Expected expected = expected_sddmm(graph, x, y, {});
+        const Tensor x_there = x.to(gpu), y_there = y.to(gpu);
+        const Plan plan =
+            make_plan(context, there, {OpKind::sddmm, dtype, 1, width, Reduce::sum, false}, parse_policy(policy));
+        ASSERT_EQ(plan.cuda().core, Core::tensor);
+        context.reserve(plan.workspace_bytes);
+        const auto run = [&] {
+          Tensor out = constant(Shape(graph.num_edges()), dtype, std::nan("")).to(gpu);
+          sddmm(context, plan, there, x_there, y_there, out, {});
+          return out.to(Device{});
+        };
+        const Tensor first = run();
+        expect_within_bound(first, expected, where);
+        EXPECT_TRUE(bitwise_equal(run(), first)) << where;
+        if (HasFailure()) return;
+      }
+  }
+}
+
+TEST_F(cuda_window_values, keep_weights_that_are_not_finite_to_their_rows) {
+  constexpr NodeId nodes = 128;
+  battery::GrowingEdges edges;
+  for (NodeId v = 0; v < nodes; ++v)
+    for (NodeId u = 0; u < 20; ++u) edges.add(u, v);
+  const Graph graph = edges.graph(nodes, nodes), there = graph.to(gpu);
+  const Tensor x = constant(Shape(nodes, 64), Dtype::f16, 0.25);
+  Tensor weights = constant(Shape(graph.num_edges()), Dtype::f16, 0.5);
+  weights.span<Half>()[20 * 3 + 4] = Half::from_bits(0x7c00);  // of row 3
+  weights.span<Half>()[20 * 7 + 1] = Half::from_bits(0x7e00);  // of row 7
+  Context context = Context::cuda();
+  const Plan plan = make_plan(context, there, {OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, true},
+                              parse_policy("core=tensor,threshold=1,layout=none"));
+  context.reserve(plan.workspace_bytes);
+  Tensor out = constant(Shape(nodes, 64), Dtype::f16, 0).to(gpu);
+  spmm(context, plan, there, x.to(gpu), weights.to(gpu), out, {.op = SpmmOp::u_mul_e});
+  const std::vector<double> result = doubles(out.to(Device{}));
+  for (std::size_t v = 0; v < nodes; ++v) {
+    const double value = result[v * 64 + 5];
+    if (v == 3) {
+      EXPECT_EQ(value, std::numeric_limits<double>::infinity());
+    } else if (v == 7) {
+      EXPECT_TRUE(std::isnan(value));
+    } else {
+      EXPECT_EQ(value, 20 * 0.125) << "row " << v;
+    }
+  }
+}
+
+TEST_F(cuda_window_values, list_every_edge_once_in_tiles_or_in_the_residual) {
+  const Graph graph = generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph;
+  const Graph there = graph.to(gpu);
+  const WindowShape shape{.rows = 128, .threshold = 3, .clustered = true, .edges = true};
+  const auto windows = GraphInternals::row_windows(there, shape, nullptr);
+  std::vector<std::uint32_t> ids(static_cast<std::size_t>(windows->dense_edges()));
+  copy_bytes(Device{}, ids.data(), gpu, windows->tile_edges().ids, ids.size() * sizeof(std::uint32_t), nullptr);
+  std::vector<EdgeId> others(static_cast<std::size_t>(windows->residual().num_edges()));
+  copy_bytes(Device{}, others.data(), gpu, windows->residual_ids(), others.size() * sizeof(EdgeId), nullptr);
+  std::vector<int> seen(static_cast<std::size_t>(graph.num_edges()));
+  for (const std::uint32_t id : ids) ++seen[id];
+  for (const EdgeId id : others) ++seen[static_cast<std::size_t>(id)];
+  EXPECT_EQ(std::ranges::count(seen, 1), graph.num_edges());
+}
+
+}  // namespace
+}  // namespace weft::test
