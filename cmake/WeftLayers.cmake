@@ -19,6 +19,16 @@ if(WEFT_SANITIZE)
   target_link_options(weft_settings INTERFACE -fsanitize=${WEFT_SANITIZE})
 endif()
 
+# weft_limit_effort(TARGET): CUDA files of a development build are compiled in less time.
+function(weft_limit_effort target)
+  if(WEFT_HAS_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+    # A few shapes are there to see that everything compiles, and not optimised either.
+    set(effort $<IF:$<STREQUAL:${WEFT_CUDA_SHAPES},few>,max,mid>)
+    target_compile_options(${target} PRIVATE
+      $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CUDA>>:--Ofast-compile=${effort}>)
+  endif()
+endfunction()
+
 # weft_layer(NAME source...): the layer src/NAME. In a development build, which is there for tests, only the CPU's kernels
 # are optimised in full. (The largest CUDA file takes 34 s then, and 68 in a release.)
 function(weft_layer name)
@@ -28,12 +38,7 @@ function(weft_layer name)
     weft_precompile(weft_${name})
     target_compile_options(weft_${name} PRIVATE $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
   endif()
-  if(WEFT_HAS_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
-    # A few shapes are there to see that everything compiles, and not optimised either.
-    set(effort $<IF:$<STREQUAL:${WEFT_CUDA_SHAPES},few>,max,mid>)
-    target_compile_options(weft_${name} PRIVATE
-      $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CUDA>>:--Ofast-compile=${effort}>)
-  endif()
+  weft_limit_effort(weft_${name})
 endfunction()
 
 # weft_test(NAME LAYERS core graph ... SOURCES a.cpp ... [LABELS ...]): one test program, one ctest test. It

@@ -53,7 +53,8 @@ struct GraphInternals {
   /// graphs of 1 to 2^31 - 1 edges only.
   WEFT_LAUNCHER(static std::shared_ptr<const RowWindows> row_windows(const Graph& graph, const WindowShape& shape,
                                                                      CUstream_st* stream));
-  /// What they would have, which a fraction of a run tells; the same whether they were made or not.
+  /// What they would have, by a kernel that takes a fraction of a run (and the order of rows, made once, a few); the
+  /// same whether they were made or not.
   WEFT_LAUNCHER(static WindowEstimate estimate_windows(const Graph& graph, const WindowShape& shape,
                                                        CUstream_st* stream));
   /// Those that no plan holds go.

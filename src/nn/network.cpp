@@ -11,7 +11,9 @@ void make_orders(const Build& build, bool sparse, bool weighted) {
   const bool attention = attends(build.spec.architecture);
   for (std::int64_t l = 0; l < build.spec.layers; ++l) {
     const LayerSizes s = sizes_of_layer(build.spec, l);
-    OpDesc desc{OpKind::spmm, build.dtype, 1, summed_width(build, l, sparse), Reduce::sum, weighted};
+    const bool compares = build.spec.architecture == Architecture::sage && build.spec.aggregate == Reduce::max;
+    OpDesc desc{OpKind::spmm, build.dtype, 1, summed_width(build, l, sparse), compares ? Reduce::max : Reduce::sum,
+                weighted};
     if (attention) desc = {OpKind::attention, build.dtype, s.heads, s.width, Reduce::sum, true};
     make_plan(build.context, build.graph, desc);
     desc.backward = attention;

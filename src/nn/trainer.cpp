@@ -6,6 +6,7 @@
 #include "core/check.hpp"
 #include "core/device.hpp"
 #include "core/device_room.hpp"
+#include "core/expected_runs.hpp"
 #include "core/operator_timer.hpp"
 #include "nn/sample/weigher.hpp"
 
@@ -36,25 +37,6 @@ void check_options(const TrainOptions& o) {
   check(o.checkpoint_every >= 0, "checkpoint_every", static_cast<double>(o.checkpoint_every), "0 or more epochs");
   WEFT_CHECK(is_floating(o.dtype), invalid_argument, "dtype is {}: expected f32, f16, bf16 or f64", name(o.dtype));
 }
-
-namespace {
-
-/// Plans are made for so many runs while this is there.
-class ExpectedRuns {
- public:
-  ExpectedRuns(Context& context, std::int64_t runs) : context_(context), before_(context.expected_runs()) {
-    context.expect_runs(runs);
-  }
-  ~ExpectedRuns() { context_.expect_runs(before_); }
-  ExpectedRuns(const ExpectedRuns&) = delete;
-  ExpectedRuns& operator=(const ExpectedRuns&) = delete;
-
- private:
-  Context& context_;
-  std::int64_t before_;
-};
-
-}  // namespace
 
 Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, const TrainOptions& options)
     : context_(context),

@@ -1,3 +1,4 @@
+#include "core/expected_runs.hpp"
 #include "core/operator_timer.hpp"
 #include "ops/finite.hpp"
 #include "ops/spmm_inputs.hpp"
@@ -105,6 +106,7 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
 Tensor planned(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                const SpmmOptions& options, OpKind kind) {
   const SpmmShape r = resolve(context, graph, x, edge, options, kind);
+  const ExpectedRuns once(context, 1);
   const Plan plan = make_plan(context, graph, r.desc);
   context.reserve(plan.workspace_bytes);
   Tensor out = Tensor::empty(r.features.with_rows(graph.num_rows()), r.desc.dtype, "the output of spmm",

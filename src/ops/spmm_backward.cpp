@@ -4,6 +4,7 @@
 // scratch from the workspace.
 #include <algorithm>
 
+#include "core/expected_runs.hpp"
 #include "core/memory.hpp"
 #include "core/operator_timer.hpp"
 #include "kernels/extremum_backward.hpp"
@@ -266,6 +267,8 @@ SpmmBackwardPlan plan_for(Context& context, const Problem& p) {
   plan.want = p.want;
   const auto planned = [&](const Graph& over, bool of_x) {
     if (p.extremum()) return extremum_plan(context, p, over, of_x);
+    // Windows for tensor cores do not scale sources.
+    const ExpectedRuns runs(context, p.scales_destinations() ? 1 : context.expected_runs());
     return make_plan(context, over, of_x ? desc_of_x(p) : desc_of_edge(p));
   };
   if (p.want.x) plan.x = planned(p.graph.transpose(), true);
@@ -307,6 +310,7 @@ void spmm_backward(Context& context, const SpmmBackwardPlan& plan, const Graph& 
 SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                             ConstTensorView out_grad, const SpmmOptions& options, WantGradients want) {
   const Problem p = resolve_backward(context, graph, x, edge, out_grad, options, want);
+  const ExpectedRuns one(context, 1);
   const SpmmBackwardPlan plan = plan_for(context, p);
   Context once = with_own_workspace(context, plan.workspace_bytes);
   const auto empty = [&](bool wanted, ConstTensorView of, const char* what) {

@@ -3,8 +3,10 @@
 
 #include "core/device.hpp"
 #include "cuda/gpu.hpp"
+#include "cuda/replay.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
+#include "plan/built_kernels.hpp"
 #include "plan/cuda/windows.hpp"
 #include "support/oracle.hpp"
 #include "weft/generate.hpp"
@@ -25,7 +27,7 @@ Context expecting(std::int64_t runs) {
   return context;
 }
 
-bool has_rates() { return cuda_device(gpu.index).compute_capability == 90; }
+bool has_rates() { return has_wgmma && cuda_device(gpu.index).compute_capability == 90; }
 
 TEST_F(cuda_window_choice, takes_windows_where_enough_runs_are_expected) {
   if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
@@ -42,6 +44,7 @@ TEST_F(cuda_window_choice, takes_windows_where_enough_runs_are_expected) {
 }
 
 TEST_F(cuda_window_choice, leaves_graphs_without_communities_as_they_are) {
+  if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
   const Graph there = generate("uniform:nodes=200000,edges=4000000,seed=4").graph.to(gpu);
   EXPECT_EQ(make_plan(expecting(100'000), there, sums).cuda().core, Core::cuda);
   OpDesc weighted = sums;
@@ -86,6 +89,34 @@ TEST_F(cuda_window_choice, sums_calls_that_windows_do_not_fit_without_them) {
     Tensor out = constant(Shape(graph.num_rows(), 64), Dtype::f16, std::nan("")).to(gpu);
     spmm(context, plan, there, x_there, {}, out, options);
     expect_within_bound(out.to(Device{}), expected, scaled ? "with col_scale, seed 42" : "by windows, seed 41");
+  }
+}
+
+TEST_F(cuda_window_choice, runs_in_a_graph_that_is_replayed_and_allocates_nothing) {
+  if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
+  const Stream stream;
+  const Graph graph = communities(), there = graph.to(gpu, stream);
+  for (const Dtype dtype : {Dtype::f16, Dtype::f32}) {
+    Context context = Context::cuda(0, stream);
+    context.expect_runs(100'000);
+    OpDesc desc = sums;
+    desc.dtype = dtype;
+    const Plan plan = make_plan(context, there, desc);
+    ASSERT_EQ(plan.cuda().core, Core::tensor) << name(dtype);
+    context.reserve(plan.workspace_bytes);
+    const Tensor first = random_tensor(Shape(graph.num_cols(), 64), dtype, 51);
+    const Tensor second = random_tensor(Shape(graph.num_cols(), 64), dtype, 52);
+    Tensor x = first.to(gpu, stream), out = Tensor::zeros(Shape(graph.num_rows(), 64), dtype, "out", gpu, stream);
+    const auto work = [&] { spmm(context, plan, there, x, {}, out, {.op = SpmmOp::copy_u}); };
+    work();
+    const std::size_t before = memory_stats(gpu).allocations;
+    replay(stream, 2, work, [&] {
+      ASSERT_EQ(cudaMemcpyAsync(x.view().mutable_data(), second.view().data, second.bytes(), cudaMemcpyDefault, stream),
+                cudaSuccess);
+    });
+    EXPECT_EQ(memory_stats(gpu).allocations, before);
+    expect_within_bound(out.to(Device{}, stream), expected_spmm(graph, second, {}, {.op = SpmmOp::copy_u}),
+                        fmt::format("{} replayed, seed 52", name(dtype)));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "cuda/gpu.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
+#include "plan/built_kernels.hpp"
 #include "plan/cuda/windows.hpp"
 #include "support/errors.hpp"
 #include "weft/generate.hpp"
@@ -169,7 +170,9 @@ void expect_sum(Context& context, const BatteryGraph& battery, const Graph& ther
 }
 
 /// f32 is summed as three bf16, by Hopper's instructions.
-bool sums_f32(const WindowShape& shape) { return shape.rows >= 64 && cuda_device(gpu.index).compute_capability == 90; }
+bool sums_f32(const WindowShape& shape) {
+  return has_wgmma && shape.rows >= 64 && cuda_device(gpu.index).compute_capability == 90;
+}
 
 TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
   Context context = Context::cuda();

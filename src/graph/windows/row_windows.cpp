@@ -108,7 +108,7 @@ WindowEstimate GraphInternals::estimate_windows(const Graph& graph, const Window
 std::shared_ptr<const RowWindows> GraphInternals::row_windows(const Graph& graph, const WindowShape& shape,
                                                               CUstream_st* stream) {
   const Graph::Impl& half = Graph::Impl::of(graph);
-  const GraphView view = half.view();
+  GraphView view = half.view();
   WEFT_CHECK(EdgeOrder::possible(view) && !half.redrawn, unsupported,
              "a {} x {} graph of {} edges{} has no windows: expected a square one of 1 to 2^31 - 1 edges that stay",
              view.num_rows, view.num_cols, view.num_edges, half.redrawn ? ", drawn in place," : "");
@@ -119,6 +119,8 @@ std::shared_ptr<const RowWindows> GraphInternals::row_windows(const Graph& graph
       return made;
     }
   const auto order = shape.clustered ? half.rows_by_community() : nullptr;
+  DeviceBuffer temporary;
+  if (shape.edges && half.ids_on_demand) view.edge_ids = half.ids_for_now(temporary);
   half.windows.push_back(std::make_shared<const RowWindows>(half.device, view, shape, order.get(), half.stream));
   half.windows.back()->ready_in(stream);
   return half.windows.back();

@@ -18,6 +18,8 @@ namespace {
 constexpr double best_saving = 0.4, least_saving = 0.06;
 /// Of what windows save, at most this part may go into making them.
 constexpr double making_share = 0.7;
+/// Of the GPU's memory: what sums of the residual, and pieces of f32, may take.
+constexpr double most_workspace = 0.125;
 
 }  // namespace
 
@@ -28,7 +30,7 @@ std::optional<WindowForecast> windows_that_pay(const Context& context, const Gra
   if (runs <= 1 || tile_ns == 0 || desc.kind != OpKind::spmm || desc.weighted) return std::nullopt;
   WindowForecast forecast;
   forecast.shape = usual_windows(desc);
-  const GraphView view = graph.view();
+  const GraphView view = GraphInternals::view_without_ids(graph);
   if (!sums_by_windows(context.device(), desc, forecast.shape) || !EdgeOrder::possible(view) ||
       GraphInternals::is_redrawn(graph))
     return std::nullopt;
@@ -63,14 +65,18 @@ void choose_windows(const Context& context, const Graph& graph, const OpDesc& de
     windows = explain_windows(context, graph, desc, policy);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
+    GraphInternals::drop_windows(graph);
     return;
   }
   PlanCandidate candidate = std::move(windows.candidates.front());
+  const CudaDevice& gpu = cuda_device(context.device().index);
+  if (static_cast<double>(candidate.plan.workspace_bytes) > most_workspace * static_cast<double>(gpu.memory_bytes)) {
+    GraphInternals::drop_windows(graph);
+    return;
+  }
   // Calls that scale sources or whose rows are not aligned run as if there were no windows.
-  Policy in_sequence;
-  in_sequence.order = WorkOrder::none;
   auto backing = std::make_shared<WindowPlan>(*candidate.plan.backing.windows);
-  backing->otherwise = make_plan(context, graph, desc, in_sequence);
+  backing->otherwise = chosen->plan;
   candidate.plan.workspace_bytes = std::max(candidate.plan.workspace_bytes, backing->otherwise->workspace_bytes);
   candidate.plan.backing.windows = std::move(backing);
   candidate.plan.backing.modelled_us = candidate.total_us = forecast->us;

@@ -1,4 +1,4 @@
-// Plans of sums by row windows: dense columns on tensor cores, all other edges as a sum of their own.
+// Plans by row windows: dense columns on tensor cores, all other edges as a graph of their own.
 #pragma once
 
 #include <optional>

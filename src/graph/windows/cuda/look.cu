@@ -80,6 +80,7 @@ __global__ void __launch_bounds__(look_threads) count_columns(const LookArgs arg
 
 WindowTotals look_at_windows(Device device, CUstream_st* stream, const GraphView& graph, const WindowShape& shape,
                              const std::int32_t* order, std::int64_t windows) {
+  const OnDevice on(device.index);
   const DeviceBuffer totals(device, stream, sizeof(WindowTotals), "a look at windows");
   zero_bytes(device, totals.data(), sizeof(WindowTotals), stream);
   const LookArgs args{graph.offsets,

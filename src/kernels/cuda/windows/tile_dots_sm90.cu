@@ -118,7 +118,7 @@ struct TileDots {
       shared.full[at.stage].wait(at.parity);
       show_copies();
       float c[32];
-      fence_sums();
+      fence_sums(c);
 #pragma unroll
       for (int p = 0; p < Panels; ++p)
 #pragma unroll
@@ -129,7 +129,7 @@ struct TileDots {
               p + k > 0);
       commit_products();
       next = edges_of(tile + 1);
-      wait_for_products();
+      wait_for_products(c);
       if (lane == 0) shared.empty[at.stage].arrive();
       __syncwarp();  // products of the tile before were read
 #pragma unroll

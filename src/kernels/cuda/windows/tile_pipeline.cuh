@@ -99,6 +99,7 @@ struct TileCopies {
       }
       pipeline.full[at.stage].arrive_with_copies();
     }
+    wait_for_all_copies();
   }
 };
 

@@ -19,10 +19,6 @@ __device__ __forceinline__ std::uint64_t describe_rows(const void* shared) {
   return (address & 0x3ffff) >> 4 | next_pattern << 16 | next_pattern << 32 | exchanged_by_128_bytes << 62;
 }
 
-// Sums in registers are read and written by the asynchronous unit between fence and wait.
-__device__ __forceinline__ void fence_sums() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void wait_for_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 /// Copies that this thread waited for become visible to the asynchronous unit.
 __device__ __forceinline__ void show_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
@@ -34,6 +30,16 @@ __device__ __forceinline__ void show_copies() { asm volatile("fence.proxy.async.
       "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]),  \
       "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), \
       "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]), "+f"(c[31])
+
+// Sums in registers are read and written by the asynchronous unit between fence and wait, which take them so that no
+// use of theirs is moved across.
+__device__ __forceinline__ void fence_sums(float (&c)[32]) {
+  asm volatile("wgmma.fence.sync.aligned;" : WEFT_SUM_OPERANDS(c)::"memory");
+}
+__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_products(float (&c)[32]) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" : WEFT_SUM_OPERANDS(c)::"memory");
+}
 
 /// c [64, 64] += a [64, 16] b [16, 64]: of c, lane (group, quad) of warp w has rows 16 w + group and 8 more, columns
 /// 8 n + 2 quad and one more: c[4 n + 2 half + i].

@@ -172,7 +172,7 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
         shared.full[at.stage].wait(at.parity);
         show_copies();
         if constexpr (!Weighted) operands_of_bits(stage, a);
-        fence_sums();
+        fence_sums(near);
 #pragma unroll
         for (int p = 0; p < Shape::pieces; ++p)
 #pragma unroll
@@ -180,7 +180,7 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
             multiply_group<typename Operand::type>(
                 near, a[k], tiles_at + at.stage * (sizeof(stage) / 16) + (p * sizeof(stage.x[0]) + k * 2048) / 16);
         commit_products();
-        wait_for_products();
+        wait_for_products(near);
         if (lane == 0) shared.empty[at.stage].arrive();
       }
 #pragma unroll

@@ -43,8 +43,8 @@ WEFT_ANYWHERE constexpr std::int64_t split_pitch(std::int64_t features) {
 /// Of f16 and bf16; features come in whole packs of eight, and rows of x are aligned to 16 bytes.
 template <class Storage>
 void launch_window_sums(const WindowSumArgs<Storage>& args, CUstream_st* stream);
-/// The same by wgmma, and f32: weights of halves: windows of 64 and 128 rows on Hopper, in builds that have it
-/// (has_wgmma).
+/// The same by wgmma, also of f32, and of halves with weights: windows of 64 and 128 rows on Hopper, in builds that
+/// have it (has_wgmma).
 template <class Storage>
 void launch_window_sums_sm90(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream);
 
