@@ -42,8 +42,6 @@ __device__ __forceinline__ void prefetch_to_l1(const void* from) {
 
 /// Ends a group: the copies started since the last one.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits for all copies of this thread, in groups or not.
-__device__ __forceinline__ void wait_for_all_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 /// Waits until at most `Later` of the groups committed last are still under way.
 template <int Later>
 __device__ __forceinline__ void wait_for_copies() {

@@ -99,7 +99,7 @@ struct TileCopies {
       }
       pipeline.full[at.stage].arrive_with_copies();
     }
-    wait_for_all_copies();
+    asm volatile("cp.async.wait_all;" ::: "memory");  // no thread ends before its copies
   }
 };
 
