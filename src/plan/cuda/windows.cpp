@@ -30,14 +30,14 @@ bool has_kernel(Device device, const OpDesc& desc, const WindowShape& shape) {
 }
 
 void check_has_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
-  WEFT_CHECK(
-      has_tiles(desc), unsupported,
-      "policy core=tensor for {} {} {}x{} {}{}{}: tensor cores run sums and means over all edges, of f16 and bf16 "
-      "with or without one value for each edge and of f32 without, and dot products (sddmm) of f16 and bf16 of "
-      "up to {} features; leave the policy out",
-      name(desc.kind), name(desc.dtype), desc.heads, desc.width, name(desc.reduce),
-      desc.weighted ? " with values of edges" : "", desc.sample_width > 0 ? " over sampled edges" : "",
-      most_window_dots);
+  WEFT_CHECK(has_tiles(desc), unsupported,
+             "policy core=tensor for {} {} of {} heads and {} features, {}{}{}: tensor cores run sums and means over "
+             "all edges, of f16 and bf16 "
+             "with or without one value for each edge and of f32 without, and dot products (sddmm) of f16 and bf16 of "
+             "up to {} features; leave the policy out",
+             name(desc.kind), name(desc.dtype), desc.heads, desc.width, name(desc.reduce),
+             desc.weighted ? " with values of edges" : "", desc.sample_width > 0 ? " over sampled edges" : "",
+             most_window_dots);
   WEFT_CHECK(has_packs(desc), unsupported,
              "policy core=tensor for {} features: expected a multiple of 8, as rows come in packs of 16 bytes; leave "
              "the policy out",
