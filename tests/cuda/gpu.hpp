@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "core/device.hpp"
 #include "weft/context.hpp"
 
 namespace weft::test {
@@ -19,6 +21,14 @@ inline std::string why_no_gpu_tests() {
   why = "this build has not all kernels: GPU tests need WEFT_ABLATIONS=ON and WEFT_CUDA_F64=ON";
 #endif
   return why;
+}
+
+/// An array on the GPU.
+template <class T>
+std::vector<T> from_gpu(const T* data, std::int64_t count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  copy_bytes(Device{}, values.data(), gpu, data, values.size() * sizeof(T), nullptr);
+  return values;
 }
 
 class GpuTest : public ::testing::Test {

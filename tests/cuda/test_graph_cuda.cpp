@@ -20,13 +20,6 @@ namespace {
 
 class cuda_graph : public GpuTest {};
 
-template <class T>
-std::vector<T> from_gpu(const T* data, std::int64_t count) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  copy_bytes(Device{}, values.data(), gpu, data, values.size() * sizeof(T), nullptr);
-  return values;
-}
-
 Tensor ids_on_gpu(const std::vector<NodeId>& ids) {
   Tensor host = Tensor::empty(Shape(static_cast<std::int64_t>(ids.size())), Dtype::i32);
   std::ranges::copy(ids, host.span<NodeId>().begin());

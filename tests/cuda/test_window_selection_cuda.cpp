@@ -36,8 +36,7 @@ Graph full_windows(const std::vector<NodeId>& columns_of) {
 }
 
 std::vector<std::int32_t> tiles_of(const RowWindows& windows) {
-  std::vector<WindowWork> all_work(static_cast<std::size_t>(windows.windows()));
-  copy_bytes(Device{}, all_work.data(), gpu, windows.view().work, all_work.size() * sizeof(WindowWork), nullptr);
+  const std::vector<WindowWork> all_work = from_gpu(windows.view().work, windows.windows());
   std::vector<std::int32_t> tiles(all_work.size());
   for (const WindowWork& work : all_work) tiles[static_cast<std::size_t>(work.window)] = work.tiles;
   return tiles;

@@ -28,13 +28,6 @@ std::string text(const WindowShape& shape) {
                      shape.clustered ? ", clustered" : "");
 }
 
-template <class T>
-std::vector<T> from_gpu(const T* data, std::int64_t count) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  copy_bytes(Device{}, values.data(), gpu, data, values.size() * sizeof(T), nullptr);
-  return values;
-}
-
 using Ends = std::vector<std::pair<NodeId, NodeId>>;  // row, column
 
 Ends ends_of(const Graph& graph) {

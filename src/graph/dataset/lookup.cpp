@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/environment.hpp"
 #include "core/nearest.hpp"
 #include "graph/dataset/builtin.hpp"
 #include "graph/dataset/known_names.hpp"
@@ -25,19 +26,11 @@ constexpr auto endings = std::to_array<std::string_view>({".weft", ".npz"});
 constexpr auto text_endings = std::to_array<std::string_view>({".mtx", ".txt"});  // these may be packed
 constexpr std::string_view of_planetoid = "planetoid-";                           // planetoid-cora.npz
 
-std::string environment(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr ? value : "";
-}
-
 std::string cache_folder() {
-  if (const std::string cache = environment("XDG_CACHE_HOME"); cache.starts_with('/')) return cache + "/weft";
-  const std::string home = environment("HOME");
-  if (home.empty()) return "";
 #ifdef __APPLE__
-  return home + "/Library/Caches/weft";
+  return user_folder("XDG_CACHE_HOME", "Library/Caches");
 #else
-  return home + "/.cache/weft";
+  return user_folder("XDG_CACHE_HOME", ".cache");
 #endif
 }
 

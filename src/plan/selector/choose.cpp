@@ -1,10 +1,10 @@
 // Which table a plan takes: the user's of this GPU, else the one that is built in.
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 
 #include "core/check.hpp"
+#include "core/environment.hpp"
 #include "core/names.hpp"
 #include "core/quoted.hpp"
 #include "plan/selector/table.hpp"
@@ -13,11 +13,6 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr ? value : "";
-}
 
 /// "NVIDIA H200" -> "nvidia-h200".
 std::string file_word(std::string_view device) {
@@ -70,10 +65,9 @@ std::optional<SelectorTable> users_table(const TuningFile& file) {
 
 TuningFile tuning_file(std::string_view device) {
   if (std::string named = environment("WEFT_TUNING"); !named.empty()) return {std::move(named), true};
-  const std::string config = environment("XDG_CONFIG_HOME"), home = environment("HOME");
-  const std::string folder = config.starts_with('/') ? config : home.empty() ? "" : home + "/.config";
+  const std::string folder = user_folder("XDG_CONFIG_HOME", ".config");
   if (folder.empty()) return {};
-  return {fmt::format("{}/weft/tuning-{}.json", folder, file_word(device)), false};
+  return {fmt::format("{}/tuning-{}.json", folder, file_word(device)), false};
 }
 
 SelectorChoice choose_selector(std::string_view device, Dtype dtype, int window_rows) {

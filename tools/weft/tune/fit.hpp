@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/selector/logistic.hpp"
 #include "plan/selector/table.hpp"
+#include "tune/logistic.hpp"
 #include "tune/synthetic_windows.hpp"
 
 namespace weft::tool {

@@ -1,6 +1,6 @@
 // Logistic regression against solutions that are known by other means: closed forms, equations of one unknown, and the
 // conditions that hold at the minimum.
-#include "plan/selector/logistic.hpp"
+#include "tune/logistic.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,8 @@
 
 namespace weft::test {
 namespace {
+
+using namespace weft::tool;
 
 double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 

@@ -1,11 +1,11 @@
-#include "plan/selector/logistic.hpp"
+#include "tune/logistic.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::tool {
 namespace {
 
 using Vector = std::vector<double>;
@@ -161,4 +161,4 @@ YesNoConfusion confusion_of(const LogisticModel& model, const LabelledSamples& s
   return confusion;
 }
 
-}  // namespace weft
+}  // namespace weft::tool

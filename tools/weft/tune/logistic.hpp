@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace weft {
+namespace weft::tool {
 
 /// Samples with as many features each, and whether each is a yes.
 class LabelledSamples {
@@ -68,4 +68,4 @@ struct YesNoConfusion {
 };
 YesNoConfusion confusion_of(const LogisticModel& model, const LabelledSamples& samples);
 
-}  // namespace weft
+}  // namespace weft::tool
