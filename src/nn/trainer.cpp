@@ -49,9 +49,8 @@ Trainer::Trainer(Context& context, const Dataset& dataset, const Model& model, c
       spec_(padded(model.spec, options.dtype, context.device())),
       graph_(graph_for(context, dataset, spec_, options.dtype)) {
   const bool whole = options.sample.method == Sampling::none && options.sample.edges.width == 0;
-  // Batches have graphs of their own. Never the number of epochs: training that goes on later keeps its plans. Steps of
-  // f16 whose gradients overflow would take every sum of windows again, edge by edge.
-  const ExpectedRuns expected(context, whole && options.dtype != Dtype::f16 ? 100 : 1);
+  // Batches have graphs of their own. Never the number of epochs: training that goes on later keeps its plans.
+  const ExpectedRuns expected(context, whole ? 100 : 1);
   {
     Build first = build(slots_, whole);
     first.graph = graph_.graph;

@@ -1,5 +1,6 @@
 // Windows that the planner chooses by itself: where runs are expected that pay for them, and nowhere else.
 #include <cmath>
+#include <limits>
 
 #include "core/device.hpp"
 #include "cuda/gpu.hpp"
@@ -70,25 +71,36 @@ TEST_F(cuda_window_choice, estimates_what_windows_then_have) {
   }
 }
 
-TEST_F(cuda_window_choice, sums_calls_that_windows_do_not_fit_without_them) {
+TEST_F(cuda_window_choice, sums_scaled_sources_by_windows_in_f32_and_without_them_in_halves) {
   if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
   const Graph graph = communities(), there = graph.to(gpu);
   Context context = expecting(100'000);
-  const Plan plan = make_plan(context, there, sums);
-  ASSERT_EQ(plan.cuda().core, Core::tensor);
-  context.reserve(plan.workspace_bytes);
-  const Tensor x = random_tensor(Shape(graph.num_cols(), 64), Dtype::f16, 41);
   const Tensor scale = random_tensor(Shape(graph.num_cols()), Dtype::f32, 42, 0.5, 2);
-  const Tensor x_there = x.to(gpu), scale_there = scale.to(gpu);
-  for (const bool scaled : {false, true}) {
-    SpmmOptions options;
-    options.op = SpmmOp::copy_u;
-    if (scaled) options.epilogue.col_scale = scale;
-    const SpmmExpected expected = expected_spmm(graph, x, {}, options);
-    if (scaled) options.epilogue.col_scale = scale_there;
-    Tensor out = constant(Shape(graph.num_rows(), 64), Dtype::f16, std::nan("")).to(gpu);
-    spmm(context, plan, there, x_there, {}, out, options);
-    expect_within_bound(out.to(Device{}), expected, scaled ? "with col_scale, seed 42" : "by windows, seed 41");
+  const Tensor scale_there = scale.to(gpu);
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
+    OpDesc desc = sums;
+    desc.dtype = dtype;
+    const Plan plan = make_plan(context, there, desc);
+    ASSERT_EQ(plan.cuda().core, Core::tensor) << name(dtype);
+    context.reserve(plan.workspace_bytes);
+    std::vector<double> values = doubles(random_tensor(Shape(graph.num_cols(), 64), dtype, 41));
+    for (const bool finite : {true, false}) {
+      // What is not finite reaches its neighbours, and no other row.
+      if (!finite) values[17 * 64 + 5] = std::numeric_limits<double>::infinity();
+      const Tensor x = Tensor::from(values, Shape(graph.num_cols(), 64), dtype), x_there = x.to(gpu);
+      for (const bool scaled : {false, true}) {
+        SpmmOptions options;
+        options.op = SpmmOp::copy_u;
+        if (scaled) options.epilogue.col_scale = scale;
+        const SpmmExpected expected = expected_spmm(graph, x, {}, options);
+        if (scaled) options.epilogue.col_scale = scale_there;
+        Tensor out = constant(Shape(graph.num_rows(), 64), dtype, std::nan("")).to(gpu);
+        spmm(context, plan, there, x_there, {}, out, options);
+        expect_within_bound(out.to(Device{}), expected,
+                            fmt::format("{}{}{}, seeds 41 and 42", name(dtype), scaled ? " with col_scale" : "",
+                                        finite ? "" : " with an infinity"));
+      }
+    }
   }
 }
 

@@ -145,13 +145,6 @@ TEST_F(cuda_window_values, keep_weights_that_are_not_finite_to_their_rows) {
   }
 }
 
-template <class T>
-std::vector<T> from_gpu(const T* data, std::int64_t count) {
-  std::vector<T> result(static_cast<std::size_t>(count));
-  copy_bytes(Device{}, result.data(), gpu, data, result.size() * sizeof(T), nullptr);
-  return result;
-}
-
 TEST_F(cuda_window_values, list_every_edge_once_where_its_ends_are) {
   // Large enough that a transpose on a GPU makes its edges' ids on demand.
   const Graph graph = generate("powerlaw:nodes=100000,edges=17000000,communities=200,inside=0.9,seed=1").graph;
@@ -170,20 +163,20 @@ TEST_F(cuda_window_values, list_every_edge_once_where_its_ends_are) {
   const auto cols = from_gpu(view.cols, windows->tiles() * window_step);
   const TileEdgesView listed = windows->tile_edges();
   const auto starts = from_gpu(listed.starts, windows->tiles() * (shape.rows / 16) + 1);
-  const auto ids = from_gpu(listed.ids, windows->dense_edges());
-  const auto spots = from_gpu(listed.spots, windows->dense_edges());
+  const auto edges = from_gpu(listed.edges, windows->dense_edges());
   std::vector<int> seen(static_cast<std::size_t>(count));
   std::int64_t elsewhere = 0;
   for (const WindowWork& work : from_gpu(view.work, view.windows))
     for (std::int64_t group = std::int64_t{work.first_tile} * 8; group < (work.first_tile + work.tiles) * 8; ++group)
       for (auto j = std::size_t{starts[static_cast<std::size_t>(group)]};
            j < starts[static_cast<std::size_t>(group) + 1]; ++j) {
-        const std::int64_t at = spots[j] / window_step;
+        const TileEdge& edge = edges[j];
+        const std::int64_t at = group % 8 * 16 + edge.spot / TileEdge::pitch;
         const std::pair<NodeId, NodeId> place{
             rows[static_cast<std::size_t>(work.window * std::int64_t{shape.rows} + at)],
-            cols[static_cast<std::size_t>(group / 8 * window_step + spots[j] % window_step)]};
-        elsewhere += ends[ids[j]] != place || at / 16 != group % 8;
-        ++seen[ids[j]];
+            cols[static_cast<std::size_t>(group / 8 * window_step + edge.spot % TileEdge::pitch)]};
+        elsewhere += ends[edge.id] != place || at / 16 != group % 8;
+        ++seen[edge.id];
       }
   EXPECT_EQ(elsewhere, 0);
   for (const EdgeId id : from_gpu(windows->residual_ids(), windows->residual().num_edges()))

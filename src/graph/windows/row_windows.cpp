@@ -42,15 +42,13 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
   bits_ = std::move(built.bits);
   counts_ = std::move(built.counts);
   edge_starts_ = std::move(built.edge_starts);
-  edge_ids_ = std::move(built.edge_ids);
-  edge_spots_ = std::move(built.edge_spots);
+  edges_ = std::move(built.edges);
   residual_ids_ = std::move(built.residual_ids);
   const auto rows = static_cast<std::size_t>(shape.rows), tiles = static_cast<std::size_t>(tiles_count_);
   bytes_ = static_cast<std::size_t>(windows_) * (rows * sizeof(NodeId) + sizeof(WindowWork) + sizeof(WindowCounts)) +
            tiles * (window_step * sizeof(NodeId) + window_step / 32 * rows * sizeof(std::uint32_t));
   if (shape.edges)
-    bytes_ += tiles * (rows / 16) * sizeof(std::uint32_t) +
-              static_cast<std::size_t>(dense_edges_) * (sizeof(std::uint32_t) + sizeof(std::uint16_t)) +
+    bytes_ += tiles * (rows / 16) * sizeof(std::uint32_t) + static_cast<std::size_t>(dense_edges_) * sizeof(TileEdge) +
               static_cast<std::size_t>(built.residual_edges) * sizeof(EdgeId);
   auto arrays = std::make_shared<Residual>();
   arrays->offsets = std::move(built.residual_offsets);
@@ -70,9 +68,7 @@ WindowsView RowWindows::view() const {
   return {windows_, array<NodeId>(rows_), array<WindowWork>(work_), array<NodeId>(cols_), array<std::uint32_t>(bits_)};
 }
 
-TileEdgesView RowWindows::tile_edges() const {
-  return {array<std::uint32_t>(edge_starts_), array<std::uint32_t>(edge_ids_), array<std::uint16_t>(edge_spots_)};
-}
+TileEdgesView RowWindows::tile_edges() const { return {array<std::uint32_t>(edge_starts_), array<TileEdge>(edges_)}; }
 const EdgeId* RowWindows::residual_ids() const { return array<EdgeId>(residual_ids_); }
 
 std::vector<WindowCounts> RowWindows::counts() const {

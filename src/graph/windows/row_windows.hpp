@@ -31,7 +31,7 @@ struct WindowShape {
   int threshold = 3;      // edges that make a column of a window dense
   bool clustered = true;  // rows by community, else in sequence
   WindowModel select{};   // the windows that have tiles: every one with dense columns
-  bool edges = false;     // with lists of the tiles' edges (6 bytes each), for values of edges
+  bool edges = false;     // with lists of the tiles' edges (8 bytes each), for values of edges
   friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 
@@ -51,10 +51,14 @@ struct WindowsView {
 
 /// The edges of tiles, 16 rows of a tile after the other (starts [tiles, rows of a window / 16, and the end]), in
 /// stored order there.
+struct alignas(8) TileEdge {
+  static constexpr int pitch = window_step + 8;  // rows of halves, and of floats, that lie in different banks
+  std::uint32_t id;
+  std::uint32_t spot;  // row of the 16 * pitch + column in the tile: as a kernel has them in shared memory
+};
 struct TileEdgesView {
   const std::uint32_t* starts = nullptr;
-  const std::uint32_t* ids = nullptr;
-  const std::uint16_t* spots = nullptr;  // row in the window * window_step + column in the tile
+  const TileEdge* edges = nullptr;
 };
 
 class RowWindows {
@@ -89,7 +93,7 @@ class RowWindows {
   std::size_t bytes_ = 0;
   double seconds_ = 0;
   DeviceBuffer rows_, work_, cols_, bits_, counts_;
-  DeviceBuffer edge_starts_, edge_ids_, edge_spots_, residual_ids_;
+  DeviceBuffer edge_starts_, edges_, residual_ids_;
   Graph residual_;
   Milestone made_;
 };

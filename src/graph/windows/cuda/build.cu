@@ -153,7 +153,7 @@ struct FillTiles {
   std::uint32_t* bits;
   std::int64_t* stays;    // [edges] 1: in the residual
   std::uint32_t* groups;  // [edges] of 16 rows of a tile; null: not asked for
-  std::uint16_t* spots;   // [edges] in the tile
+  std::uint16_t* spots;   // [edges] TileEdge::spot
   __device__ void operator()(std::int64_t r) const {
     if (dense_before[r + 1] == dense_before[r]) return;
     const std::int64_t window = sorted.window(starts[r]);
@@ -174,7 +174,7 @@ struct FillTiles {
         stays[k] = 0;
         if (groups != nullptr) {
           groups[k] = static_cast<std::uint32_t>(place / window_step * (window_rows / 16) + at / 16);
-          spots[k] = static_cast<std::uint16_t>(at * window_step + column);
+          spots[k] = static_cast<std::uint16_t>(at % 16 * TileEdge::pitch + column);
         }
       }
       last = row;
@@ -202,8 +202,8 @@ struct ListEdges {
   const std::uint32_t *groups, *listed;
   const std::uint16_t* spots;  // by number
   std::int64_t edges, dense, num_groups;
-  std::uint32_t *starts, *ids;
-  std::uint16_t* listed_spots;
+  std::uint32_t* starts;
+  TileEdge* tile_edges;
   EdgeId* residual_ids;
   __device__ void operator()(std::int64_t j) const {
     if (j <= dense) {  // groups up to the one that begins here
@@ -218,8 +218,7 @@ struct ListEdges {
       residual_ids[j - dense] = id;
       return;
     }
-    ids[j] = static_cast<std::uint32_t>(id);
-    listed_spots[j] = spots[k];
+    tile_edges[j] = {static_cast<std::uint32_t>(id), spots[k]};
   }
 };
 
@@ -386,13 +385,11 @@ class Builder {
     each(edges, stream_, "listing the edges of tiles", NumberEdges{listed[0]});
     const int at = sort_between(device_, stream_, "listing the edges of tiles", keys, listed, edges, bits_for(groups));
     result.edge_starts = buffer<std::uint32_t>(groups + 1, "the first edges of tiles");
-    result.edge_ids = buffer<std::uint32_t>(dense, "the edges of tiles");
-    result.edge_spots = buffer<std::uint16_t>(dense, "where edges are in tiles");
+    result.edges = buffer<TileEdge>(dense, "the edges of tiles");
     result.residual_ids = buffer<EdgeId>(result.residual_edges, "ids of a residual graph's edges");
     each(edges + 1, stream_, "listing the edges of tiles",
          ListEdges{g_.edge_ids, keys[at], listed[at], as<std::uint16_t>(spots_), edges, dense, groups,
-                   as<std::uint32_t>(result.edge_starts), as<std::uint32_t>(result.edge_ids),
-                   as<std::uint16_t>(result.edge_spots), as<EdgeId>(result.residual_ids)});
+                   as<std::uint32_t>(result.edge_starts), as<TileEdge>(result.edges), as<EdgeId>(result.residual_ids)});
   }
 
   void take_residual(BuiltWindows& result) {

@@ -10,7 +10,7 @@ struct BuiltWindows {
   std::int64_t windows = 0, selected = 0, tiles = 0, dense_columns = 0, residual_edges = 0;
   DeviceBuffer rows, counts, work, cols, bits;
   DeviceBuffer residual_offsets, residual_rows, residual_cols;
-  DeviceBuffer edge_starts, edge_ids, edge_spots, residual_ids;  // where shape.edges asks for them
+  DeviceBuffer edge_starts, edges, residual_ids;  // where shape.edges asks for them
 };
 /// `order` [rows]: null for rows in sequence. Waits for the stream.
 WEFT_LAUNCHER(BuiltWindows build_windows(Device device, CUstream_st* stream, const GraphView& graph,

@@ -25,6 +25,7 @@ void sum_residual(const SpmmArgs& args, const WindowPlan& plan, std::span<float>
   rest.heads = args.heads;
   rest.width = args.width;
   rest.x = args.x;
+  rest.col_scale = args.col_scale;
   rest.out = {sums.data(), Dtype::f32, args.heads * args.width};
   spmm(rest, plan.residual, arena, stream);
 }
@@ -40,6 +41,7 @@ WindowSumArgs<Storage> window_sum_args(const SpmmArgs& args, const WindowPlan& p
   call.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
   call.features = static_cast<int>(args.width);
   call.pieces = scratch.pieces.data();
+  call.col_scale = static_cast<const float*>(args.col_scale.data);
   if (args.op == SpmmOp::u_mul_e) {
     call.weights = static_cast<const Storage*>(args.edge.data);
     call.weights_pitch = args.edge.row_stride;
@@ -67,8 +69,10 @@ bool begins_at_16_bytes(const Operand& rows) {
 /// What of a call keeps it from running by windows; null: nothing.
 const char* misfit(const SpmmArgs& args, const Plan& plan) {
   const bool weighted = args.op == SpmmOp::u_mul_e;
-  if ((args.op != SpmmOp::copy_u && !weighted) || args.col_scale.given() || args.heads != 1)
-    return "only sums of sources run on tensor cores, as they are or times one value of each edge, without col_scale";
+  if ((args.op != SpmmOp::copy_u && !weighted) || args.heads != 1)
+    return "only sums of sources run on tensor cores, as they are or times one value of each edge";
+  if (args.col_scale.given() && plan.desc.dtype != Dtype::f32)
+    return "col_scale runs on tensor cores in f32 alone: of f16 and bf16, a scaled source is no half any more";
   if (weighted && (!plan.desc.weighted || args.edge.dtype != plan.desc.dtype || args.edge.feature_stride != 0 ||
                    args.edge_places != nullptr))
     return "values of edges are one for each edge, by id, in the type of x";
@@ -102,7 +106,9 @@ void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstre
     if constexpr (sizeof(Storage) <= 4) {
       const auto call = window_sum_args<Storage>(args, windows, scratch);
       if constexpr (sizeof(Storage) == 4)
-        split_rows({call.x, args.graph.num_cols, args.x.row_stride, call.features, scratch.pieces.data()}, stream);
+        split_rows(
+            {call.x, call.col_scale, args.graph.num_cols, args.x.row_stride, call.features, scratch.pieces.data()},
+            stream);
       if (!scratch.residual.empty()) sum_residual(args, windows, scratch.residual, arena, stream);
       add_windows(call, cuda_device(plan.device.index), stream);
     }

@@ -21,13 +21,14 @@ __global__ void __launch_bounds__(split_threads) split_packs(const SplitArgs arg
   const std::int64_t row = at / packs;
   if (row >= args.rows) return;
   const int feature = static_cast<int>(at % packs) * pack;
+  const float scale = args.scale != nullptr ? __ldg(args.scale + row) : 1;
   float left[pack];
 #pragma unroll
   for (int i = 0; i < pack; i += 4) {
     const bool there = feature + i < args.features;
     const float4 four =
         there ? __ldg(reinterpret_cast<const float4*>(args.x + row * args.pitch + feature + i)) : float4{};
-    left[i] = four.x, left[i + 1] = four.y, left[i + 2] = four.z, left[i + 3] = four.w;
+    left[i] = four.x * scale, left[i + 1] = four.y * scale, left[i + 2] = four.z * scale, left[i + 3] = four.w * scale;
   }
   BFloat16* const to = args.pieces + row * split_pitch(args.features) +
                        feature / tile_features * split_pieces * tile_features + feature % tile_features;

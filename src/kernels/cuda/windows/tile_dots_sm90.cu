@@ -7,14 +7,13 @@ namespace weft::cuda {
 namespace {
 
 constexpr int dot_rows = 128, multiplying = dot_rows * 2, dot_threads = multiplying + copying_threads;
-constexpr int products_pitch = window_step + 8;  // floats: rows of a warp's store lie in different banks
 
 template <int Panels>
 struct DotShape {
   using Stage = TileStage<Panels>;
   static constexpr int blocks = Panels == 1 ? 2 : 1;  // of a multiprocessor
   static constexpr int rows_bytes = dot_rows * Panels * 128;
-  static constexpr int products_bytes = dot_rows * products_pitch * 4;
+  static constexpr int products_bytes = dot_rows * TileEdge::pitch * 4;
   static constexpr int stages = stages_that_fit<Stage, blocks, rows_bytes + products_bytes>();
 };
 
@@ -22,7 +21,7 @@ struct DotShape {
 template <int Panels>
 struct DotMemory : TilePipeline<typename DotShape<Panels>::Stage, DotShape<Panels>::stages> {
   alignas(1024) unsigned char rows[Panels][dot_rows * 128];
-  float products[multiplying / 32][16][products_pitch];
+  float products[multiplying / 32][16][TileEdge::pitch];
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -83,8 +82,8 @@ struct TileDots {
 
   struct Edges {
     static constexpr int held = 4;  // of a lane, asked for while the tile comes
-    std::uint32_t begin, end, id[held];
-    std::uint16_t spot[held];
+    std::uint32_t begin, end;
+    TileEdge edge[held];
   };
   __device__ __forceinline__ Edges edges_of(int tile) const {
     Edges edges{};
@@ -96,15 +95,13 @@ struct TileDots {
 #pragma unroll
     for (int i = 0; i < Edges::held; ++i) {
       const std::uint32_t j = edges.begin + i * 32 + lane;
-      if (j >= edges.end) continue;
-      edges.id[i] = __ldg(args.edges.ids + j);
-      edges.spot[i] = __ldg(args.edges.spots + j);
+      if (j < edges.end) edges.edge[i] = load_edge(args.edges.edges + j);
     }
     return edges;
   }
-  __device__ __forceinline__ void store(std::uint32_t id, int spot) const {
-    const float product = shared.products[warp][spot / window_step % 16][spot % window_step];
-    store_once(args.out, args.wide, static_cast<std::int64_t>(id) * args.out_pitch, product);
+  __device__ __forceinline__ void store(const TileEdge& edge) const {
+    store_once(args.out, args.wide, static_cast<std::int64_t>(edge.id) * args.out_pitch,
+               shared.products[warp][0][edge.spot]);
   }
 
   __device__ __forceinline__ void multiply_tiles() const {
@@ -141,9 +138,9 @@ struct TileDots {
       __syncwarp();
 #pragma unroll
       for (int i = 0; i < Edges::held; ++i)
-        if (edges.begin + i * 32 + lane < edges.end) store(edges.id[i], edges.spot[i]);
+        if (edges.begin + i * 32 + lane < edges.end) store(edges.edge[i]);
       for (std::uint32_t j = edges.begin + Edges::held * 32 + lane; j < edges.end; j += 32)
-        store(__ldg(args.edges.ids + j), __ldg(args.edges.spots + j));
+        store(load_edge(args.edges.edges + j));
     }
   }
 };

@@ -103,11 +103,4 @@ struct TileCopies {
   }
 };
 
-/// A tile's values of a warp's 16 rows, from which operands of products are loaded.
-inline constexpr int slab_pitch = window_step + 8;  // halves: rows of a load lie in different banks
-template <class Storage>
-struct alignas(16) OperandSlab {
-  Storage values[16][slab_pitch];
-};
-
 }  // namespace weft::cuda

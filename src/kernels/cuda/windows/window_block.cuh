@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/gather/epilogue.cuh"
-#include "kernels/cuda/windows/windows.hpp"
+#include "kernels/cuda/windows/row_again.cuh"
 
 namespace weft::cuda {
 
@@ -76,36 +76,18 @@ struct WindowBlock {
   int tiles =
       static_cast<int>(work.first_tile + static_cast<std::int64_t>(work.tiles) * (part + 1) / parts - first_tile);
 
-  /// A sum that is not finite, edge by edge: what is not finite in x reaches all rows of a window by way of 0 * x.
-  __device__ float sum_again(int row_in_window, int feature) const {
-    float sum = 0, next = 0;
-    const auto add = [&](std::int64_t column, float weight) {
-      const NodeId source = __ldg(args.windows.cols + column);
-      next += weight *
-              widen(load_element(row_at(args.x, static_cast<std::uint32_t>(source), args.x_pitch_bytes) + feature));
-      if (!settle(sum, next)) drop_rest(next);
-    };
-    for (std::int64_t tile = work.first_tile; tile < work.first_tile + std::int64_t{work.tiles}; ++tile) {
-      if constexpr (Weighted) {
-        const std::uint32_t* const range = args.edges.starts + tile * (Rows / 16) + row_in_window / 16;
-        for (std::uint32_t j = __ldg(range); j < __ldg(range + 1); ++j) {
-          const int spot = __ldg(args.edges.spots + j);
-          if (spot / window_step == row_in_window)
-            add(tile * window_step + spot % window_step,
-                widen(load_element(args.weights + __ldg(args.edges.ids + j) * args.weights_pitch)));
-        }
-      } else {
-        for (int k = 0; k < window_step / 32; ++k)
-          for (unsigned bits = __ldg(args.windows.bits + (tile * Rows + row_in_window) * (window_step / 32) + k);
-               bits != 0; bits &= bits - 1)
-            add(tile * window_step + k * 32 + column_of_bit(__ffs(static_cast<int>(bits)) - 1), 1);
-      }
-    }
-    return sum;
+  /// A row's pairs of features, a lane's where it has `again`, from `feature` on: edge by edge, by the whole warp.
+  __device__ __forceinline__ void write_row_again(int row_in_window, int feature, bool again) const {
+    RowAgain<Storage, Rows, Weighted> row{args, feature + lane * 2};
+    for (std::int64_t tile = work.first_tile; tile < work.first_tile + std::int64_t{work.tiles}; ++tile)
+      row.add_tile(tile, row_in_window);
+    if (!again) return;
+    const NodeId id = row_at_place(row_in_window);
+    finish_pair(id, edges_of(id), feature + lane * 2, row.sums[0], row.sums[1]);
   }
 
   /// Two neighbouring features of a row, with the residual's sums and the epilogue. Sums that are not finite are left:
-  /// false asks for write_again.
+  /// false asks for write_row_again.
   __device__ __forceinline__ bool write_pair(NodeId row, EdgeId edges, int feature, float first, float second) const {
     if (feature >= args.features) return true;
     if (!(fabsf(first) < INFINITY && fabsf(second) < INFINITY)) return false;
@@ -113,9 +95,27 @@ struct WindowBlock {
     finish_pair(row, edges, feature, first * unit, second * unit);
     return true;
   }
-  __device__ __forceinline__ void write_again(int row_in_window, int feature) const {
-    const NodeId row = row_at_place(row_in_window);
-    finish_pair(row, edges_of(row), feature, sum_again(row_in_window, feature), sum_again(row_in_window, feature + 1));
+  /// A warp's 16 rows, 8 * `Tiles` features from `feature` on: sums as products of tensor cores leave them, of lane
+  /// (group, quad) sums[4 n + 2 half + i] of row group + 8 half, feature 8 n + 2 quad + i.
+  template <int Tiles>
+  __device__ __forceinline__ void write_rows(int first_row, int feature, const float (&sums)[Tiles * 4]) const {
+    const int group = lane / 4, quad = lane % 4;
+    unsigned again = 0;  // a bit for every pair of this lane that is not finite: 8 half + n
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const NodeId row = row_at_place(first_row + group + half * 8);
+      if (row < 0) continue;
+      const EdgeId edges = edges_of(row);
+#pragma unroll
+      for (int n = 0; n < Tiles; ++n)
+        if (!write_pair(row, edges, feature + n * 8 + quad * 2, sums[n * 4 + half * 2], sums[n * 4 + half * 2 + 1]))
+          again |= 1u << (half * 8 + n);
+    }
+    if (__ballot_sync(~0u, again != 0) == 0) return;
+    for (int row = 0; row < 16; ++row) {
+      const unsigned pairs = __shfl_sync(~0u, again, row % 8 * 4 + quad) >> (row / 8 * 8) & 0xff;
+      if (__ballot_sync(~0u, pairs != 0) != 0) write_row_again(first_row + row, feature, (pairs >> group & 1) != 0);
+    }
   }
   __device__ __forceinline__ void finish_pair(NodeId row, EdgeId edges, int feature, float first, float second) const {
     float value[2] = {first, second};

@@ -28,7 +28,7 @@ struct WindowSums : WindowBlock<Storage, Rows> {
   using Block::lane, Block::warp, Block::tiles, Block::args, Block::first_tile, Block::first_feature;
   WindowStage<Rows>* memory;
   int row_warp = warp % Tiling::row_warps, feature_warp = warp / Tiling::row_warps;
-  float near[Tiling::feature_tiles][4] = {}, far[Tiling::feature_tiles][4] = {};
+  float near[Tiling::feature_tiles][4] = {}, far[Tiling::feature_tiles * 4] = {};
 
   __device__ __forceinline__ WindowSums(const WindowSumArgs<Storage>& args, WindowStage<Rows>* stages)
       : Block{args}, memory(stages) {}
@@ -113,27 +113,10 @@ struct WindowSums : WindowBlock<Storage, Rows> {
 #pragma unroll
       for (int n = 0; n < Tiling::feature_tiles; ++n)
 #pragma unroll
-        for (int i = 0; i < 4; ++i) settle(far[n][i], near[n][i]);
+        for (int i = 0; i < 4; ++i) settle(far[n * 4 + i], near[n][i]);
     }
-    unsigned again = 0;  // pairs that are not finite
-    const int first_row = row_warp * 16 + lane / 4;
-    const auto feature_at = [&](int n) {
-      return first_feature + (feature_warp * Tiling::feature_tiles + n) * 8 + lane % 4 * 2;
-    };
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const NodeId row = this->row_at_place(first_row + half * 8);
-      if (row < 0) continue;
-      const EdgeId edges = this->edges_of(row);
-#pragma unroll
-      for (int n = 0; n < Tiling::feature_tiles; ++n)
-        if (!this->write_pair(row, edges, feature_at(n), far[n][half * 2], far[n][half * 2 + 1]))
-          again |= 1u << (half * 8 + n);
-    }
-    for (; again != 0; again &= again - 1) {
-      const int at = __ffs(static_cast<int>(again)) - 1;
-      this->write_again(first_row + at / 8 * 8, feature_at(at % 8));
-    }
+    this->template write_rows<Tiling::feature_tiles>(row_warp * 16,
+                                                     first_feature + feature_warp * Tiling::feature_tiles * 8, far);
   }
 };
 

@@ -13,6 +13,12 @@ namespace {
 
 constexpr int most_parts = 8;  // blocks of a cluster that every device with clusters takes
 
+/// A tile's values of a warp's 16 rows, from which operands of products are loaded.
+template <class Storage>
+struct alignas(16) OperandSlab {
+  Storage values[16][TileEdge::pitch];
+};
+
 /// A block: warps that multiply, 16 rows each, and a warpgroup of warps that copy, a tile each. Registers go to the
 /// former. `Weighted`: operands are values of edges instead of bits.
 template <class Storage, int Rows, bool Weighted>
@@ -37,66 +43,69 @@ struct GroupMemory<Storage, Rows, false>
     : TilePipeline<typename GroupShape<Storage, Rows, false>::Stage, GroupShape<Storage, Rows, false>::stages> {};
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-/// Values of the edges of a warp's 16 rows, tile by tile: those of a tile are on their way while the two before it are
-/// multiplied. A lane has every 32nd edge.
+/// Values of the edges of a warp's 16 rows, tile by tile: those of a tile are on their way while the one before it is
+/// multiplied, and where the next ones are as well. A lane has every 32nd edge.
 template <class Storage, int Rows>
 struct WeightFeed {
   static constexpr int held = 4;  // edges of a lane; the others of a tile are loaded when it comes
   const WindowSumArgs<Storage>& args;
-  std::int64_t first_tile;
-  int tiles, warp, lane = threadIdx.x % 32;
-  uint2 range = {}, range_after = {}, range_last = {};  // edges of this tile, the next and the one after it
+  const std::uint32_t* starts;  // of this warp's rows in tile 0
+  int tiles;
+  OperandSlab<Storage>& slab;
+  std::uint32_t lane = threadIdx.x % 32;
+  uint2 range = {}, range_next = {}, range_after = {};  // edges of a tile, the next and the one after it
   Storage value[held];
-  std::uint16_t spot[held], spot_after[held];
-  std::uint32_t id_after[held];
+  std::uint32_t spot[held];
+  TileEdge next[held];
 
-  __device__ __forceinline__ uint2 range_of(int tile) const {
-    if (tile >= tiles) return {};
-    const std::uint32_t* const at = args.edges.starts + (first_tile + tile) * (Rows / 16) + warp;
-    return {__ldg(at), __ldg(at + 1)};
+  __device__ __forceinline__ void load_range(int tile) {
+    const std::uint32_t* const at = starts + static_cast<std::int64_t>(tile) * (Rows / 16);
+    range_after = tile < tiles ? make_uint2(__ldg(at), __ldg(at + 1)) : uint2{};
   }
   __device__ __forceinline__ Storage weight_of(std::uint32_t id) const {
     return load_element(args.weights + id * args.weights_pitch);
   }
-  __device__ __forceinline__ void ask_ids() {
+  __device__ __forceinline__ void load_next() {
 #pragma unroll
     for (int i = 0; i < held; ++i) {
-      const std::uint32_t j = range_after.x + i * 32 + lane;
-      if (j >= range_after.y) continue;
-      id_after[i] = __ldg(args.edges.ids + j);
-      spot_after[i] = __ldg(args.edges.spots + j);
+      const std::uint32_t j = range_next.x + lane + i * 32;
+      if (j < range_next.y) next[i] = load_edge(args.edges.edges + j);
     }
   }
-  /// Goes on to the next tile: its ids are there, and its values are asked for.
+  /// Goes on to the next tile: its edges are there, and their values are asked for; `last` is two tiles later.
   __device__ __forceinline__ void advance(int last) {
-    range = range_after;
+    range = range_next;
+    range_next = range_after;
 #pragma unroll
     for (int i = 0; i < held; ++i) {
-      spot[i] = spot_after[i];
-      if (range.x + i * 32 + lane < range.y) value[i] = weight_of(id_after[i]);
+      spot[i] = next[i].spot;
+      if (range.x + lane + i * 32 < range.y) value[i] = weight_of(next[i].id);
     }
-    range_after = range_last;
-    range_last = range_of(last);
-    ask_ids();
+    load_range(last);
+    load_next();
   }
   __device__ __forceinline__ void begin() {
-    range_after = range_of(0);
-    range_last = range_of(1);
-    ask_ids();
+    load_range(0);
+    range_next = range_after;
+    load_next();
+    load_range(1);
     advance(2);
   }
   /// A tile's values into the slab.
-  __device__ __forceinline__ void fill(OperandSlab<Storage>& slab, int tile) {
+  __device__ __forceinline__ void fill(int tile) {
     __syncwarp();  // all lanes have left what was there
     auto* const words = reinterpret_cast<uint4*>(slab.values);
-    for (int i = lane; i < static_cast<int>(sizeof slab / 16); i += 32) words[i] = {};
+#pragma unroll
+    for (std::uint32_t i = 0; i < (sizeof slab / 16 + 31) / 32; ++i)
+      if (i * 32 + lane < sizeof slab / 16) words[i * 32 + lane] = {};
     __syncwarp();
-    const auto put = [&](std::uint16_t at, Storage v) { slab.values[at / window_step % 16][at % window_step] = v; };
 #pragma unroll
     for (int i = 0; i < held; ++i)
-      if (range.x + i * 32 + lane < range.y) put(spot[i], value[i]);
-    for (std::uint32_t j = range.x + held * 32 + lane; j < range.y; j += 32)
-      put(__ldg(args.edges.spots + j), weight_of(__ldg(args.edges.ids + j)));
+      if (range.x + lane + i * 32 < range.y) slab.values[0][spot[i]] = value[i];
+    for (std::uint32_t j = range.x + lane + held * 32; j < range.y; j += 32) {
+      const TileEdge edge = load_edge(args.edges.edges + j);
+      slab.values[0][edge.spot] = weight_of(edge.id);
+    }
     advance(tile + 3);
     __syncwarp();
   }
@@ -154,19 +163,27 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
     for (int k = 0; k < window_step / 16; ++k) load_matrices(a[k], slab + k * 32);
   }
 
+  __device__ __forceinline__ auto weight_feed() const {
+    if constexpr (Weighted)
+      return WeightFeed<Storage, Rows>{args, args.edges.starts + first_tile * (Rows / 16) + warp, tiles,
+                                       shared.slabs[warp]};
+    else
+      return 0;
+  }
+
   __device__ __forceinline__ void sum_tiles() {
 #pragma unroll
     for (int i = 0; i < 32; ++i) near[i] = far[i] = 0;
     const std::uint64_t tiles_at = describe_rows(shared.stages[0].x[0]);
     StageOfTile<Shape::stages> at;
-    [[maybe_unused]] WeightFeed<Storage, Rows> weights{args, first_tile, tiles, warp};
+    [[maybe_unused]] auto weights = weight_feed();
     if constexpr (Weighted) weights.begin();
     for (int first = 0; first < tiles; first += Operand::chain) {
       for (int tile = first; tile < min(first + Operand::chain, tiles); ++tile, at.advance(1)) {
         const Stage& stage = shared.stages[at.stage];
         Operands a;
         if constexpr (Weighted) {
-          weights.fill(shared.slabs[warp], tile);
+          weights.fill(tile);
           operands_of_slab(a);
         }
         shared.full[at.stage].wait(at.parity);
@@ -188,25 +205,6 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
     }
   }
 
-  __device__ __forceinline__ void finish_own_rows() const {
-    unsigned again = 0;  // pairs that are not finite
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const NodeId row = this->row_at_place(first_row + half * 8);
-      if (row < 0) continue;
-      const EdgeId edges = this->edges_of(row);
-#pragma unroll
-      for (int n = 0; n < 8; ++n)
-        if (!this->write_pair(row, edges, this->first_feature + n * 8 + quad * 2, far[n * 4 + half * 2],
-                              far[n * 4 + half * 2 + 1]))
-          again |= 1u << (half * 8 + n);
-    }
-    for (; again != 0; again &= again - 1) {
-      const int at = __ffs(static_cast<int>(again)) - 1;
-      this->write_again(first_row + at / 8 * 8, this->first_feature + at % 8 * 8 + quad * 2);
-    }
-  }
-
   /// The parts' sums are added in their order, so that bits repeat.
   __device__ __forceinline__ void finish_shared_rows() const {
     constexpr int pitch = tile_features + 8;  // of floats: rows of a warp's store lie in different banks
@@ -222,6 +220,7 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
             far[n * 4 + half * 2], far[n * 4 + half * 2 + 1]};
     cluster.sync();
     const int rows = Rows / parts;
+    static_assert(tile_features / 2 == 32);  // a warp has a row
     for (int at = threadIdx.x; at < rows * tile_features / 2; at += Shape::multiplying) {
       const int row_in_window = part * rows + at / (tile_features / 2), pair = at % (tile_features / 2) * 2;
       const NodeId row = this->row_at_place(row_in_window);
@@ -233,8 +232,8 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
         first += value.x;
         second += value.y;
       }
-      if (!this->write_pair(row, this->edges_of(row), this->first_feature + pair, first, second))
-        this->write_again(row_in_window, this->first_feature + pair);
+      const bool again = !this->write_pair(row, this->edges_of(row), this->first_feature + pair, first, second);
+      if (__ballot_sync(~0u, again) != 0) this->write_row_again(row_in_window, this->first_feature, again);
     }
     cluster.sync();  // a block that has ended has no shared memory
   }
@@ -267,7 +266,7 @@ __global__ void __launch_bounds__(GroupShape<Storage, Rows, Weighted>::threads,
   sums.sum_tiles();
   cudaGridDependencySynchronize();  // the residual's sums
   if (parts == 1)
-    sums.finish_own_rows();
+    sums.template write_rows<8>(sums.warp * 16, sums.first_feature, sums.far);
   else
     sums.finish_shared_rows();
 #endif

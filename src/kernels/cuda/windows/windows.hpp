@@ -18,7 +18,8 @@ struct WindowSumArgs {
   const Storage* x = nullptr;
   std::uint32_t x_pitch_bytes = 0;
   int features = 0;
-  const BFloat16* pieces = nullptr;  // of x in f32, as split_rows leaves them
+  const BFloat16* pieces = nullptr;  // of x in f32 times col_scale, as split_rows leaves them
+  const float* col_scale = nullptr;  // of f32; null: none
   const Storage* weights = nullptr;  // of edges, by id, with the edges of tiles; null: none
   std::int64_t weights_pitch = 1;
   TileEdgesView edges;
@@ -26,10 +27,11 @@ struct WindowSumArgs {
   RowEpilogue<Storage> epilogue;
 };
 
-/// An f32 as the sum of three bf16: `pieces` [rows, features / 64 rounded up, split_pieces, 64], the leading ones last.
-/// Below 2^-110 or so the last bits are lost.
+/// An f32, times its row's scale where there is one, as the sum of three bf16: `pieces` [rows, features / 64 rounded
+/// up, split_pieces, 64], the leading ones last. Below 2^-110 or so the last bits are lost.
 struct SplitArgs {
   const float* x = nullptr;
+  const float* scale = nullptr;      // [rows] or null
   std::int64_t rows = 0, pitch = 0;  // floats
   int features = 0;
   BFloat16* pieces = nullptr;
