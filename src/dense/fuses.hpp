@@ -8,9 +8,15 @@
 
 namespace weft::dense {
 
+/// What else is known of the sums.
+struct FusedSums {
+  bool scaled = false;  // edges have values, or sources scales
+  bool stored = false;  // they are also stored, and nothing but the product rides along
+};
+
 /// Of sums over `graph` of rows of `in` features, which meet weights [in, out]: whether that pays, or what the caller
 /// wishes; never where the device has no kernel for it. On a CPU a pass over the rows.
-bool fuses(const Gemm& gemm, const Graph& graph, Dtype dtype, std::int64_t in, std::int64_t out,
-           std::optional<bool> wish = {});
+bool fuses(const Gemm& gemm, const Graph& graph, Dtype dtype, std::int64_t in, std::int64_t out, const FusedSums& sums,
+           std::optional<bool> wish);
 
 }  // namespace weft::dense

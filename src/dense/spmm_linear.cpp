@@ -6,6 +6,7 @@
 #include "dense/fuses.hpp"
 #include "dense/passes.hpp"
 #include "graph/graph_internals.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/operands.hpp"
 #include "weft/dense.hpp"
 
@@ -38,15 +39,6 @@ void check_aligned(std::initializer_list<NamedTensor> tensors) {
 
 const void* data_of(ConstTensorView view) { return view.given ? view.data : nullptr; }
 
-/// 1 / degree of every row, on the context's device; 0 where it has no edges.
-Tensor inverse_degrees(const Context& context, const Graph& graph, Dtype acc) {
-  const Tensor degrees = graph.degrees(Dtype::i64, context.stream()).to(Device{}, context.stream());
-  std::vector<double> inverse;
-  for (const std::int64_t degree : degrees.span<std::int64_t>())
-    inverse.push_back(degree > 0 ? 1 / static_cast<double>(degree) : 0);
-  return Tensor::from(inverse, Shape(graph.num_rows()), acc).to(context.device(), context.stream());
-}
-
 /// Sums over a graph that meet weights, one way or the other.
 struct Direction {
   Graph graph;
@@ -59,22 +51,27 @@ struct Direction {
 
 struct SpmmLinear::State {
   State(Context& given, const Graph& graph, const SpmmLinearDesc& of)
-      : context(given), desc(of), gemm(given), forward(direction(graph, of.in, of.out, of.reduce)) {
+      : context(given), desc(of), gemm(given), forward(direction(graph, of.in, of.out, of.reduce, false)) {
     if (!forward.fused) forward.rows = empty(graph.num_rows(), of.in);
     if (!of.backward) return;
-    backward = direction(graph.transpose(), of.out, of.in, Reduce::sum);
+    backward = direction(graph.transpose(), of.out, of.in, Reduce::sum, true);  // weights' gradient needs sums alone
     backward.rows = empty(graph.num_cols(), of.out);
     if (of.reduce == Reduce::mean) {
-      inverse = inverse_degrees(context, graph, accumulator(of.dtype));
-      scales =
-          Tensor::empty(inverse.shape(), inverse.dtype(), "scales of gradients", context.device(), context.stream());
+      for (Tensor* const norms : {&inverse, &scales})
+        *norms = Tensor::empty(Shape(graph.num_rows()), accumulator(of.dtype), "scales of gradients", context.device(),
+                               context.stream());
+      row_norms(context, graph, {}, true, inverse);
     }
     if (owns_outer()) gemm.reserve(of.dtype, graph.num_cols(), of.in, of.out);
   }
 
-  Direction direction(const Graph& graph, std::int64_t in, std::int64_t out, Reduce reduce) {
-    Direction made{graph, {}, {}, dense::fuses(gemm, graph, desc.dtype, in, out, desc.fuse)};
+  /// `alone`: sums run by themselves even where they are fused.
+  Direction direction(const Graph& graph, std::int64_t in, std::int64_t out, Reduce reduce, bool alone) {
+    // What the backward sums up is stored: the weights' gradient needs it.
+    const dense::FusedSums sums{.scaled = desc.weighted || (alone && desc.reduce == Reduce::mean), .stored = alone};
+    Direction made{graph, {}, {}, dense::fuses(gemm, graph, desc.dtype, in, out, sums, desc.fuse)};
     if (desc.weighted) made.graph.view();  // which ids of edges may have to be made for
+    if (made.fused && !alone) return made;
     made.plan = make_plan(context, graph, {OpKind::spmm, desc.dtype, 1, in, reduce, desc.weighted});
     context.reserve(made.plan.workspace_bytes);
     return made;
@@ -178,7 +175,7 @@ struct SpmmLinear::State {
   SpmmLinearDesc desc;
   dense::Gemm gemm;
   Direction forward, backward;
-  Tensor inverse, scales;  // of means: 1 / degree, and that times a row scale
+  Tensor inverse, scales;  // of means: 1 / degree, and a row scale over the degree
 };
 
 SpmmLinear::SpmmLinear(Context& context, const Graph& graph, const SpmmLinearDesc& desc) {
@@ -246,8 +243,7 @@ void SpmmLinear::backward(ConstTensorView x, ConstTensorView edge, ConstTensorVi
   if (s.inverse) {
     against.rows.col_scale = s.inverse;
     if (options.rows.row_scale.given) {
-      dense::run(s.context, dense::ScaleRowsArgs{acc, graph.num_rows(), 1, s.inverse.view().data,
-                                                 options.rows.row_scale.data, s.scales.view().mutable_data()});
+      row_norms(s.context, graph, options.rows.row_scale, true, s.scales);
       against.rows.col_scale = s.scales;
     }
   }

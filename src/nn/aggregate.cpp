@@ -111,12 +111,14 @@ void Aggregate::backward(ConstTensorView x, TensorView out_grad, TensorView x_gr
 }
 
 bool Aggregate::fuses(const Build& build, std::int64_t out) const {
-  return reduce_ != Reduce::max && dense::fuses(build.gemm, graph_, build.dtype, width_, out, build.fuse);
+  return reduce_ != Reduce::max &&
+         dense::fuses(build.gemm, graph_, build.dtype, width_, out, {.scaled = weights_.given}, build.fuse);
 }
 
 bool Aggregate::fuses_back(const Build& build, std::int64_t out) const {
   return build.trains && reduce_ != Reduce::max &&
-         dense::fuses(build.gemm, reversed_, build.dtype, width_, out, build.fuse);
+         dense::fuses(build.gemm, reversed_, build.dtype, width_, out,
+                      {.scaled = weights_.given || static_cast<bool>(factors_)}, build.fuse);
 }
 
 dense::NeighbourRows Aggregate::rows(ConstTensorView x) const {

@@ -164,8 +164,30 @@ TEST(spmm_linear, fuses_where_rows_are_short_and_wide_enough_and_does_as_it_is_t
   EXPECT_FALSE(fused(hub, 64, {}));
   EXPECT_FALSE(fused(molecules, 64, false));
   EXPECT_TRUE(fused(hub, 64, true));
-  // On a GPU two kernels are faster (bench/records/h200/fused.json).
-  EXPECT_FALSE(tuning::fusion_pays({DeviceKind::cuda, 1'710'902, 3'636'546, 6, 64, 64}));
+}
+
+TEST(spmm_linear, pays_on_a_gpu_where_it_was_measured_to) {
+  // bench/records/h200/fused.json
+  const tuning::FusionCase yeast{DeviceKind::cuda, 1'710'902, 3'636'546, 4, 64, 64};
+  EXPECT_TRUE(tuning::fusion_pays(yeast));
+  tuning::FusionCase other = yeast;
+  other.in = other.out = 128;
+  EXPECT_FALSE(tuning::fusion_pays(other));
+  other = yeast;
+  other.edges = 3 * yeast.rows;
+  EXPECT_FALSE(tuning::fusion_pays(other)) << "tiles with more edges than slots";
+  other = yeast;
+  other.longest_row = 100;
+  EXPECT_FALSE(tuning::fusion_pays(other));
+  other = yeast;
+  other.stored = true;
+  EXPECT_FALSE(tuning::fusion_pays(other));
+  other.dtype = Dtype::f16;
+  EXPECT_TRUE(tuning::fusion_pays(other));
+  other.in = 32;
+  EXPECT_TRUE(tuning::fusion_pays(other));
+  other.scaled = true;
+  EXPECT_FALSE(tuning::fusion_pays(other));
 }
 
 TEST(spmm_linear, refuses_what_does_not_fit_in_one_line) {

@@ -18,15 +18,19 @@
 
 namespace weft::loops {
 
-/// narrow(), but what is past the range of f16 becomes the largest value there is; NaN stays.
+/// What is past the range of f16 becomes the largest value there is; NaN stays.
 template <class T>
-WEFT_ANYWHERE inline T narrow_within(AccumulatorOf<T> value) {
+WEFT_ANYWHERE inline AccumulatorOf<T> within_range(AccumulatorOf<T> value) {
   if constexpr (std::is_same_v<T, Half>) {
     constexpr float most = 65504.0f;
     if (value > most) value = most;
     if (value < -most) value = -most;
   }
-  return narrow<T>(value);
+  return value;
+}
+template <class T>
+WEFT_ANYWHERE inline T narrow_within(AccumulatorOf<T> value) {
+  return narrow<T>(within_range<T>(value));
 }
 
 /// `Count` elements from the i-th on, which is a multiple of it.

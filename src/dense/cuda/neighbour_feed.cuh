@@ -1,31 +1,36 @@
-// Rows of a product that are sums over neighbours. A quad of lanes has a row, each 16 bytes of every chunk of it, so
-// that a sum stands in the registers from which the product reads it. Neighbours' rows come by the product's queue:
-// chunk after chunk, and of each the first edges of the tile's rows, then their second ones, and so on, in stored
-// order.
+// Rows of a product that are sums over neighbours. A warp copies a chunk (64 bytes) of every source of its 16 rows to
+// shared memory, a slot for each edge in stored order, several chunks ahead. Sums of halves come by a product on tensor
+// cores, of ones where a row has an edge with what is in the slots; all others are added up lane by lane. Both leave a
+// sum in the registers from which the product with the weights reads it.
 #pragma once
 
+#include "dense/cuda/neighbour_slots.cuh"
 #include "dense/cuda/product_kernel.cuh"
 
 namespace weft::dense::cuda {
 
-/// Up to eight numbers for each of a lane's rows, one after the other, that its quad holds in registers: lane q has the
-/// q-th and the (q + 4)-th.
-template <class Number, int Vectors>
-struct HeldByQuad {
-  static constexpr int count = 8;
-  Number low[Vectors], high[Vectors];
-  __device__ __forceinline__ Number at(int v, int i) const {
-    return __shfl_sync(~0u, i % count < 4 ? low[v] : high[v], i % 4, 4);
-  }
+/// What a warp has to know of a tile's rows and edges when it adds them up.
+struct TileNotes {
+  static constexpr int too_many = 0xffff;  // edges for the slots
+  std::uint16_t starts[24];                // [row] the first slot of its edges, and behind the last row's
+  float factors[16];                       // of rows
+  float weights[NeighbourStage::slots];    // of edges
 };
 
 template <class T, int Groups, int Blocks, int Warps, int Stages>
-class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
-  using Base = Queue<T, Groups, Blocks, Warps, Stages>;
+class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(NeighbourStage)> {
+  using Base = Queue<T, Groups, Blocks, Warps, Stages, sizeof(NeighbourStage)>;
+  using Slots = NeighbourSlots<T>;
+  static_assert(Blocks == 1 && Stages >= 2, "notes of a tile are written when the next stage is asked for");
+  static constexpr int noted_tiles = Stages + 1;
 
  public:
   using Base::rows, Base::vectors;
   using Source = NeighbourRows;
+  static constexpr bool in_tile_order = Slots::in_tile_order, loads_weights_in_order = true;
+  static constexpr int notes_bytes = noted_tiles * static_cast<int>(sizeof(TileNotes));
+  static constexpr int bytes = Base::bytes + Warps * (notes_bytes + Slots::operand_bytes);
+
   /// Neighbouring tiles are a block's own, as the rows that they read are often the same.
   static __device__ __forceinline__ int first_tile() { return blockIdx.x * Warps + threadIdx.x / lanes; }
 
@@ -33,72 +38,70 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
                                            char* memory)
       : Base(args, memory),
         from_(from),
+        notes_(reinterpret_cast<TileNotes*>(memory + Base::bytes) + threadIdx.x / lanes * noted_tiles),
+        operands_(reinterpret_cast<uint4*>(memory + Base::bytes + Warps * notes_bytes +
+                                           threadIdx.x / lanes * Slots::operand_bytes) +
+                  threadIdx.x % lanes),
         chunks_(shape.chunks),
-        pitch_(static_cast<int>(args.k * sizeof(T))),
-        rows_stride_(Warps * gridDim.x * rows) {
+        tiles_(shape.tiles),
+        x_(static_cast<const char*>(from.x) + threadIdx.x % 4 * 16),
+        pitch_(static_cast<std::uint32_t>(args.k * sizeof(T))),
+        place_(Slots::place(this->stage())),
+        capacity_(NeighbourStage::slots - (from.adds_self ? rows : 0)),
+        asked_tile_(first_tile()) {
     if (from.eps != nullptr) self_ += __ldg(static_cast<const float*>(from.eps));
-    asked_left_ = static_cast<int>(args.m) - (first_tile() * rows + static_cast<int>(threadIdx.x % lanes / 4));
+    next_ = places_of(offset_of(asked_tile_));
+    load_columns(next_columns_, next_);
+    offset_after_ = offset_of(asked_tile_ + stride());
     begin_asking();
 #pragma unroll 1
     for (int s = 0; s < Stages; ++s) push();
   }
 
   /// Turns to a tile's rows.
-  __device__ __forceinline__ void begin(int tile) {
-    row_ = tile * rows + threadIdx.x % lanes / 4;
-    left_ = static_cast<int>(this->args_.m) - row_;
-    Places now;
-    find(now, left_);
-    edges_ = most_edges(now);
-    load_weights(now, 0);
-    const auto* const scale = static_cast<const float*>(from_.row_scale);
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      factor_[v] = scale != nullptr && 8 * v < left_ ? __ldg(scale + row_ + 8 * v) : 1;
-      if (from_.mean && now.degree[v] > 0) factor_[v] /= static_cast<float>(now.degree[v]);
-    }
-  }
-  /// The next chunk of those rows.
+  __device__ __forceinline__ void begin(int tile) { row_ = tile * rows + group(); }
+  /// The next chunk of those rows; `taken` once its words are used.
   __device__ __forceinline__ void take(uint4 (&values)[vectors], int chunk) {
+    wait_for_copies<Stages - 1>();
+    __syncwarp();  // other lanes' copies, too
+    const TileNotes& notes = notes_[noted_];
+    if (chunk == 0) read(notes);
     float sums[vectors][count] = {};
-    const bool self = from_.adds_self || edges_ == 0;  // the rows' own, or nothing
-#pragma unroll 1
-    for (int edge = 0; edge < edges_ + self; ++edge) {
-      if (edge == edges_) scale(sums);
-      if (edge % held == 0 && edges_ > held && is_weighted()) {
-        Places now;
-        find(now, left_);
-        load_weights(now, edge);
-      }
-      float weight[vectors];
-#pragma unroll
-      for (int v = 0; v < vectors; ++v) weight[v] = edge == edges_ ? self_ : is_weighted() ? weights_.at(v, edge) : 1;
-      add_next(sums, weight);
+    if (edges_ == TileNotes::too_many) {
+      add_from_memory(sums, chunk);
+    } else if (!is_weighted()) {
+      bool done = false;
+      if constexpr (Slots::multiplies) done = slots().multiply_edges(sums, operands_, edges_);
+      if (!done) add_slots(sums, [](int) { return 1.0f; });
+    } else {
+      add_slots(sums, [&](int slot) { return notes.weights[slot]; });
     }
-    if (!self) scale(sums);
+    if (from_.row_scale != nullptr || from_.mean)
+#pragma unroll
+      for (int v = 0; v < vectors; ++v)
+#pragma unroll
+        for (int i = 0; i < count; ++i) sums[v][i] *= notes.factors[group() + 8 * v];
+    if (from_.adds_self)
+#pragma unroll
+      for (int v = 0; v < vectors; ++v) Slots::add(sums[v], slots().words(capacity_ + group() + 8 * v), self_);
     finish(sums, values, chunk);
+    if (chunk == chunks_ - 1) noted_ = after(noted_);
   }
-  __device__ __forceinline__ void taken() {}
+  __device__ __forceinline__ void taken() { push(); }
 
   /// Asks for more, into the place of what was popped last.
   __device__ __forceinline__ void push() {
-    if (asked_left_ + static_cast<int>(threadIdx.x % lanes / 4) > 0) {  // the warp's tile begins before the end
+    __syncwarp();  // all lanes have left that place
+    if (has_notes_) write_notes();
+    if (asked_tile_ < tiles_) {
+      if (step_ == 0) take_notes();
       if (step_ < chunks_) {
         ask_rows();
-        if (step_ == 0 && edge_ == 0) ask_columns_ahead();
-        if (++edge_ == asked_edges_) {
-          edge_ = 0;
-          ++step_;
-          if (asked_.edges > held) load_columns(0);
-        } else if (edge_ % held == 0 && edge_ < asked_.edges) {
-          load_columns(edge_);
-        }
       } else {
-        this->ask_extra(step_ - chunks_, asked_left_);
-        ++step_;
+        this->ask_extra(step_ - chunks_, static_cast<int>(this->args_.m) - asked_tile_ * rows - group());
       }
-      if (step_ == chunks_ + this->extras()) {
-        asked_left_ -= rows_stride_;
+      if (++step_ == chunks_ + this->extras()) {
+        asked_tile_ += stride();
         begin_asking();
       }
     }
@@ -106,164 +109,209 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
   }
 
  private:
-  static constexpr int count = pack_size<T>, held = HeldByQuad<int, vectors>::count;
+  static constexpr int count = Slots::count;
 
-  /// Edges of a lane's rows.
-  struct Places {
-    EdgeId begin[vectors];
-    int degree[vectors];
-  };
-  struct Asked : Places {
-    int edges;  // of the longest row of the tile
-  };
-
-  /// `left`: rows from this lane's first on. Rows past the end have no edges.
-  __device__ __forceinline__ void find(Places& places, int left) const {
-    const std::int64_t row = this->args_.m - left;
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      const bool there = 8 * v < left;
-      places.begin[v] = there ? __ldg(from_.graph.offsets + row + 8 * v) : 0;
-      places.degree[v] = there ? static_cast<int>(__ldg(from_.graph.offsets + row + 8 * v + 1) - places.begin[v]) : 0;
-    }
-  }
-  static __device__ __forceinline__ int most_edges(const Places& places) {
-    int most = 0;
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) most = max(most, places.degree[v]);
-    return __reduce_max_sync(~0u, most);
-  }
+  static __device__ __forceinline__ int stride() { return Warps * static_cast<int>(gridDim.x); }
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x % lanes); }
+  static __device__ __forceinline__ int group() { return lane() / 4; }
+  static __device__ __forceinline__ int after(int noted) { return noted + 1 == noted_tiles ? 0 : noted + 1; }
+  __device__ __forceinline__ bool is_weighted() const { return from_.edge != nullptr || from_.col_scale != nullptr; }
+  __device__ __forceinline__ Slots slots() const { return {this->stage()}; }
 
   // ---- Asking --------------------------------------------------------------------------------
 
-  /// Turns to the next tile. Where its edges are, and their columns, was asked for while the last ones were.
+  /// Where a tile's edges begin, and behind how many of them those of the lane's row (lane 16: the end).
+  struct Places {
+    EdgeId begin;
+    int start;
+  };
+
+  /// Where the edges of the lane's row of a tile begin. Rows past the end have none.
+  __device__ __forceinline__ EdgeId offset_of(int tile) const {
+    const std::int64_t row = std::int64_t{tile} * rows + (lane() < rows ? lane() : rows);
+    return __ldg(from_.graph.offsets + (row < this->args_.m ? row : this->args_.m));
+  }
+  static __device__ __forceinline__ Places places_of(EdgeId offset) {
+    const EdgeId begin = __shfl_sync(~0u, offset, 0), start = offset - begin;
+    return {begin, start < TileNotes::too_many ? static_cast<int>(start) : TileNotes::too_many};
+  }
+  /// Edges of a tile that are copied to slots: all, or none.
+  __device__ __forceinline__ int edges_of(const Places& places) const {
+    const int edges = __shfl_sync(~0u, places.start, rows);
+    return edges <= capacity_ ? edges : 0;
+  }
+  /// Their sources, every 32nd a lane's.
+  __device__ __forceinline__ void load_columns(int (&columns)[2], const Places& places) const {
+    const NodeId* const cols = from_.graph.cols + places.begin + lane();
+    const int left = edges_of(places) - lane();
+    columns[0] = left > 0 ? __ldg(cols) : 0;
+    columns[1] = left > lanes ? __ldg(cols + lanes) : 0;
+  }
+  /// Turns to the next tile: what was asked for while the last ones were is there, and that of two tiles more is asked
+  /// for.
   __device__ __forceinline__ void begin_asking() {
-    find(asked_, asked_left_);
-    asked_.edges = most_edges(asked_);
-    const int all = asked_.edges + from_.adds_self;
-    asked_edges_ = all > 0 ? all : 1;
-    step_ = edge_ = 0;
-    load_columns(0);
-    const std::int64_t later = this->args_.m - asked_left_ + 2 * std::int64_t{rows_stride_};
-    if (later < this->args_.m) weft::cuda::prefetch_to_l1(from_.graph.offsets + later);
-  }
-  /// Those of the next tile, to L1. (Its places are there by now, and take no registers until they are needed.)
-  __device__ __forceinline__ void ask_columns_ahead() const {
-    Places ahead;
-    find(ahead, asked_left_ - rows_stride_);
-#pragma unroll
-    for (int v = 0; v < vectors; ++v)
-      if (ahead.degree[v] > 0) weft::cuda::prefetch_to_l1(from_.graph.cols + ahead.begin[v]);
-  }
-  __device__ __forceinline__ void load_columns(int first) {
-    const auto load = [&](int v, int i) {
-      return i < asked_.degree[v] ? __ldg(from_.graph.cols + asked_.begin[v] + i) : 0;
-    };
-    const int quad = threadIdx.x % 4;
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      columns_.low[v] = load(v, first + quad);
-      columns_.high[v] = load(v, first + 4 + quad);
-    }
+    step_ = 0;
+    asked_ = next_;
+    columns_[0] = next_columns_[0];
+    columns_[1] = next_columns_[1];
+    asked_edges_ = edges_of(asked_);
+    next_ = places_of(offset_after_);
+    load_columns(next_columns_, next_);
+    offset_after_ = offset_of(asked_tile_ + 2 * stride());
   }
   __device__ __forceinline__ void ask_rows() {
-    const unsigned to = this->place();
-    const int byte = (step_ * 4 + threadIdx.x % 4) * 16;
-    const char* const x = static_cast<const char*>(from_.x) + byte;
-    const bool inside = byte < pitch_, of_neighbours = edge_ < asked_.edges;
+    const char* const x = x_ + step_ * 64;
+    const bool inside = step_ * 64 + lane() % 4 * 16 < static_cast<int>(pitch_);
+    const unsigned to = place_ + this->stage_offset();
+    // 16 slots at a time, as a product reads them: zeros stand behind the last.
+    const int left = inside ? asked_edges_ - group() : 0;
+#pragma unroll
+    for (int i = 0; i < NeighbourStage::slots / 8; i += 2) {
+      if (i * 8 >= asked_edges_) break;
+#pragma unroll
+      for (int j = i; j < i + 2; ++j) {
+        const auto column = static_cast<std::uint32_t>(__shfl_sync(~0u, columns_[j / 4], j % 4 * 8 + group()));
+        copy_async_of_line(to + j * 512, x + static_cast<std::uint64_t>(column) * pitch_, j * 8 < left);
+      }
+    }
+    if (!from_.adds_self) return;
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
-      const std::int64_t own = this->args_.m - asked_left_ + 8 * v;
-      const int column = columns_.at(v, edge_);
-      const bool there = of_neighbours ? edge_ < asked_.degree[v]
-                                       : from_.adds_self && 8 * v < asked_left_ && own < from_.graph.num_cols;
-      // A row is read again by its other neighbours, whose tiles are often this block's, too.
-      weft::cuda::copy_async_through_l1(to + v * Base::slot_bytes, x + (of_neighbours ? column : own) * pitch_,
-                                        inside && there);
+      const auto own = static_cast<std::uint32_t>(asked_tile_ * rows + group() + 8 * v);
+      const bool there = own < this->args_.m && own < from_.graph.num_cols;
+      copy_async_of_line(to + capacity_ * 64 + v * 512, x + (there ? static_cast<std::uint64_t>(own) * pitch_ : 0),
+                         inside && there);
     }
   }
-
-  // ---- Adding up -----------------------------------------------------------------------------
-
-  __device__ __forceinline__ bool is_weighted() const { return from_.edge != nullptr || from_.col_scale != nullptr; }
-  __device__ __forceinline__ void load_weights(const Places& now, int first) {
-    if (!is_weighted()) return;
-    const int quad = threadIdx.x % 4;
+  /// What is known of the tile that is asked for, to be written when its loads have come.
+  __device__ __forceinline__ void take_notes() {
+    const int degree = __shfl_down_sync(~0u, asked_.start, 1) - asked_.start;
+    const std::int64_t row = std::int64_t{asked_tile_} * rows + lane();
+    const bool there = lane() < rows && row < this->args_.m;
+    factor_ = 1;
+    if (from_.row_scale != nullptr && there) factor_ = __ldg(static_cast<const float*>(from_.row_scale) + row);
+    if (from_.mean && there && degree > 1) factor_ /= static_cast<float>(degree);
+    start_ = lane() < rows || asked_.start <= capacity_ ? asked_.start : TileNotes::too_many;
+    if (is_weighted())
 #pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      weights_.low[v] = weight_of(now, v, first + quad);
-      weights_.high[v] = weight_of(now, v, first + 4 + quad);
-    }
+      for (int i = 0; i < 2; ++i) {
+        const int edge = i * lanes + lane();
+        weights_[i] = edge < asked_edges_ ? weight_of(asked_.begin + edge, columns_[i]) : 0;
+      }
+    has_notes_ = true;
   }
-  __device__ __forceinline__ float weight_of(const Places& now, int v, int i) const {
-    if (i >= now.degree[v]) return 0;
-    const EdgeId at = now.begin[v] + i;
+  __device__ __forceinline__ void write_notes() {
+    TileNotes& notes = notes_[written_];
+    if (lane() <= rows) notes.starts[lane()] = static_cast<std::uint16_t>(start_);
+    if (lane() < rows) notes.factors[lane()] = factor_;
+    if (is_weighted()) {
+      notes.weights[lane()] = weights_[0];
+      notes.weights[lane() + lanes] = weights_[1];
+    }
+    written_ = after(written_);
+    has_notes_ = false;
+  }
+  __device__ __forceinline__ float weight_of(EdgeId at, int column) const {
     float weight = 1;
     if (from_.edge != nullptr) {
       const EdgeId id = from_.graph.edge_ids != nullptr ? __ldg(from_.graph.edge_ids + at) : at;
       weight = from_.edge_dtype == Dtype::f32 ? __ldg(static_cast<const float*>(from_.edge) + id)
                                               : widen(static_cast<const T*>(from_.edge)[id]);
     }
-    if (from_.col_scale != nullptr)
-      weight *= __ldg(static_cast<const float*>(from_.col_scale) + __ldg(from_.graph.cols + at));
+    if (from_.col_scale != nullptr) weight *= __ldg(static_cast<const float*>(from_.col_scale) + column);
     return weight;
   }
-  __device__ __forceinline__ void scale(float (&sums)[vectors][count]) const {
-    if (from_.row_scale == nullptr && !from_.mean) return;
-#pragma unroll
-    for (int v = 0; v < vectors; ++v)
-#pragma unroll
-      for (int i = 0; i < count; ++i) sums[v][i] *= factor_[v];
-  }
-  __device__ __forceinline__ void add_next(float (&sums)[vectors][count], const float (&weight)[vectors]) {
-    uint4 next[vectors];
-    this->pop(next);
+
+  // ---- Adding up -----------------------------------------------------------------------------
+
+  __device__ __forceinline__ void read(const TileNotes& notes) {
+    edges_ = notes.starts[rows];
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
-      const auto& pack = reinterpret_cast<const Pack<T>&>(next[v]);
-#pragma unroll
-      for (int i = 0; i < count; ++i) sums[v][i] += weight[v] * widen(pack.values[i]);
+      first_[v] = notes.starts[group() + 8 * v];
+      degree_[v] = notes.starts[group() + 8 * v + 1] - first_[v];
     }
-    push();
+    if constexpr (Slots::multiplies) {
+      const std::uint64_t masks[vectors] = {mask_of(first_[0], degree_[0]), mask_of(first_[1], degree_[1])};
+      Slots::fill(operands_, masks);
+    }
+  }
+  /// So many bits from a slot's on.
+  static __device__ __forceinline__ std::uint64_t mask_of(int first, int slots) {
+    return (slots < 64 ? (std::uint64_t{1} << slots) - 1 : ~std::uint64_t{0}) << first;
+  }
+  template <class WeightOf>
+  __device__ __forceinline__ void add_slots(float (&sums)[vectors][count], const WeightOf& weight) const {
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+#pragma unroll 1
+      for (int slot = first_[v]; slot < first_[v] + degree_[v]; ++slot)
+        Slots::add(sums[v], slots().words(slot), weight(slot));
+  }
+  /// The same of tiles with more edges than there are slots.
+  __device__ __forceinline__ void add_from_memory(float (&sums)[vectors][count], int chunk) const {
+    const char* const x = static_cast<const char*>(from_.x) + chunk * 64;
+    const int left = static_cast<int>(pitch_) - chunk * 64;
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) {
+      const std::int64_t row = row_ + 8 * v;
+      if (row >= this->args_.m) continue;
+      const EdgeId end = __ldg(from_.graph.offsets + row + 1);
+#pragma unroll 1
+      for (EdgeId at = __ldg(from_.graph.offsets + row); at < end; ++at) {
+        const int column = __ldg(from_.graph.cols + at);
+        Slots::add(sums[v], Slots::words_of_row(x + static_cast<std::int64_t>(column) * pitch_, left),
+                   is_weighted() ? weight_of(at, column) : 1.0f);
+      }
+    }
   }
   /// Rounds the rows to what would be stored, which is what is multiplied.
   __device__ __forceinline__ void finish(float (&sums)[vectors][count], uint4 (&values)[vectors], int chunk) const {
-    const int column = (chunk * 4 + threadIdx.x % 4) * count, k = static_cast<int>(this->args_.k);
-    const bool inside = column < k;
-    if (from_.bias != nullptr && inside) {
-      const auto* const bias = static_cast<const float*>(from_.bias) + column;  // of any alignment
+    constexpr int size = word_size<T>;
+    if (from_.bias != nullptr)
 #pragma unroll
       for (int i = 0; i < count; ++i) {
-        const float of = __ldg(bias + i);
+        const int column = chunk * group_columns<T> + Slots::element_of_word(i / size) + i % size;
+        const float bias = column < this->args_.k ? __ldg(static_cast<const float*>(from_.bias) + column) : 0;
 #pragma unroll
-        for (int v = 0; v < vectors; ++v) sums[v][i] += of;
+        for (int v = 0; v < vectors; ++v) sums[v][i] += bias;
       }
-    }
+    if (from_.relu)
+#pragma unroll
+      for (int v = 0; v < vectors; ++v)
+#pragma unroll
+        for (int i = 0; i < count; ++i) sums[v][i] = weft::cuda::larger(sums[v][i], 0.0f);  // NaN stays
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
-      auto& packed = reinterpret_cast<Pack<T>&>(values[v]);
-#pragma unroll
-      for (int i = 0; i < count; ++i) {
-        const float value = from_.relu && sums[v][i] <= 0 ? 0 : sums[v][i];  // NaN stays
-        packed.values[i] = from_.saturates ? narrow_within<T>(value) : narrow<T>(value);
-      }
-      if (from_.kept != nullptr && inside && 8 * v < left_)
-        *reinterpret_cast<Pack<T>*>(static_cast<T*>(from_.kept) + static_cast<std::int64_t>(row_ + 8 * v) * k +
-                                    column) = packed;
+      const Pack<T> packed = rounded<T>(sums[v], from_.saturates);
+      values[v] = reinterpret_cast<const uint4&>(packed);
+      if (from_.kept != nullptr && row_ + 8 * v < this->args_.m)
+        Slots::store_row(static_cast<char*>(from_.kept) + static_cast<std::int64_t>(row_ + 8 * v) * pitch_ + chunk * 64,
+                         static_cast<int>(pitch_) - chunk * 64, values[v]);
     }
   }
 
   const NeighbourRows& from_;
-  int chunks_, pitch_, rows_stride_;  // pitch: bytes of a row of x
-  float self_ = 1;                    // what a row's own counts for
-  // Of the tile that is asked for:
-  Asked asked_;
-  HeldByQuad<int, vectors> columns_;
-  int asked_left_, asked_edges_, step_, edge_;  // steps: chunks, then extras; rows asked for a chunk
+  TileNotes* notes_;
+  uint4* operands_;
+  int chunks_, tiles_;
+  const char* x_;        // the lane's bytes of row 0
+  std::uint32_t pitch_;  // bytes of a row
+  unsigned place_;       // the lane's of slot lane / 4 in the first stage
+  int capacity_;         // slots for edges
+  float self_ = 1;       // what a row's own counts for
+  // Of the tile that is asked for, and of the next two:
+  int asked_tile_, step_, asked_edges_;  // steps: chunks, then extras
+  Places asked_, next_;
+  int columns_[2], next_columns_[2];
+  EdgeId offset_after_;
+  // Notes that are to be written:
+  bool has_notes_ = false;
+  int start_, written_ = 0;
+  float factor_, weights_[2];
   // Of the tile that is added up:
-  HeldByQuad<float, vectors> weights_;
-  float factor_[vectors];
-  int row_, left_, edges_;
+  int row_, edges_, noted_ = 0;
+  int first_[vectors], degree_[vectors];
 };
 
 }  // namespace weft::dense::cuda

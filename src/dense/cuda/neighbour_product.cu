@@ -4,18 +4,17 @@
 namespace weft::dense::cuda {
 namespace {
 
-/// One block of rows a warp and many warps: what a tile waits for is neighbours' rows. All columns are one block's, as
-/// rows would be summed again for others.
-template <int Pairs, int Warps>
-using Kind = ProductKind<NeighbourFeed, Pairs, 1, Warps, 4>;
+/// One block of rows a warp: all columns are one block's, as rows would be summed again for others.
+template <int Pairs, int Warps, int Stages>
+using Kind = ProductKind<NeighbourFeed, Pairs, 1, Warps, Stages>;
 
-/// f(kind) for the kernel of so many columns. As many warps as have registers for it.
+/// f(kind) for the kernel of so many columns: as many warps as there are registers for, and shared memory beside
+/// weights, which in f32 are two tf32 each.
 template <class T, class F>
 auto with_kind(std::int64_t columns, const F& f) {
-  if (columns <= 32) return f(Kind<2, 16>{});
-  if (columns <= 64) return f(Kind<4, 16>{});
-  constexpr int warps = std::is_same_v<T, float> ? 8 : 12;
-  return f(Kind<8, warps>{});
+  if (columns <= 32) return f(Kind<2, 16, 2>{});
+  if (columns <= 64) return f(Kind<4, 16, 2>{});
+  return f(Kind < 8, sizeof(T) == 2 ? 12 : 8, 2 > {});
 }
 
 template <class T>

@@ -15,7 +15,7 @@ namespace weft::dense::cuda {
 
 using namespace loops;  // elements and packs of them
 using weft::cuda::commit_copies, weft::cuda::copy_async_of_line, weft::cuda::wait_for_copies;
-using weft::cuda::Fragment, weft::cuda::multiply, weft::cuda::multiply_all;
+using weft::cuda::Fragment, weft::cuda::multiply, weft::cuda::multiply_all, weft::cuda::pair_of;
 
 inline constexpr int lanes = 32;
 inline constexpr int max_width = 256;          // of k and n
@@ -24,6 +24,27 @@ inline constexpr int max_shared = 227 * 1024;  // bytes a block can have on Hopp
 /// Elements of 4 and of 16 bytes.
 template <class T>
 inline constexpr int word_size = static_cast<int>(4 / sizeof(T));
+
+/// Sums as T, halves two at a time: past the range of f16 the largest value there is, where that `saturates`.
+template <class T, int Count>
+__device__ __forceinline__ Pack<T, Count> rounded(const float (&sums)[Count], bool saturates) {
+  Pack<T, Count> pack;
+  if constexpr (std::is_same_v<T, float>) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) pack.values[i] = sums[i];
+  } else {
+    float inside[Count];
+#pragma unroll
+    for (int i = 0; i < Count; ++i) inside[i] = sums[i];
+    if (saturates)
+#pragma unroll
+      for (int i = 0; i < Count; ++i) inside[i] = within_range<T>(sums[i]);
+#pragma unroll
+    for (int i = 0; i < Count; i += 2)
+      reinterpret_cast<unsigned&>(pack.values[i]) = pair_of<T>(inside[i], inside[i + 1]);
+  }
+  return pack;
+}
 
 constexpr int pieces(std::int64_t count, int size) { return static_cast<int>((count + size - 1) / size); }
 

@@ -35,35 +35,43 @@ template <class T, int Pairs>
 inline constexpr int chunk_bytes = slots_of_step<T, Pairs>* chunk_steps* lanes* static_cast<int>(sizeof(uint4));
 
 /// What a warp will need, asked for ahead of time in the order in which it will: of each tile of rows the chunks of a,
-/// then for every group of columns c and the gate. A lane has `vectors` of 16 bytes of each, in rows 8 apart.
-template <class T, int Groups, int Blocks, int Warps, int Stages>
+/// then for every group of columns c and the gate. A lane has `vectors` of 16 bytes of each, in rows 8 apart; a stage
+/// of a warp may have room for more.
+template <class T, int Groups, int Blocks, int Warps, int Stages, int StageBytes = 2 * Blocks* lanes * 16>
 class Queue {
  public:
   static constexpr int vectors = 2 * Blocks, rows = 16 * Blocks;
+  static constexpr int bytes = Warps * Stages * StageBytes;  // of a block
 
   /// What comes next.
   __device__ __forceinline__ void pop(uint4 (&values)[vectors]) const {
     wait_for_copies<Stages - 1>();
 #pragma unroll
-    for (int v = 0; v < vectors; ++v) values[v] = *reinterpret_cast<const uint4*>(memory_ + stage_ + v * slot_bytes);
+    for (int v = 0; v < vectors; ++v)
+      values[v] = *reinterpret_cast<const uint4*>(stage() + threadIdx.x % lanes * 16 + v * slot_bytes);
   }
 
  protected:
-  static constexpr int slot_bytes = Warps * lanes * 16, stage_bytes = vectors * slot_bytes;
+  static constexpr int slot_bytes = lanes * 16;
+  static_assert(StageBytes >= vectors * slot_bytes);
 
   __device__ __forceinline__ Queue(const ProductArgs& args, char* memory)
       : args_(args),
         adds_(args.epilogue.adds && args.c_dtype == args.dtype),  // accumulators of halves come by themselves
-        memory_(memory + threadIdx.x * 16) {}
+        memory_(memory + threadIdx.x / lanes * (Stages * StageBytes)) {}
   /// Steps of a tile behind those of a.
   __device__ __forceinline__ int extras() const { return ((args_.epilogue.gate != nullptr) + adds_) * Groups; }
-  /// Where what was popped last stood, and what is asked for next goes.
+  /// The warp's stage that is popped next. What is asked for then goes there.
+  __device__ __forceinline__ const char* stage() const { return memory_ + stage_; }
+  /// Where it is behind the first one.
+  __device__ __forceinline__ int stage_offset() const { return stage_; }
+  /// This lane's first 16 bytes of it.
   __device__ __forceinline__ unsigned place() const {
-    return static_cast<unsigned>(__cvta_generic_to_shared(memory_ + stage_));
+    return static_cast<unsigned>(__cvta_generic_to_shared(stage())) + threadIdx.x % lanes * 16;
   }
   __device__ __forceinline__ void asked() {
     commit_copies();
-    stage_ = stage_ + stage_bytes == Stages * stage_bytes ? 0 : stage_ + stage_bytes;
+    stage_ = stage_ + StageBytes == Stages * StageBytes ? 0 : stage_ + StageBytes;
   }
   /// c or the gate; `left`: rows from this lane's first on.
   __device__ __forceinline__ void ask_extra(int extra, int left) {
@@ -94,6 +102,7 @@ class StoredFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
  public:
   using Base::rows, Base::vectors;
   struct Source {};
+  static constexpr bool in_tile_order = false, loads_weights_in_order = std::is_same_v<T, float>;
   /// Neighbouring tiles go to different blocks, so that all have as much to do, give or take one.
   static __device__ __forceinline__ int first_tile() { return threadIdx.x / lanes * gridDim.x + blockIdx.x; }
 
@@ -141,8 +150,9 @@ class StoredFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
 };
 
 /// The block's columns of b as fragments: of f32 [step][tile][lane] (hi, hi, lo, lo), of halves [step][pair of tiles]
-/// [lane] (two words of each), 0 past its end.
-template <class T, int Pairs>
+/// [lane] (two words of each), 0 past its end. `InTileOrder`: a row's words stand as products leave them, a pair of
+/// columns of each tile of 8 a lane's, instead of 16 bytes a lane's.
+template <class T, int Pairs, bool InTileOrder>
 __device__ __forceinline__ void fill_weights(const ProductArgs& args, const ProductShape& shape, uint4* to) {
   const T* const b = static_cast<const T*>(args.b);
   const int n = static_cast<int>(args.n), k = static_cast<int>(args.k), lane = threadIdx.x % lanes;
@@ -152,7 +162,9 @@ __device__ __forceinline__ void fill_weights(const ProductArgs& args, const Prod
     constexpr int of_group = group_tiles<T>;
     const int column = blockIdx.y * (Pairs * 16) + tile / of_group * group_columns<T> + group / 2 * pack_size<T> +
                        tile % of_group * 2 + group % 2;
-    const int first = ((step / chunk_steps * 4 + quad) * 4 + step % chunk_steps * 2 + half) * word_size<T>;
+    const int first = (InTileOrder ? (step * 2 + half) * 4 + quad
+                                   : (step / chunk_steps * 4 + quad) * 4 + step % chunk_steps * 2 + half) *
+                      word_size<T>;
     unsigned bits = 0;
 #pragma unroll
     for (int i = 0; i < word_size<T>; ++i) {
@@ -194,11 +206,11 @@ __device__ __forceinline__ void fill_weights(const ProductArgs& args, const Prod
   }
 }
 
-/// A slot of weights. Of f32 in the order in which the program asks: the compiler would load more ahead than it has
+/// A slot of weights; `InOrder` in which the program asks, where the compiler would load more ahead than it has
 /// registers for, and then let products wait for one another.
-template <class T>
+template <bool InOrder>
 __device__ __forceinline__ uint4 load_slot(const uint4* slot) {
-  if constexpr (!std::is_same_v<T, float>) return *slot;
+  if constexpr (!InOrder) return *slot;
   uint4 loaded;
   asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
                : "=r"(loaded.x), "=r"(loaded.y), "=r"(loaded.z), "=r"(loaded.w)
@@ -207,16 +219,16 @@ __device__ __forceinline__ uint4 load_slot(const uint4* slot) {
 }
 
 /// Two neighbouring tiles of weights, in all steps of a chunk.
-template <class T, int Pairs>
+template <class T, int Pairs, bool InOrder>
 __device__ __forceinline__ void load_pair(Fragment<T, 2> (&b)[chunk_steps][2], const uint4* weights) {
   constexpr int in_step = slots_of_step<T, Pairs>;
 #pragma unroll
   for (int s = 0; s < chunk_steps; ++s) {
-    const uint4 first = load_slot<T>(weights + s * in_step * lanes);
+    const uint4 first = load_slot<InOrder>(weights + s * in_step * lanes);
     b[s][0].hi[0] = first.x;
     b[s][0].hi[1] = first.y;
     if constexpr (std::is_same_v<T, float>) {
-      const uint4 second = load_slot<T>(weights + (s * in_step + 1) * lanes);
+      const uint4 second = load_slot<InOrder>(weights + (s * in_step + 1) * lanes);
       b[s][0].lo[0] = first.z;
       b[s][0].lo[1] = first.w;
       b[s][1].hi[0] = second.x;
@@ -300,10 +312,7 @@ struct FinishColumns {
     T* const to = static_cast<T*>(args.c) + at;
 #pragma unroll
     for (int v = 0; v < Vectors; ++v) {
-      Pack<T> packed;
-#pragma unroll
-      for (int i = 0; i < count; ++i)
-        packed.values[i] = args.epilogue.saturates ? narrow_within<T>(value[v][i]) : narrow<T>(value[v][i]);
+      const Pack<T> packed = rounded<T>(value[v], args.epilogue.saturates);
       if (8 * v < left) *reinterpret_cast<Pack<T>*>(to + v * down) = packed;
     }
   }
@@ -325,9 +334,9 @@ __global__ void __launch_bounds__(Warps* lanes, 1)
   const int lane = threadIdx.x % lanes, first = Rows::first_tile(), stride = Warps * gridDim.x;
   float* const bias = reinterpret_cast<float*>(shared);  // of the block's columns
   uint4* const queue = shared + Pairs * 16 / 4;
-  uint4* const weights = queue + Stages * vectors * Warps * lanes;
+  uint4* const weights = queue + Rows::bytes / sizeof(uint4);
   Rows feed(args, source, shape, reinterpret_cast<char*>(queue));
-  fill_weights<T, Pairs>(args, shape, weights);
+  fill_weights<T, Pairs, Rows::in_tile_order>(args, shape, weights);
   for (int i = threadIdx.x; i < Pairs * 16; i += Warps * lanes) {
     const int column = blockIdx.y * (Pairs * 16) + i;
     bias[i] = args.epilogue.bias != nullptr && column < args.n ? __ldg(args.epilogue.bias + column) : 0;
@@ -360,7 +369,7 @@ __global__ void __launch_bounds__(Warps* lanes, 1)
 #pragma unroll
       for (int p = 0; p < Pairs; ++p) {
         Fragment<T, 2> b[chunk_steps][2];
-        load_pair<T, Pairs>(b, at + p * (slots_of_step<T, Pairs> / Pairs) * lanes);
+        load_pair<T, Pairs, Rows::loads_weights_in_order>(b, at + p * (slots_of_step<T, Pairs> / Pairs) * lanes);
         if constexpr (std::is_same_v<T, float>) {
           // Tensor cores cut sums off instead of rounding them, always towards 0. Over 256 products that was up to
           // 3.7e-6 of the sum of their magnitudes, against 3.5e-7 with few products added up there, and those sums

@@ -16,9 +16,9 @@ struct ProductKind {
 
   template <class T>
   static int shared_bytes(const ProductArgs& args) {
-    constexpr int queue = Warps * lanes * Stages * 2 * Blocks * static_cast<int>(sizeof(uint4));
     constexpr int bias = 16 * Pairs * static_cast<int>(sizeof(float));
-    return bias + queue + chunk_bytes<T, Pairs> * pieces(args.k, group_columns<T>);
+    return bias + RowsOf<Feed, T, Pairs, Blocks, Warps, Stages>::bytes +
+           chunk_bytes<T, Pairs> * pieces(args.k, group_columns<T>);
   }
   template <class T>
   static void launch(const ProductArgs& args, const Source<T>& source, Device device, CUstream_st* stream) {

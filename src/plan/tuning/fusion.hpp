@@ -13,18 +13,24 @@ struct FusionCase {
   std::int64_t rows = 0, edges = 0;
   std::int64_t longest_row = 0;  // edges
   std::int64_t in = 0, out = 0;  // columns of the sums and of the result
+  Dtype dtype = Dtype::f32;
+  bool scaled = false;  // edges have values, or sources scales
+  bool stored = false;  // the sums are also stored, and nothing but the product rides along
 };
 
 /// Fusing saves that the sums are written and read again, which counts beside the rows of neighbours that are read
 /// where those are few. It has its price: a block of rows is one warp's or one thread's, so that a long row makes the
 /// others of its block wait. On a CPU it takes 0.5 to 1.05 of the time of both (2 threads, molecules, 32 to 128
-/// columns); on an H200 it does not pay yet: 1.3 to 1.8 times (bench/records/h200/fused.json), so that there it is only
-/// asked for.
+/// columns), on an H200 0.80 to 0.97 for molecules of up to 64 columns; of 128 it takes 1 to 1.8 times as long
+/// (bench/records/h200/fused.json). A GPU's kernel has room for 64 edges of 16 rows, or for 48 and their own.
 constexpr bool fusion_pays(const FusionCase& c) {
   if (c.rows == 0 || c.in < 16 || c.out < 16) return false;
   const double degree = static_cast<double>(c.edges) / static_cast<double>(c.rows);
   if (c.device == DeviceKind::cpu) return degree <= 16 && c.longest_row <= 1024 && c.in <= 256 && c.out <= 256;
-  return false;
+  const bool wide = c.dtype == Dtype::f32;
+  if (c.scaled && !wide && c.in <= 32) return false;
+  if (c.stored && wide && c.in > 32) return false;
+  return degree <= 2.5 && c.longest_row <= 16 && c.in >= 32 && c.in <= 64 && c.out <= 64;
 }
 
 /// Edges of a row that a GPU's fused kernel adds up in sequence within the bound of all sums.

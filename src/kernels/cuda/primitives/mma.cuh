@@ -26,6 +26,18 @@ struct Fragment<float, Words> {
   }
 };
 
+/// Two halves as a word of an operand, each the nearest.
+template <class T>
+__device__ __forceinline__ unsigned pair_of(float first, float second) {
+  unsigned word;
+  if constexpr (std::is_same_v<T, Half>) {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+  } else {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+  }
+  return word;
+}
+
 /// c [16, 8] += a [16, depth] b [depth, 8], depth being 8 words: 8 of f32 (as tf32), 16 of halves.
 template <class T>
 __device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
