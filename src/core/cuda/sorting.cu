@@ -103,6 +103,17 @@ void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, c
   check_status(run_sum(scratch, which, from, sums, count, stream), doing);
 }
 
+void count_flags(Device device, CUstream_st* stream, const char* doing, Sums which, const std::uint8_t* flags,
+                 std::uint32_t* sums, std::int64_t count) {
+  with_scratch(device, stream, doing, [&](Scratch& scratch) {
+    constexpr ::cuda::std::plus<> plus;
+    return which == Sums::exclusive ? cub::DeviceScan::ExclusiveScan(scratch.data, scratch.bytes, flags, sums, plus,
+                                                                     std::uint32_t{0}, count, stream)
+                                    : cub::DeviceScan::InclusiveScanInit(scratch.data, scratch.bytes, flags, sums, plus,
+                                                                         std::uint32_t{0}, count, stream);
+  });
+}
+
 std::size_t add_up_bytes(Device device, std::int64_t count) {
   const OnDevice on(device.index);
   Scratch exclusive, inclusive;

@@ -91,21 +91,40 @@ struct FindOffset {
   }
 };
 
-/// The last row that does not start behind the edge. Edges of a warp take nearly the same path.
-struct FindRow {
+/// The rows of a stretch of edges: the last one that does not start behind the first edge, by bisection, and on from
+/// there.
+struct FindRows {
+  static constexpr int stretch = 16;  // edges
   GraphView graph;
   NodeId* rows;
-  __device__ void operator()(std::int64_t k) const {
+  __device__ void operator()(std::int64_t i) const {
+    const std::int64_t first = i * stretch;
     std::int64_t low = 0, high = graph.num_rows;
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
-      if (graph.offsets[middle] <= k) {
+      if (graph.offsets[middle] <= first) {
         low = middle;
       } else {
         high = middle;
       }
     }
-    rows[k] = static_cast<NodeId>(low);
+    const std::int64_t end = first + stretch < graph.num_edges ? first + stretch : graph.num_edges;
+    EdgeId next = graph.offsets[low + 1];
+    NodeId found[stretch];
+#pragma unroll
+    for (int j = 0; j < stretch; ++j) {
+      while (first + j < end && first + j >= next) next = graph.offsets[++low + 1];
+      found[j] = static_cast<NodeId>(low);
+    }
+    if (first + stretch == end && reinterpret_cast<std::uintptr_t>(rows) % 16 == 0) {
+#pragma unroll
+      for (int j = 0; j < stretch; j += 4)
+        *reinterpret_cast<int4*>(rows + first + j) = {found[j], found[j + 1], found[j + 2], found[j + 3]};
+    } else {
+#pragma unroll
+      for (int j = 0; j < stretch; ++j)
+        if (first + j < end) rows[first + j] = found[j];
+    }
   }
 };
 
@@ -186,7 +205,8 @@ void find_offsets(Device device, CUstream_st* stream, const GraphView& sorted, E
 
 void expand_rows(Device device, CUstream_st* stream, const GraphView& graph, NodeId* rows) {
   const OnDevice on(device.index);
-  each(graph.num_edges, stream, "finding the rows of edges", FindRow{graph, rows});
+  each((graph.num_edges + FindRows::stretch - 1) / FindRows::stretch, stream, "finding the rows of edges",
+       FindRows{graph, rows});
 }
 
 void write_degrees(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows, Dtype dtype,
