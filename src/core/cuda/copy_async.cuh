@@ -3,16 +3,17 @@
 
 namespace weft::cuda {
 
-/// Starts copying Bytes (4 or 16) from global to shared memory, of which only the first `given` are read: zeros stand
-/// for the others.
+/// Starts copying Bytes (4, 8 or 16) from global to shared memory, of which only the first `given` are read: zeros
+/// stand for the others.
 template <int Bytes>
 __device__ __forceinline__ void copy_async(void* to, const void* from, int given) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
   if constexpr (Bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(given) : "memory");
   } else {
-    static_assert(Bytes == 4);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(given) : "memory");
+    static_assert(Bytes == 4 || Bytes == 8);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(Bytes), "r"(given)
+                 : "memory");
   }
 }
 
@@ -27,17 +28,6 @@ __device__ __forceinline__ void copy_async_of_line(unsigned to, const void* from
       "}\n" ::"r"(to),
       "l"(from), "r"(there ? 16 : 0), "r"(static_cast<unsigned>(wanted))
       : "memory");
-}
-
-/// The same through L1, for bytes that other threads of the block will want, too.
-__device__ __forceinline__ void copy_async_through_l1(unsigned to, const void* from, bool there) {
-  asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0)
-               : "memory");
-}
-
-/// Asks for the line at an address that will be read soon.
-__device__ __forceinline__ void prefetch_to_l1(const void* from) {
-  asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
 }
 
 /// Ends a group: the copies started since the last one.

@@ -103,14 +103,11 @@ void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, c
   check_status(run_sum(scratch, which, from, sums, count, stream), doing);
 }
 
-void count_flags(Device device, CUstream_st* stream, const char* doing, Sums which, const std::uint8_t* flags,
-                 std::uint32_t* sums, std::int64_t count) {
+void count_flags(Device device, CUstream_st* stream, const char* doing, const std::uint8_t* flags,
+                 std::uint32_t* before, std::int64_t count) {
   with_scratch(device, stream, doing, [&](Scratch& scratch) {
-    constexpr ::cuda::std::plus<> plus;
-    return which == Sums::exclusive ? cub::DeviceScan::ExclusiveScan(scratch.data, scratch.bytes, flags, sums, plus,
-                                                                     std::uint32_t{0}, count, stream)
-                                    : cub::DeviceScan::InclusiveScanInit(scratch.data, scratch.bytes, flags, sums, plus,
-                                                                         std::uint32_t{0}, count, stream);
+    return cub::DeviceScan::ExclusiveScan(scratch.data, scratch.bytes, flags, before, ::cuda::std::plus<>{},
+                                          std::uint32_t{0}, count, stream);
   });
 }
 

@@ -68,9 +68,9 @@ void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, c
 void add_up(Device device, CUstream_st* stream, const char* doing, Sums which, const std::int64_t* from,
             std::int64_t* sums, std::int64_t count, Scratch scratch);
 std::size_t add_up_bytes(Device device, std::int64_t count);
-/// The same of flags, 0 or 1 each, of which there are fewer than 2^32.
-WEFT_LAUNCHER(void count_flags(Device device, CUstream_st* stream, const char* doing, Sums which,
-                               const std::uint8_t* flags, std::uint32_t* sums, std::int64_t count));
+/// before[i]: of flags, 0 or 1 each, how many in front of the i-th are set; fewer than 2^32.
+WEFT_LAUNCHER(void count_flags(Device device, CUstream_st* stream, const char* doing, const std::uint8_t* flags,
+                               std::uint32_t* before, std::int64_t count));
 
 /// numbers[i] = i
 WEFT_LAUNCHER(void count_up(Device device, CUstream_st* stream, const char* doing, std::int32_t* numbers,

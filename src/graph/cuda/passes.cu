@@ -91,30 +91,39 @@ struct FindOffset {
   }
 };
 
-/// The rows of a stretch of edges: the last one that does not start behind the first edge, by bisection, and on from
-/// there.
+/// The rows of a stretch of edges: by bisection that of the first, and from there on by steps that double, as between
+/// two edges there may be any number of empty rows.
 struct FindRows {
   static constexpr int stretch = 16;  // edges
   GraphView graph;
   NodeId* rows;
-  __device__ void operator()(std::int64_t i) const {
-    const std::int64_t first = i * stretch;
-    std::int64_t low = 0, high = graph.num_rows;
+
+  /// Of rows [low, high) the last one that does not start behind edge k; `low` does not.
+  __device__ std::int64_t between(std::int64_t low, std::int64_t high, EdgeId k) const {
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
-      if (graph.offsets[middle] <= first) {
-        low = middle;
-      } else {
-        high = middle;
-      }
+      (graph.offsets[middle] <= k ? low : high) = middle;
     }
+    return low;
+  }
+  __device__ std::int64_t from(std::int64_t low, EdgeId k) const {
+    std::int64_t step = 1;
+    for (; low + step < graph.num_rows && graph.offsets[low + step] <= k; step *= 2) low += step;
+    return between(low, low + step < graph.num_rows ? low + step : graph.num_rows, k);
+  }
+  __device__ void operator()(std::int64_t i) const {
+    const std::int64_t first = i * stretch;
     const std::int64_t end = first + stretch < graph.num_edges ? first + stretch : graph.num_edges;
-    EdgeId next = graph.offsets[low + 1];
+    std::int64_t row = between(0, graph.num_rows, first);
+    EdgeId next = graph.offsets[row + 1];
     NodeId found[stretch];
 #pragma unroll
     for (int j = 0; j < stretch; ++j) {
-      while (first + j < end && first + j >= next) next = graph.offsets[++low + 1];
-      found[j] = static_cast<NodeId>(low);
+      if (first + j < end && first + j >= next) {
+        row = from(row, first + j);
+        next = graph.offsets[row + 1];
+      }
+      found[j] = static_cast<NodeId>(row);
     }
     if (first + stretch == end && reinterpret_cast<std::uintptr_t>(rows) % 16 == 0) {
 #pragma unroll

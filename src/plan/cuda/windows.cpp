@@ -14,6 +14,8 @@ namespace {
 bool has_tiles(const OpDesc& desc) {
   const bool halves = size_of(desc.dtype) == 2, all = desc.sample_width == 0;
   if (desc.kind == OpKind::sddmm) return halves && all && desc.heads == 1 && desc.width <= most_window_dots;
+  if (desc.kind == OpKind::attention)
+    return halves && all && !desc.backward && (desc.heads == 1 || desc.width % 64 == 0);
   return desc.kind == OpKind::spmm && all && !is_extremum(desc.reduce) && (halves || desc.dtype == Dtype::f32) &&
          (!desc.weighted || (halves && desc.heads == 1));
 }
@@ -22,7 +24,7 @@ bool has_packs(const OpDesc& desc) { return desc.heads * desc.width > 0 && desc.
 int least_rows(Device device, const OpDesc& desc) {
   if (desc.kind == OpKind::spmm && desc.dtype != Dtype::f32 && !desc.weighted) return 16;
   if (!has_wgmma || cuda_device(device.index).compute_capability != 90) return 0;
-  return desc.kind == OpKind::sddmm ? 128 : 64;
+  return desc.kind == OpKind::spmm ? 64 : 128;
 }
 bool has_kernel(Device device, const OpDesc& desc, const WindowShape& shape) {
   const int least = least_rows(device, desc);
@@ -30,14 +32,16 @@ bool has_kernel(Device device, const OpDesc& desc, const WindowShape& shape) {
 }
 
 void check_has_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
-  WEFT_CHECK(has_tiles(desc), unsupported,
-             "policy core=tensor for {} {} of {} heads and {} features, {}{}{}: tensor cores run sums and means over "
-             "all edges, of f16 and bf16 "
-             "with or without one value for each edge and of f32 without, and dot products (sddmm) of f16 and bf16 of "
-             "up to {} features; leave the policy out",
-             name(desc.kind), name(desc.dtype), desc.heads, desc.width, name(desc.reduce),
-             desc.weighted ? " with values of edges" : "", desc.sample_width > 0 ? " over sampled edges" : "",
-             most_window_dots);
+  WEFT_CHECK(
+      has_tiles(desc), unsupported,
+      "policy core=tensor for {} {} of {} heads and {} features, {}{}{}: tensor cores run sums and means over "
+      "all edges, of f16 and bf16 "
+      "with or without one value for each edge and of f32 without, dot products (sddmm) of f16 and bf16 of up to "
+      "{} features, and attention's forward in f16 and bf16 of one head or of heads of whole 64 features; leave "
+      "the policy out",
+      name(desc.kind), name(desc.dtype), desc.heads, desc.width, name(desc.reduce),
+      desc.weighted ? " with values of edges" : "", desc.sample_width > 0 ? " over sampled edges" : "",
+      most_window_dots);
   WEFT_CHECK(has_packs(desc), unsupported,
              "policy core=tensor for {} features: expected a multiple of 8, as rows come in packs of 16 bytes; leave "
              "the policy out",
@@ -82,7 +86,10 @@ std::int32_t middle(std::vector<std::int32_t>& values) {
 }  // namespace
 
 WindowShape usual_windows(const OpDesc& desc) {
-  return {.rows = 128, .threshold = desc.dtype == Dtype::f32 ? 4 : 3, .clustered = true, .edges = reads_ids(desc)};
+  return {.rows = 128,
+          .threshold = desc.dtype == Dtype::f32 ? 4 : 3,
+          .clustered = true,
+          .edges = desc.kind != OpKind::attention && reads_ids(desc)};
 }
 
 bool sums_by_windows(Device device, const OpDesc& desc, const WindowShape& shape) {

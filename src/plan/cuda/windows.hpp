@@ -23,14 +23,26 @@ struct WindowPlan {
 struct WindowScratch {
   std::span<float> residual;   // [rows, features]: its sums, before the windows' are added to them
   std::span<BFloat16> pieces;  // of f32, 64 features of three bf16 each for a row's every 64
+  /// Of attention: the residual's statistics, and two terms of every source.
+  std::span<float> residual_max, residual_sum;  // [rows, heads]
+  std::span<float> sources;                     // [rows, heads, 2]
 
   static WindowScratch take(Arena& arena, const Plan& plan, std::int64_t num_rows) {
-    const auto features = static_cast<std::size_t>(plan.desc.heads * plan.desc.width);
-    const bool any = plan.desc.kind == OpKind::spmm && plan.backing.windows->windows->residual().num_edges() > 0;
+    const auto heads = static_cast<std::size_t>(plan.desc.heads);
+    const std::size_t features = heads * static_cast<std::size_t>(plan.desc.width);
+    const bool attends = plan.desc.kind == OpKind::attention;
+    const bool any =
+        (plan.desc.kind == OpKind::spmm || attends) && plan.backing.windows->windows->residual().num_edges() > 0;
     const std::size_t splits = plan.desc.dtype == Dtype::f32 ? (features + 63) / 64 * 64 * 3 : 0;
     const auto rows = static_cast<std::size_t>(num_rows);
-    return {arena.take<float>(any ? rows * features : 0, "sums of the residual"),
-            arena.take<BFloat16>(rows * splits, "values as sums of bf16")};
+    WindowScratch scratch;
+    scratch.residual = arena.take<float>(any ? rows * features : 0, "sums of the residual");
+    scratch.pieces = arena.take<BFloat16>(rows * splits, "values as sums of bf16");
+    if (!attends) return scratch;
+    scratch.residual_max = arena.take<float>(any ? rows * heads : 0, "statistics of the residual");
+    scratch.residual_sum = arena.take<float>(any ? rows * heads : 0, "statistics of the residual");
+    scratch.sources = arena.take<float>(2 * rows * heads, "terms of sources");
+    return scratch;
   }
 };
 

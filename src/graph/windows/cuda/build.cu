@@ -66,15 +66,15 @@ class Builder {
   }
 
   void find_runs() {
-    const DeviceBuffer flags = buffer<std::uint8_t>(g_.num_edges, "columns of windows");
-    numbers_ = buffer<std::uint32_t>(g_.num_edges, "columns of windows");
+    const std::int64_t edges = g_.num_edges;
+    const DeviceBuffer flags = buffer<std::uint8_t>(edges + 1, "columns of windows");
+    numbers_ = buffer<std::uint32_t>(edges + 1, "columns of windows");
     auto* const numbers = as<std::uint32_t>(numbers_);
-    each(g_.num_edges, stream_, "finding the columns of windows", FlagStarts<Key>{sorted_, as<std::uint8_t>(flags)});
-    count_flags(device_, stream_, "numbering the columns of windows", Sums::inclusive, as<std::uint8_t>(flags), numbers,
-                g_.num_edges);
-    runs_ = read(numbers + g_.num_edges - 1);
+    each(edges + 1, stream_, "finding the columns of windows", FlagStarts<Key>{sorted_, as<std::uint8_t>(flags)});
+    count_flags(device_, stream_, "numbering the columns of windows", as<std::uint8_t>(flags), numbers, edges + 1);
+    runs_ = read(numbers + edges);
     starts_ = buffer<std::uint32_t>(runs_ + 1, "columns of windows");
-    each(g_.num_edges + 1, stream_, "finding the columns of windows",
+    each(edges + 1, stream_, "finding the columns of windows",
          StartsOfRuns<Key>{sorted_, numbers, as<std::uint32_t>(starts_)});
   }
 
@@ -87,8 +87,8 @@ class Builder {
     each(runs_ + 1, stream_, "finding dense columns",
          FlagDense<Key>{sorted_, g_.rows, as<std::uint32_t>(starts_), runs_, windows_, shape_.threshold,
                         as<std::uint8_t>(flags), edges, as<std::int64_t>(first_run_)});
-    count_flags(device_, stream_, "counting dense columns", Sums::exclusive, as<std::uint8_t>(flags),
-                as<std::uint32_t>(dense_before_), runs_ + 1);
+    count_flags(device_, stream_, "counting dense columns", as<std::uint8_t>(flags), as<std::uint32_t>(dense_before_),
+                runs_ + 1);
     add_up(device_, stream_, "counting edges of dense columns", Sums::exclusive, edges, edges, runs_ + 1);
     starts_ = {};
   }
@@ -169,8 +169,7 @@ class Builder {
     for (DeviceBuffer* const done : {&keys_[0], &keys_[1], &edges_[0], &edges_[1], &numbers_}) *done = {};
     const DeviceBuffer sums = buffer<std::uint32_t>(g_.num_edges + 1, "edges of tiles");
     auto* const left = as<std::uint32_t>(sums);
-    count_flags(device_, stream_, "counting edges of tiles", Sums::exclusive, as<std::uint8_t>(leaves_), left,
-                g_.num_edges + 1);
+    count_flags(device_, stream_, "counting edges of tiles", as<std::uint8_t>(leaves_), left, g_.num_edges + 1);
     result.residual_edges = g_.num_edges - read(left + g_.num_edges);
     result.residual_offsets = buffer<EdgeId>(g_.num_rows + 1, "offsets of a residual graph");
     result.residual_rows = buffer<NodeId>(result.residual_edges, "rows of a residual graph");

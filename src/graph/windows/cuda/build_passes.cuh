@@ -49,21 +49,17 @@ struct SortedEdges {
 template <class Key>
 struct FlagStarts {
   SortedEdges<Key> sorted;
-  std::uint8_t* flags;
-  __device__ void operator()(std::int64_t i) const { flags[i] = sorted.starts(i) ? 1 : 0; }
+  std::uint8_t* flags;  // [edges + 1]
+  __device__ void operator()(std::int64_t i) const { flags[i] = i < sorted.count && sorted.starts(i) ? 1 : 0; }
 };
 
 template <class Key>
 struct StartsOfRuns {
   SortedEdges<Key> sorted;
-  const std::uint32_t* numbers;  // inclusive sums of the flags
-  std::uint32_t* starts;         // [runs + 1]
+  const std::uint32_t* before;  // flags in front of an edge
+  std::uint32_t* starts;        // [runs + 1]
   __device__ void operator()(std::int64_t i) const {
-    if (i == sorted.count) {
-      starts[numbers[i - 1]] = static_cast<std::uint32_t>(i);
-    } else if (sorted.starts(i)) {
-      starts[numbers[i] - 1] = static_cast<std::uint32_t>(i);
-    }
+    if (i == sorted.count || sorted.starts(i)) starts[before[i]] = static_cast<std::uint32_t>(i);
   }
 };
 
@@ -147,7 +143,7 @@ struct ListWork {
 template <class Key>
 struct FillTiles {
   SortedEdges<Key> sorted;
-  const std::uint32_t* numbers;  // of columns of windows, from 1 on
+  const std::uint32_t* before;  // columns that start in front of an edge
   const NodeId *rows, *places;
   const std::uint32_t* dense_before;
   const std::int64_t *first_run, *first_tile;
@@ -158,7 +154,7 @@ struct FillTiles {
   std::uint32_t* groups;  // [edges] of 16 rows of a tile; null: not asked for
   std::uint16_t* spots;   // [edges] TileEdge::spot
   __device__ void operator()(std::int64_t i) const {
-    const std::uint32_t run = numbers[i] - 1;
+    const std::uint32_t run = before[i + 1] - 1;
     if (dense_before[run + 1] == dense_before[run]) return;
     const std::int64_t window = sorted.window(i);
     if (first_tile[window + 1] == first_tile[window]) return;  // not selected

@@ -5,8 +5,10 @@
 #include "core/cuda/check.hpp"
 #include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/launch.hpp"
+#include "kernels/cuda/attention/score_args.hpp"
 #include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/sample.hpp"
+#include "kernels/cuda/windows/launch.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "plan/cuda/select.hpp"
 
@@ -28,40 +30,11 @@ int pack_of_vectors(const AttentionArgs& given, const ScoreArgs<Storage>& scores
 
 template <class Storage>
 void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
-  using Acc = AccumulatorOf<Storage>;
   GatherArgs<Gat<Storage>> args{
-      gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.value, "value"), {}};
+      gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.value, "value"),
+      score_args<Storage>(given)};
   args.epilogue = plain_epilogue<Storage>(given.out, "out");
   ScoreArgs<Storage>& scores = args.message;
-  scores.heads = static_cast<int>(given.heads);
-  scores.width = static_cast<int>(given.width);
-  scores.x_head = given.value.head_stride;
-  scores.src = static_cast<const Storage*>(given.src.data);
-  scores.src_pitch_bytes = pitch_bytes<Storage>("src", given.src.row_stride);
-  scores.src_head = given.src.head_stride;
-  scores.dst = static_cast<const Storage*>(given.dst.data);
-  scores.dst_pitch_bytes = pitch_bytes<Storage>("dst", given.dst.row_stride);
-  scores.dst_head = given.dst.head_stride;
-  if (given.bias.given()) {
-    scores.bias = maybe_wide<Storage>(given.bias.data, given.bias.dtype);
-    scores.bias_pitch = given.bias.row_stride;
-    scores.bias_head = given.bias.head_stride;
-  }
-  scores.slope = static_cast<Acc>(given.slope);
-  scores.score = given.score;
-  scores.score_width = static_cast<int>(given.score_width);
-  scores.attn = static_cast<const Storage*>(given.attn.data);
-  scores.attn_head = given.attn.head_stride;
-  scores.scale = static_cast<Acc>(given.scale);
-  // Scores may lie 20 above the reference and 27 below, or the other way round where it is of the row's own.
-  scores.margin = static_cast<Acc>(given.score == Score::gat ? 0x1p-30 : 0x1p-40);
-  scores.per_margin = 1 / scores.margin;
-  scores.dropout = given.dropout;
-  scores.kept = static_cast<Acc>(given.dropout.scale());
-  scores.row_max = static_cast<Acc*>(given.row_max.data);
-  scores.max_pitch = given.row_max.row_stride;
-  scores.row_sum = static_cast<Acc*>(given.row_sum.data);
-  scores.sum_pitch = given.row_sum.row_stride;
 
   // Packs do not reach across heads, and every array they move must allow them.
   int most = std::min(aligned_elements(args.epilogue.out, args.epilogue.wide, given.out.row_stride),
@@ -93,6 +66,7 @@ void attention_forward(const AttentionArgs& given, const Plan& plan, Arena arena
              features);
   if (features == 0 || given.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
+  if (plan.cuda().core == Core::tensor) return attention_by_windows(given, plan, arena, stream);
   const AttentionArgs args = with_sample_drawn(given, plan, arena, stream);
   with_storage(plan.desc.dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, arena, stream); });
 }

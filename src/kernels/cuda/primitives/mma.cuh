@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "weft/half.hpp"
+#include "core/storage.hpp"
 
 namespace weft::cuda {
 
@@ -36,6 +36,15 @@ __device__ __forceinline__ unsigned pair_of(float first, float second) {
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
   }
   return word;
+}
+
+/// And back.
+template <class T>
+__device__ __forceinline__ float2 values_of(unsigned pair) {
+  T first, second;
+  first.bits = static_cast<std::uint16_t>(pair);
+  second.bits = static_cast<std::uint16_t>(pair >> 16);
+  return {widen(first), widen(second)};
 }
 
 /// c [16, 8] += a [16, depth] b [depth, 8], depth being 8 words: 8 of f32 (as tf32), 16 of halves.

@@ -3,8 +3,11 @@
 #include "kernels/cuda/windows/launch.hpp"
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "kernels/cuda/attention/score_args.hpp"
+#include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/spmm/call.hpp"
+#include "kernels/cuda/windows/gat.hpp"
 #include "kernels/cuda/windows/windows.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "plan/built_kernels.hpp"
@@ -66,6 +69,11 @@ bool begins_at_16_bytes(const Operand& rows) {
   return reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 && pitch % 16 == 0;
 }
 
+bool begins_at_odd_elements(const Result& rows) {
+  const std::size_t pair = 2 * size_of(rows.dtype);
+  return reinterpret_cast<std::uintptr_t>(rows.data) % pair != 0 || rows.row_stride % 2 != 0;
+}
+
 /// What of a call keeps it from running by windows; null: nothing.
 const char* misfit(const SpmmArgs& args, const Plan& plan) {
   const bool weighted = args.op == SpmmOp::u_mul_e;
@@ -77,9 +85,7 @@ const char* misfit(const SpmmArgs& args, const Plan& plan) {
                    args.edge_places != nullptr))
     return "values of edges are one for each edge, by id, in the type of x";
   if (!begins_at_16_bytes(args.x)) return "rows of x begin at addresses that are no multiples of 16 bytes";
-  const std::size_t pair = 2 * size_of(args.out.dtype);
-  if (reinterpret_cast<std::uintptr_t>(args.out.data) % pair != 0 || args.out.row_stride % 2 != 0)
-    return "rows of out begin at odd elements";
+  if (begins_at_odd_elements(args.out)) return "rows of out begin at odd elements";
   return nullptr;
 }
 const char* misfit(const SddmmArgs& args) {
@@ -91,6 +97,26 @@ const char* misfit(const SddmmArgs& args) {
   if (!begins_at_16_bytes(args.lhs) || !begins_at_16_bytes(args.rhs))
     return "rows of lhs or rhs begin at addresses that are no multiples of 16 bytes";
   return nullptr;
+}
+
+const char* misfit(const AttentionArgs& args) {
+  if (args.score != Score::gat || args.bias.given() || args.dropout.given())
+    return "only scores of gat run on tensor cores, without bias and dropout";
+  if (!(args.slope >= 0 && args.slope <= 1)) return "leaky_relu's slope lies from 0 to 1 on tensor cores";
+  if (!begins_at_16_bytes(args.value) || (args.heads > 1 && args.value.head_stride % 8 != 0))
+    return "rows of value begin at addresses that are no multiples of 16 bytes";
+  if (begins_at_odd_elements(args.out)) return "rows of out begin at odd elements";
+  return nullptr;
+}
+
+void attend_over_residual(const AttentionArgs& args, const WindowPlan& plan, const WindowScratch& scratch, Arena arena,
+                          CUstream_st* stream) {
+  AttentionArgs rest = args;
+  rest.graph = view_by(plan.residual, plan.windows->residual());
+  rest.out = {scratch.residual.data(), Dtype::f32, args.heads * args.width};
+  rest.row_max = {scratch.residual_max.data(), Dtype::f32, args.heads};
+  rest.row_sum = {scratch.residual_sum.data(), Dtype::f32, args.heads};
+  attention_forward(rest, plan.residual, arena, stream);
 }
 
 }  // namespace
@@ -139,6 +165,39 @@ void sddmm_by_windows(const SddmmArgs& args, const Plan& plan, CUstream_st* stre
       call.wide = is_wide<Storage>(args.out.dtype);
       call.out_pitch = args.out.row_stride;
       launch_tile_dots_sm90(call, stream);
+    }
+  });
+}
+
+void attention_by_windows(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
+  const WindowPlan& windows = *plan.backing.windows;
+  if (const char* const why = misfit(args)) {
+    WEFT_CHECK(windows.otherwise.has_value(), unsupported, "policy core=tensor: {}; leave the policy out", why);
+    return attention_forward(args, *windows.otherwise, arena, stream);
+  }
+  const WindowScratch scratch = WindowScratch::take(arena, plan, args.graph.num_rows);
+  with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
+    if constexpr (sizeof(Storage) == 2 && has_wgmma) {
+      WindowGatArgs<Storage> call;
+      call.windows = windows.windows->view();
+      call.whole.split.graph = args.graph;
+      call.whole.split.starts = args.graph.offsets;
+      call.whole.epilogue = plain_epilogue<Storage>(args.out, "out");
+      call.whole.features = static_cast<int>(args.heads * args.width);
+      call.whole.x = static_cast<const Storage*>(args.value.data);
+      call.whole.x_pitch_bytes = pitch_bytes<Storage>("value", args.value.row_stride);
+      call.whole.message = score_args<Storage>(args);
+      auto* const sources = reinterpret_cast<SourceTerms*>(scratch.sources.data());
+      call.sources = sources;
+      find_source_terms(call.whole, args.graph.num_cols, sources, stream);
+      if (!scratch.residual.empty()) {
+        attend_over_residual(args, windows, scratch, arena, stream);
+        call.residual_offsets = view_by(windows.residual, windows.windows->residual()).offsets;
+        call.residual = scratch.residual.data();
+        call.residual_max = scratch.residual_max.data();
+        call.residual_sum = scratch.residual_sum.data();
+      }
+      launch_window_gat_sm90(call, stream);
     }
   });
 }

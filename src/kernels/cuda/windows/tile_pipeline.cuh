@@ -54,11 +54,13 @@ struct StageOfTile {
 struct TileCopies {
   const NodeId* cols;  // of tile 0
   int tiles;
-  int warp;                   // of those that copy
-  const unsigned char* x;     // the lane's bytes of row 0; of panel p 128 bytes times p later
-  std::uint32_t pitch;        // bytes of a row
-  unsigned there;             // a bit for every panel whose bytes exist: zeros stand for the others
-  const std::uint32_t* bits;  // of tile 0, where stages have bits
+  int warp;                              // of those that copy
+  const unsigned char* x;                // the lane's bytes of row 0; of panel p 128 bytes times p later
+  std::uint32_t pitch;                   // bytes of a row
+  unsigned there;                        // a bit for every panel whose bytes exist: zeros stand for the others
+  const std::uint32_t* bits;             // of tile 0, where stages have bits
+  const SourceTerms* sources = nullptr;  // of column 0, where stages have them
+  int sources_pitch = 1;
 
   /// A lane's two of a tile's columns.
   __device__ __forceinline__ int2 columns_of(int tile) const {
@@ -96,6 +98,11 @@ struct TileCopies {
 #pragma unroll
         for (int i = 0; i < words / 128; ++i)
           copy_async_of_line(stages + stage + offsetof(Stage, bits) + (i * 32 + lane) * 16, words_at + i * 128, true);
+      }
+      if constexpr (requires { Stage::sources; }) {
+        SourceTerms* const terms = pipeline.stages[at.stage].sources + lane;
+        copy_async<8>(terms, sources + std::int64_t{columns.x} * sources_pitch, 8);
+        copy_async<8>(terms + 32, sources + std::int64_t{columns.y} * sources_pitch, 8);
       }
       pipeline.full[at.stage].arrive_with_copies();
     }

@@ -36,7 +36,13 @@ __device__ __forceinline__ void show_copies() { asm volatile("fence.proxy.async.
 __device__ __forceinline__ void fence_sums(float (&c)[32]) {
   asm volatile("wgmma.fence.sync.aligned;" : WEFT_SUM_OPERANDS(c)::"memory");
 }
+/// The same of operands in registers, which were written since the products before.
+__device__ __forceinline__ void fence_operands() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// Of the groups committed: operands of all but the last may be written again. Sums are not there yet.
+__device__ __forceinline__ void wait_for_all_but_last() {
+  asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+}
 __device__ __forceinline__ void wait_for_products(float (&c)[32]) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" : WEFT_SUM_OPERANDS(c)::"memory");
 }

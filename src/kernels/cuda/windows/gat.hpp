@@ -1,0 +1,30 @@
+// GAT over row windows: the edges of dense columns on tensor cores, which take the residual's rows in and finish all.
+#pragma once
+
+#include "kernels/cuda/attention/messages.hpp"
+#include "kernels/cuda/windows/windows.hpp"
+
+namespace weft::cuda {
+
+template <class Storage>
+struct WindowGatArgs {
+  WindowsView windows;  // of 128 rows
+  /// Attention over all edges: values, scores and results. Rows whose weights have no room in f16 are left to it.
+  GatherArgs<Gat<Storage>> whole;
+  const SourceTerms* sources = nullptr;  // [columns, heads]
+  /// Attention over the residual, by itself; null: it has no edges.
+  const EdgeId* residual_offsets = nullptr;
+  const float* residual = nullptr;                               // [rows, heads * width]
+  const float *residual_max = nullptr, *residual_sum = nullptr;  // [rows, heads]
+};
+
+/// `columns` nodes have scores.
+template <class Storage>
+void find_source_terms(const GatherArgs<Gat<Storage>>& whole, std::int64_t columns, SourceTerms* to,
+                       CUstream_st* stream);
+/// Of f16 and bf16 on Hopper. Values and results come in packs of 16 and 4 bytes, heads are one or of whole 64
+/// features.
+template <class Storage>
+void launch_window_gat_sm90(const WindowGatArgs<Storage>& args, CUstream_st* stream);
+
+}  // namespace weft::cuda
