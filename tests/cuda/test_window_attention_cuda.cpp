@@ -2,9 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "battery/sweep.hpp"
 #include "cuda/attention_on_gpu.hpp"
-#include "plan/built_kernels.hpp"
+#include "cuda/windows_on_gpu.hpp"
 #include "support/attention_case.hpp"
 #include "support/errors.hpp"
 #include "support/score_noise.hpp"
@@ -20,24 +19,13 @@ class cuda_window_attention : public GpuTest, public ::testing::WithParamInterfa
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    if (!has_wgmma || cuda_device(0).compute_capability != 90)
-      GTEST_SKIP() << "attention by windows runs on Hopper alone";
+    if (!has_hopper_windows()) GTEST_SKIP() << "attention by windows runs on Hopper alone";
   }
 };
 INSTANTIATE_TEST_SUITE_P(storage, cuda_window_attention, ::testing::Values(Dtype::f16, Dtype::bf16),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 constexpr const char* policies[] = {"core=tensor", "core=tensor,threshold=1", "core=tensor,threshold=2,layout=none"};
-
-/// Those that have windows, one whose rows share their sources, and a dense one.
-std::vector<BatteryGraph> square_graphs() {
-  std::vector<BatteryGraph> graphs;
-  for (BatteryGraph& battery : battery_graphs())
-    if (battery.graph.is_square() && battery.graph.num_edges() > 0) graphs.push_back(std::move(battery));
-  graphs.push_back({"communities", generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph});
-  graphs.push_back({"dense", generate("powerlaw:nodes=500,edges=40000,communities=1,seed=2").graph});
-  return graphs;
-}
 
 AttentionCase gat_of(const Graph& graph, Dtype dtype, std::int64_t heads, std::int64_t width, std::uint64_t seed) {
   return {graph, Score::gat, dtype, heads, width, 1, {}, seed};
@@ -47,7 +35,7 @@ TEST_P(cuda_window_attention, agrees_with_the_reference_on_every_square_graph_an
   Context context = Context::cuda();
   constexpr std::pair<std::int64_t, std::int64_t> shapes[] = {{1, 8}, {1, 40}, {1, 64}, {1, 128}, {1, 200}, {3, 64}};
   std::uint64_t seed = 2000;
-  for (const BatteryGraph& battery : square_graphs()) {
+  for (const BatteryGraph& battery : graphs_with_windows()) {
     const Graph there = battery.graph.to(gpu);
     for (const auto& [heads, width] : shapes) {
       AttentionCase gat = gat_of(battery.graph, GetParam(), heads, width, seed += 10);
@@ -71,7 +59,7 @@ TEST_P(cuda_window_attention, agrees_with_the_reference_on_every_square_graph_an
 TEST_P(cuda_window_attention, scores_that_lie_far_apart_are_as_right_as_others) {
   Context context = Context::cuda();
   std::uint64_t seed = 2980;
-  for (const BatteryGraph& battery : square_graphs()) {
+  for (const BatteryGraph& battery : graphs_with_windows()) {
     const Graph there = battery.graph.to(gpu);
     for (const double spread : {8.0, 25.0, 70.0, 200.0}) {
       AttentionCase gat = gat_of(battery.graph, GetParam(), 1, 64, seed += 10);
@@ -165,22 +153,22 @@ TEST_P(cuda_window_attention, what_windows_cannot_do_is_refused_in_words) {
   Context context = Context::cuda();
   const Graph graph = generate("powerlaw:nodes=300,edges=9000,communities=3,inside=0.9,seed=5").graph;
   const Graph there = graph.to(gpu);
-  const auto expect_refused = [&](const AttentionCase& gat, const char* words) {
+  const auto is_refused = [&](const AttentionCase& gat, const char* words) {
     const AttentionCase on_gpu = gat.to(gpu);
     expect_refused([&] { attention_on_gpu(context, there, on_gpu.views(), "core=tensor"); }, words,
                    ErrorCode::unsupported);
   };
   AttentionCase gat = gat_of(graph, GetParam(), 1, 64, 3400);
   gat.slope = 1.5f;
-  expect_refused(gat, "leaky_relu's slope lies from 0 to 1");
+  is_refused(gat, "leaky_relu's slope lies from 0 to 1");
   gat.slope = 0.2f;
   gat.dropout = 0.5f;
-  expect_refused(gat, "without bias and dropout");
-  expect_refused({graph, Score::gat, GetParam(), 1, 64, 1, GetParam(), 3401}, "without bias and dropout");
-  expect_refused({graph, Score::dot, GetParam(), 1, 64, 16, {}, 3402}, "only scores of gat");
-  expect_refused(gat_of(graph, GetParam(), 4, 16, 3403), "heads of whole 64 features");
-  expect_refused(gat_of(graph, GetParam(), 1, 12, 3404), "multiple of 8");
-  expect_refused(gat_of(graph, Dtype::f32, 1, 64, 3405), "attention's forward in f16 and bf16");
+  is_refused(gat, "without bias and dropout");
+  is_refused({graph, Score::gat, GetParam(), 1, 64, 1, GetParam(), 3401}, "without bias and dropout");
+  is_refused({graph, Score::dot, GetParam(), 1, 64, 16, {}, 3402}, "only scores of gat");
+  is_refused(gat_of(graph, GetParam(), 4, 16, 3403), "heads of whole 64 features");
+  is_refused(gat_of(graph, GetParam(), 1, 12, 3404), "multiple of 8");
+  is_refused(gat_of(graph, Dtype::f32, 1, 64, 3405), "attention's forward in f16 and bf16");
 }
 
 }  // namespace

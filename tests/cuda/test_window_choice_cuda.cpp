@@ -2,16 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "core/device.hpp"
-#include "cuda/gpu.hpp"
 #include "cuda/replay.hpp"
+#include "cuda/windows_on_gpu.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
-#include "plan/built_kernels.hpp"
-#include "plan/cuda/windows.hpp"
-#include "support/oracle.hpp"
-#include "weft/generate.hpp"
-#include "weft/ops.hpp"
 
 namespace weft::test {
 namespace {
@@ -28,10 +22,8 @@ Context expecting(std::int64_t runs) {
   return context;
 }
 
-bool has_rates() { return has_wgmma && cuda_device(gpu.index).compute_capability == 90; }
-
 TEST_F(cuda_window_choice, takes_windows_where_enough_runs_are_expected) {
-  if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
+  if (!has_hopper_windows()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
   const Graph there = communities().to(gpu);
   EXPECT_EQ(make_plan(expecting(1), there, sums).cuda().core, Core::cuda);
   EXPECT_EQ(make_plan(expecting(10), there, sums).cuda().core, Core::cuda);
@@ -45,7 +37,7 @@ TEST_F(cuda_window_choice, takes_windows_where_enough_runs_are_expected) {
 }
 
 TEST_F(cuda_window_choice, leaves_graphs_without_communities_as_they_are) {
-  if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
+  if (!has_hopper_windows()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
   const Graph there = generate("uniform:nodes=200000,edges=4000000,seed=4").graph.to(gpu);
   EXPECT_EQ(make_plan(expecting(100'000), there, sums).cuda().core, Core::cuda);
   OpDesc weighted = sums;
@@ -72,7 +64,7 @@ TEST_F(cuda_window_choice, estimates_what_windows_then_have) {
 }
 
 TEST_F(cuda_window_choice, sums_scaled_sources_by_windows_in_f32_and_without_them_in_halves) {
-  if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
+  if (!has_hopper_windows()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
   const Graph graph = communities(), there = graph.to(gpu);
   Context context = expecting(100'000);
   const Tensor scale = random_tensor(Shape(graph.num_cols()), Dtype::f32, 42, 0.5, 2);
@@ -105,7 +97,7 @@ TEST_F(cuda_window_choice, sums_scaled_sources_by_windows_in_f32_and_without_the
 }
 
 TEST_F(cuda_window_choice, runs_in_a_graph_that_is_replayed_and_allocates_nothing) {
-  if (!has_rates()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
+  if (!has_hopper_windows()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
   const Stream stream;
   const Graph graph = communities(), there = graph.to(gpu, stream);
   for (const Dtype dtype : {Dtype::f16, Dtype::f32}) {

@@ -8,14 +8,10 @@
 #include <fstream>
 #include <numeric>
 
-#include "battery/sweep.hpp"
-#include "core/device.hpp"
-#include "cuda/gpu.hpp"
+#include "cuda/windows_on_gpu.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
 #include "plan/cuda/windows.hpp"
-#include "weft/generate.hpp"
-#include "weft/ops.hpp"
 
 namespace weft::test {
 namespace {
@@ -53,7 +49,7 @@ Tensor sum_by(Context& context, const Graph& there, const Tensor& x, const Plan&
 OpDesc sum_of(std::int64_t width, Dtype dtype) { return {OpKind::spmm, dtype, 1, width, Reduce::sum, false}; }
 
 TEST_F(cuda_window_selection, counts_the_dense_columns_and_edges_of_every_window) {
-  const Graph graph = generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph;
+  const Graph graph = graph_of_communities();
   const Graph there = graph.to(gpu);
   for (const int threshold : {1, 2, 4}) {
     const auto windows = GraphInternals::row_windows(there, {64, threshold, false}, nullptr);
@@ -105,11 +101,8 @@ TEST_F(cuda_window_selection, keeps_the_windows_that_the_rule_keeps_and_no_other
 
 TEST_F(cuda_window_selection, sums_the_same_whatever_is_selected) {
   Context context = Context::cuda();
-  std::vector<BatteryGraph> graphs = battery_graphs();
-  graphs.push_back({"communities", generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph});
   std::uint64_t seed = 9100;
-  for (const BatteryGraph& battery : graphs) {
-    if (!battery.graph.is_square() || battery.graph.num_edges() == 0) continue;
+  for (const BatteryGraph& battery : graphs_with_windows()) {
     const Graph there = battery.graph.to(gpu);
     // Some windows of each: more than about twice the edges a column, and the other way round.
     for (const WindowModel& model : {WindowModel{2.5, 0, 1, 0}, WindowModel{-2.5, 0, -1, 0}, WindowModel::none()})
@@ -138,7 +131,7 @@ TEST_F(cuda_window_selection, sums_the_same_whatever_is_selected) {
 
 TEST_F(cuda_window_selection, of_none_sums_as_a_plan_without_windows_does) {
   Context context = Context::cuda();
-  const Graph graph = generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph;
+  const Graph graph = graph_of_communities();
   const Graph there = graph.to(gpu);
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
     const OpDesc desc = sum_of(64, dtype);

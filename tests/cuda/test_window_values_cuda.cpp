@@ -3,16 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "battery/sweep.hpp"
-#include "core/device.hpp"
-#include "cuda/gpu.hpp"
+#include "cuda/windows_on_gpu.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
-#include "plan/built_kernels.hpp"
 #include "plan/cuda/windows.hpp"
-#include "support/errors.hpp"
-#include "weft/generate.hpp"
-#include "weft/ops.hpp"
 
 namespace weft::test {
 namespace {
@@ -21,99 +15,55 @@ class cuda_window_values : public GpuTest {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
-    if (!IsSkipped() && !(has_wgmma && cuda_device(gpu.index).compute_capability == 90))
+    if (!IsSkipped() && !has_hopper_windows())
       GTEST_SKIP() << "values of edges meet tensor cores by Hopper's own instructions alone";
   }
 };
 
-/// The battery's square graphs, some with communities, and transposes, whose edges have ids of their own.
-std::vector<BatteryGraph> square_graphs() {
-  std::vector<BatteryGraph> graphs;
-  for (BatteryGraph& battery : battery_graphs())
-    if (battery.graph.is_square() && battery.graph.num_edges() > 0) graphs.push_back(std::move(battery));
-  graphs.push_back({"communities", generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph});
-  graphs.push_back({"dense", generate("uniform:nodes=700,edges=100000,seed=2").graph});
-  graphs.push_back({"transposed", graphs.back().graph.transpose()});
+/// Those with windows, and transposes, whose edges have ids of their own.
+std::vector<PlacedGraph> graphs_with_ids() {
+  std::vector<BatteryGraph> battery = graphs_with_windows();
+  std::vector<PlacedGraph> graphs = placed(battery);
+  add_transposes(graphs, battery.back().name, battery.back().graph);
   return graphs;
-}
-
-/// On the GPU, a transpose being made there.
-Graph placed(const BatteryGraph& battery) {
-  return battery.name == "transposed" ? battery.graph.transpose().to(gpu).transpose() : battery.graph.to(gpu);
-}
-
-void expect_weighted_sum(Context& context, const BatteryGraph& battery, const Graph& there, std::int64_t width,
-                         Dtype dtype, Reduce reduce, const std::string& policy, std::uint64_t seed) {
-  const Graph& graph = battery.graph;
-  const std::string where = fmt::format("{} {} {} width {} policy '{}' seed {}", battery.name, name(dtype),
-                                        name(reduce), width, policy, seed);
-  const Tensor x = random_tensor(Shape(graph.num_cols(), width), dtype, seed);
-  const Tensor weights = random_tensor(Shape(graph.num_edges()), dtype, seed + 1, 0.25, 2);
-  SpmmOptions options;
-  options.op = SpmmOp::u_mul_e;
-  options.reduce = reduce;
-  const SpmmExpected expected = expected_spmm(graph, x, weights, options);
-  const Tensor x_there = x.to(gpu), weights_there = weights.to(gpu);
-  const Plan plan = make_plan(context, there, {OpKind::spmm, dtype, 1, width, reduce, true}, parse_policy(policy));
-  ASSERT_EQ(plan.cuda().core, Core::tensor);
-  context.reserve(plan.workspace_bytes);
-  const auto run = [&] {
-    Tensor out = constant(Shape(graph.num_rows(), width), dtype, std::nan("")).to(gpu);
-    spmm(context, plan, there, x_there, weights_there, out, options);
-    return out.to(Device{});
-  };
-  const Tensor first = run();
-  expect_within_bound(first, expected, where);
-  EXPECT_TRUE(bitwise_equal(run(), first)) << where;
 }
 
 TEST_F(cuda_window_values, weigh_sums_as_the_reference_does) {
   Context context = Context::cuda();
   std::uint64_t seed = 8000;
-  for (const BatteryGraph& battery : square_graphs()) {
-    const Graph there = placed(battery);
+  for (const auto& [graph, here, there] : graphs_with_ids())
     for (const char* policy : {"core=tensor,window=128,threshold=1", "core=tensor,window=64,threshold=2,layout=none",
                                "core=tensor,threshold=3"})
       for (const std::int64_t width : {8, 64, 72, 128}) {
         ++seed;
-        expect_weighted_sum(context, battery, there, width, seed % 2 == 0 ? Dtype::f16 : Dtype::bf16,
-                            seed % 3 == 0 ? Reduce::mean : Reduce::sum, policy, seed);
+        const Dtype dtype = seed % 2 == 0 ? Dtype::f16 : Dtype::bf16;
+        const Finish finish{seed % 3 == 0 ? Reduce::mean : Reduce::sum};
+        const std::string where =
+            fmt::format("{} {} {} width {} policy '{}' seed {}", graph, name(dtype), text(finish), width, policy, seed);
+        SumOperands sum(here, dtype, width, true, seed);
+        const Plan plan = make_plan(context, there, sum.desc(finish), parse_policy(policy));
+        ASSERT_EQ(plan.cuda().core, Core::tensor) << where;
+        sum.expect_by(context, there, plan, finish, where);
         if (HasFailure()) return;
       }
-  }
 }
 
 TEST_F(cuda_window_values, multiply_both_ends_as_the_reference_does) {
   Context context = Context::cuda();
   std::uint64_t seed = 9000;
-  for (const BatteryGraph& battery : square_graphs()) {
-    const Graph& graph = battery.graph;
-    const Graph there = placed(battery);
+  for (const auto& [graph, here, there] : graphs_with_ids())
     for (const char* policy : {"core=tensor,threshold=1", "core=tensor,threshold=3,layout=none"})
       for (const std::int64_t width : {8, 64, 72, 128}) {
         ++seed;
         const Dtype dtype = seed % 2 == 0 ? Dtype::f16 : Dtype::bf16;
         const std::string where =
-            fmt::format("{} {} width {} policy '{}' seed {}", battery.name, name(dtype), width, policy, seed);
-        const Tensor x = random_tensor(Shape(graph.num_cols(), width), dtype, seed);
-        const Tensor y = random_tensor(Shape(graph.num_rows(), width), dtype, seed + 1);
-        const Expected expected = expected_sddmm(graph, x, y, {});
-        const Tensor x_there = x.to(gpu), y_there = y.to(gpu);
-        const Plan plan =
-            make_plan(context, there, {OpKind::sddmm, dtype, 1, width, Reduce::sum, false}, parse_policy(policy));
-        ASSERT_EQ(plan.cuda().core, Core::tensor);
-        context.reserve(plan.workspace_bytes);
-        const auto run = [&] {
-          Tensor out = constant(Shape(graph.num_edges()), dtype, std::nan("")).to(gpu);
-          sddmm(context, plan, there, x_there, y_there, out, {});
-          return out.to(Device{});
-        };
-        const Tensor first = run();
-        expect_within_bound(first, expected, where);
-        EXPECT_TRUE(bitwise_equal(run(), first)) << where;
+            fmt::format("{} {} width {} policy '{}' seed {}", graph, name(dtype), width, policy, seed);
+        const DotOperands dot(here, dtype, width, seed);
+        const Plan plan = make_plan(context, there, dot.desc(), parse_policy(policy));
+        ASSERT_EQ(plan.cuda().core, Core::tensor) << where;
+        dot.expect_by(context, there, plan, false, where);
         if (HasFailure()) return;
       }
-  }
 }
 
 TEST_F(cuda_window_values, keep_weights_that_are_not_finite_to_their_rows) {
@@ -182,6 +132,26 @@ TEST_F(cuda_window_values, list_every_edge_once_where_its_ends_are) {
   for (const EdgeId id : from_gpu(windows->residual_ids(), windows->residual().num_edges()))
     ++seen[static_cast<std::size_t>(id)];
   EXPECT_EQ(std::ranges::count(seen, 1), count);
+}
+
+TEST_F(cuda_window_values, are_those_of_their_edges_whether_ids_of_a_transpose_were_kept_or_made_for_windows) {
+  // As large as above.
+  const Graph graph = generate("powerlaw:nodes=100000,edges=17000000,communities=200,inside=0.9,seed=1").graph;
+  const Graph there = graph.to(gpu).transpose(), here = graph.transpose();
+  const std::size_t before = there.bytes();
+  Context context = Context::cuda();
+  SumOperands sum(here, Dtype::f16, 8, true, 9500);
+  const DotOperands dot(here, Dtype::f16, 8, 9502);
+  // The first plan's windows are there before anybody has asked for ids; making it has kept them.
+  for (const bool kept : {false, true}) {
+    GraphInternals::drop_windows(there);
+    EXPECT_EQ(there.bytes() >= before + static_cast<std::size_t>(there.num_edges()) * sizeof(EdgeId), kept);
+    const Plan of_sums = make_plan(context, there, sum.desc({}), parse_policy("core=tensor"));
+    ASSERT_GT(window_facts(of_sums)->edge_share, 0.1);
+    sum.expect_by(context, there, of_sums, {}, kept ? "sums by kept ids" : "sums by ids made for windows");
+    const Plan of_dots = make_plan(context, there, dot.desc(), parse_policy("core=tensor"));
+    dot.expect_by(context, there, of_dots, kept, kept ? "dot products by kept ids" : "dot products by ids made");
+  }
 }
 
 }  // namespace

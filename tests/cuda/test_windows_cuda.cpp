@@ -4,16 +4,10 @@
 #include <limits>
 #include <tuple>
 
-#include "battery/sweep.hpp"
-#include "core/device.hpp"
-#include "cuda/gpu.hpp"
+#include "cuda/windows_on_gpu.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
-#include "plan/built_kernels.hpp"
-#include "plan/cuda/windows.hpp"
 #include "support/errors.hpp"
-#include "weft/generate.hpp"
-#include "weft/ops.hpp"
 
 namespace weft::test {
 namespace {
@@ -78,10 +72,7 @@ Bits bits_of(const RowWindows& windows) {
 }
 
 TEST_F(cuda_windows, hold_every_edge_once_as_a_bit_or_in_the_residual) {
-  std::vector<BatteryGraph> graphs = battery_graphs();
-  graphs.push_back({"communities", generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph});
-  for (const BatteryGraph& battery : graphs) {
-    if (!battery.graph.is_square() || battery.graph.num_edges() == 0) continue;
+  for (const BatteryGraph& battery : graphs_with_windows()) {
     const Graph there = battery.graph.to(gpu);
     for (const WindowShape& shape : shapes) {
       SCOPED_TRACE(battery.name + ", " + text(shape));
@@ -113,81 +104,29 @@ TEST_F(cuda_windows, are_kept_with_the_graph_counted_and_dropped) {
   EXPECT_EQ(there.bytes(), before);
 }
 
-struct Call {
-  std::int64_t width;
-  Dtype dtype;
-  Reduce reduce;
-  bool epilogue;
-};
-
-/// The sum on tensor cores, twice, against the reference.
-void expect_sum(Context& context, const BatteryGraph& battery, const Graph& there, const Call& call,
-                const std::string& policy, std::uint64_t seed) {
-  const Graph& graph = battery.graph;
-  const std::string where =
-      fmt::format("{} {} {} width {}{} policy '{}' seed {}", battery.name, name(call.dtype), name(call.reduce),
-                  call.width, call.epilogue ? " with epilogue" : "", policy, seed);
-  // Sums of one sign are where it would show that tensor cores cut off instead of rounding.
-  const bool one_sign = seed % 2 == 0;
-  const Tensor x = one_sign ? random_tensor(Shape(graph.num_cols(), call.width), call.dtype, seed, 0.5, 2)
-                            : random_tensor(Shape(graph.num_cols(), call.width), call.dtype, seed);
-  SpmmOptions options;
-  options.op = SpmmOp::copy_u;
-  options.reduce = call.reduce;
-  Tensor row_scale, bias;
-  if (call.epilogue) {
-    row_scale = random_tensor(Shape(graph.num_rows()), Dtype::f32, seed + 1, 0.5, 2);
-    bias = random_tensor(Shape(call.width), call.dtype, seed + 2);
-    options.epilogue.row_scale = row_scale;
-    options.epilogue.bias = bias;
-    options.epilogue.relu = true;
-  }
-  const SpmmExpected expected = expected_spmm(graph, x, {}, options);
-  const Tensor x_there = x.to(gpu), row_there = on(gpu, row_scale), bias_there = on(gpu, bias);
-  if (call.epilogue) {
-    options.epilogue.row_scale = row_there;
-    options.epilogue.bias = bias_there;
-  }
-  const Plan plan =
-      make_plan(context, there, {OpKind::spmm, call.dtype, 1, call.width, call.reduce, false}, parse_policy(policy));
-  ASSERT_EQ(plan.cuda().core, Core::tensor);
-  context.reserve(plan.workspace_bytes);
-  const auto run = [&] {
-    Tensor out = constant(Shape(graph.num_rows(), call.width), call.dtype, std::nan("")).to(gpu);
-    spmm(context, plan, there, x_there, {}, out, options);
-    return out.to(Device{});
-  };
-  const Tensor first = run();
-  expect_within_bound(first, expected, where);
-  EXPECT_TRUE(bitwise_equal(run(), first)) << where;
-}
-
-/// f32 is summed as three bf16, by Hopper's instructions.
-bool sums_f32(const WindowShape& shape) {
-  return has_wgmma && shape.rows >= 64 && cuda_device(gpu.index).compute_capability == 90;
-}
-
 TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
   Context context = Context::cuda();
-  std::vector<BatteryGraph> graphs = battery_graphs();
-  graphs.push_back({"communities", generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph});
-  graphs.push_back({"dense", generate("uniform:nodes=700,edges=100000,seed=2").graph});
   std::uint64_t seed = 7000;
-  for (const BatteryGraph& battery : graphs) {
-    if (!battery.graph.is_square() || battery.graph.num_edges() == 0) continue;
-    const Graph there = battery.graph.to(gpu);
+  for (const auto& [graph, here, there] : placed(graphs_with_windows()))
     for (const WindowShape& shape : shapes)
       for (const std::int64_t width : {8, 64, 72, 128, 264}) {
         ++seed;
         constexpr Dtype dtypes[] = {Dtype::f16, Dtype::bf16, Dtype::f32};
-        Call call{width, dtypes[seed % 3], seed % 4 == 0 ? Reduce::mean : Reduce::sum, seed % 5 == 0};
-        if (call.dtype == Dtype::f32 && !sums_f32(shape)) call.dtype = Dtype::f16;
+        Dtype dtype = dtypes[seed % 3];
+        // f32 is summed as three bf16, by Hopper's instructions.
+        if (dtype == Dtype::f32 && !(shape.rows >= 64 && has_hopper_windows())) dtype = Dtype::f16;
+        const bool epilogue = seed % 5 == 0;
+        const Finish finish{seed % 4 == 0 ? Reduce::mean : Reduce::sum, epilogue, epilogue, epilogue};
         const std::string policy = fmt::format("core=tensor,window={},threshold={},layout={}", shape.rows,
                                                shape.threshold, shape.clustered ? "clusters" : "none");
-        expect_sum(context, battery, there, call, policy, seed);
+        const std::string where =
+            fmt::format("{} {} {} width {} policy '{}' seed {}", graph, name(dtype), text(finish), width, policy, seed);
+        SumOperands sum(here, dtype, width, false, seed);
+        const Plan plan = make_plan(context, there, sum.desc(finish), parse_policy(policy));
+        ASSERT_EQ(plan.cuda().core, Core::tensor) << where;
+        sum.expect_by(context, there, plan, finish, where);
         if (HasFailure()) return;
       }
-  }
 }
 
 TEST_F(cuda_windows, keep_what_is_not_finite_to_the_rows_that_have_it) {
