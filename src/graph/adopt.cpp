@@ -22,7 +22,7 @@ Graph GraphInternals::adopt_rows(std::int64_t num_cols, Tensor offsets, Tensor c
   list.cols = sources;
   if (num_edges > 0) cuda::expand_rows(device, stream, list, kept->rows.view().as<NodeId>());
   return Graph::Impl::make_on(device, stream, num_rows, num_cols, all_offsets, all_cols, kept->rows.view().as<NodeId>(),
-                              kept);
+                              {}, kept);
 }
 
 }  // namespace weft

@@ -62,8 +62,8 @@ void Graph::Impl::hold(std::int64_t rows_count, std::int64_t cols_count, std::in
 
 Graph Graph::Impl::make_on(Device device, CUstream_st* stream, std::int64_t num_rows, std::int64_t num_cols,
                            std::span<const EdgeId> offsets, std::span<const NodeId> cols, const NodeId* rows,
-                           std::shared_ptr<const void> keeper) {
-  const Graph graph = make(num_rows, num_cols, offsets, cols, {}, std::move(keeper));
+                           std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper) {
+  const Graph graph = make(num_rows, num_cols, offsets, cols, edge_ids, std::move(keeper));
   Impl& half = Impl::of(graph).pair->given;
   half.device = device;
   half.stream = stream;

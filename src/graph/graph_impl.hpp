@@ -77,10 +77,10 @@ struct Graph::Impl {
   static const Impl& of(const Graph& graph);
   static Graph make(std::int64_t num_rows, std::int64_t num_cols, std::span<const EdgeId> offsets,
                     std::span<const NodeId> cols, std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper);
-  /// The same over arrays on a device, in stored order; waits for the stream.
+  /// The same over arrays on a device; waits for the stream.
   static Graph make_on(Device device, CUstream_st* stream, std::int64_t num_rows, std::int64_t num_cols,
                        std::span<const EdgeId> offsets, std::span<const NodeId> cols, const NodeId* rows,
-                       std::shared_ptr<const void> keeper);
+                       std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper);
 };
 
 struct Graph::Impl::Pair {

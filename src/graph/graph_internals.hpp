@@ -59,11 +59,11 @@ struct GraphInternals {
                                                        CUstream_st* stream));
   /// Those that no plan holds go.
   WEFT_LAUNCHER(static void drop_windows(const Graph& graph));
-  /// A graph on a device over arrays of weft's own; waits for the stream.
+  /// A graph on a device over arrays of weft's own, of which ids may be none; waits for the stream.
   WEFT_LAUNCHER(static Graph adopt_on_device(Device device, CUstream_st* stream, std::int64_t num_rows,
                                              std::int64_t num_cols, std::span<const EdgeId> offsets,
                                              std::span<const NodeId> cols, const NodeId* rows,
-                                             std::shared_ptr<const void> keeper));
+                                             std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper));
 
   /// What rows keep of their edges in samples of that width; built on first use and kept (8 bytes a row, and on a
   /// GPU 4 bytes a kept edge). Building waits for the graph's stream, and any stream may use it then.

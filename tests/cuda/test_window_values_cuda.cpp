@@ -129,7 +129,7 @@ TEST_F(cuda_window_values, list_every_edge_once_where_its_ends_are) {
         ++seen[edge.id];
       }
   EXPECT_EQ(elsewhere, 0);
-  for (const EdgeId id : from_gpu(windows->residual_ids(), windows->residual().num_edges()))
+  for (const EdgeId id : from_gpu(windows->residual().view().edge_ids, windows->residual().num_edges()))
     ++seen[static_cast<std::size_t>(id)];
   EXPECT_EQ(std::ranges::count(seen, 1), count);
 }

@@ -18,7 +18,7 @@ const T* array(const DeviceBuffer& buffer) {
 
 /// Of the residual graph's arrays.
 struct Residual {
-  DeviceBuffer offsets, rows, cols;
+  DeviceBuffer offsets, rows, cols, ids;
 };
 
 }  // namespace
@@ -43,22 +43,22 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
   counts_ = std::move(built.counts);
   edge_starts_ = std::move(built.edge_starts);
   edges_ = std::move(built.edges);
-  residual_ids_ = std::move(built.residual_ids);
   const auto rows = static_cast<std::size_t>(shape.rows), tiles = static_cast<std::size_t>(tiles_count_);
   bytes_ = static_cast<std::size_t>(windows_) * (rows * sizeof(NodeId) + sizeof(WindowWork) + sizeof(WindowCounts)) +
            tiles * (window_step * sizeof(NodeId) + window_step / 32 * rows * sizeof(std::uint32_t));
   if (shape.edges)
-    bytes_ += tiles * (rows / 16) * sizeof(std::uint32_t) + static_cast<std::size_t>(dense_edges_) * sizeof(TileEdge) +
-              static_cast<std::size_t>(built.residual_edges) * sizeof(EdgeId);
+    bytes_ += tiles * (rows / 16) * sizeof(std::uint32_t) + static_cast<std::size_t>(dense_edges_) * sizeof(TileEdge);
   auto arrays = std::make_shared<Residual>();
   arrays->offsets = std::move(built.residual_offsets);
   arrays->rows = std::move(built.residual_rows);
   arrays->cols = std::move(built.residual_cols);
+  arrays->ids = std::move(built.residual_ids);
   const auto edges = static_cast<std::size_t>(built.residual_edges);
   residual_ =
       GraphInternals::adopt_on_device(device, stream, graph.num_rows, graph.num_cols,
                                       {array<EdgeId>(arrays->offsets), static_cast<std::size_t>(graph.num_rows) + 1},
-                                      {array<NodeId>(arrays->cols), edges}, array<NodeId>(arrays->rows), arrays);
+                                      {array<NodeId>(arrays->cols), edges}, array<NodeId>(arrays->rows),
+                                      {array<EdgeId>(arrays->ids), shape.edges ? edges : 0}, arrays);
   made_.set(device, stream);
   synchronise(device, stream);
   seconds_ = watch.seconds();
@@ -69,7 +69,6 @@ WindowsView RowWindows::view() const {
 }
 
 TileEdgesView RowWindows::tile_edges() const { return {array<std::uint32_t>(edge_starts_), array<TileEdge>(edges_)}; }
-const EdgeId* RowWindows::residual_ids() const { return array<EdgeId>(residual_ids_); }
 
 std::vector<WindowCounts> RowWindows::counts() const {
   std::vector<WindowCounts> counts(static_cast<std::size_t>(windows_));
@@ -79,8 +78,8 @@ std::vector<WindowCounts> RowWindows::counts() const {
 
 Graph GraphInternals::adopt_on_device(Device device, CUstream_st* stream, std::int64_t num_rows, std::int64_t num_cols,
                                       std::span<const EdgeId> offsets, std::span<const NodeId> cols, const NodeId* rows,
-                                      std::shared_ptr<const void> keeper) {
-  return Graph::Impl::make_on(device, stream, num_rows, num_cols, offsets, cols, rows, std::move(keeper));
+                                      std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper) {
+  return Graph::Impl::make_on(device, stream, num_rows, num_cols, offsets, cols, rows, edge_ids, std::move(keeper));
 }
 
 WindowEstimate GraphInternals::estimate_windows(const Graph& graph, const WindowShape& shape, CUstream_st* stream) {

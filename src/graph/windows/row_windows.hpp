@@ -70,9 +70,8 @@ class RowWindows {
   const WindowShape& shape() const { return shape_; }
   std::int64_t windows() const { return windows_; }
   WindowsView view() const;
-  TileEdgesView tile_edges() const;  // of a shape with edges, as the next
-  const EdgeId* residual_ids() const;
-  /// The edges that are no bits, with ids of their own.
+  TileEdgesView tile_edges() const;  // of a shape with edges
+  /// The edges that are no bits; of a shape with edges they have the graph's ids.
   const Graph& residual() const { return residual_; }
   /// Windows with tiles, the columns of those and the edges that are bits.
   std::int64_t selected() const { return selected_; }
@@ -93,7 +92,7 @@ class RowWindows {
   std::size_t bytes_ = 0;
   double seconds_ = 0;
   DeviceBuffer rows_, work_, cols_, bits_, counts_;
-  DeviceBuffer edge_starts_, edges_, residual_ids_;
+  DeviceBuffer edge_starts_, edges_;
   Graph residual_;
   Milestone made_;
 };

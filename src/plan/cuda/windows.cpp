@@ -114,11 +114,6 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   rest.window = rest.threshold = 0;
   if (select == WindowSelect::model && made->windows->selected() == 0)
     return without_windows(context, graph, desc, rest, made);
-  // Values of edges go by the ids that the residual has for its edges as they are stored.
-  if (shape.edges && !rest.order) rest.order = WorkOrder::none;
-  WEFT_CHECK(!shape.edges || rest.order == WorkOrder::none || rest.order == WorkOrder::columns, unsupported,
-             "policy core=tensor,order={} with values of edges: expected order=none or order=columns",
-             name(*rest.order));
   OpDesc of_rest = desc;
   of_rest.reduce = Reduce::sum;
   made->residual = make_plan(context, residual, of_rest, rest);

@@ -21,7 +21,6 @@ void sum_residual(const SpmmArgs& args, const WindowPlan& plan, std::span<float>
                   CUstream_st* stream) {
   SpmmArgs rest;
   rest.graph = view_by(plan.residual, plan.windows->residual());
-  rest.graph.edge_ids = plan.windows->residual_ids();
   rest.op = args.op;
   rest.edge = args.edge;
   rest.reduce = Reduce::sum;
@@ -147,7 +146,6 @@ void sddmm_by_windows(const SddmmArgs& args, const Plan& plan, CUstream_st* stre
   WEFT_CHECK(why == nullptr, unsupported, "policy core=tensor: {}; leave the policy out", why);
   SddmmArgs rest = args;
   rest.graph = view_by(windows.residual, windows.windows->residual());
-  rest.graph.edge_ids = windows.windows->residual_ids();
   if (rest.graph.num_edges > 0) sddmm(rest, windows.residual, stream);
   with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
     if constexpr (sizeof(Storage) == 2 && has_wgmma) {
