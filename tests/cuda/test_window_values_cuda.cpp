@@ -121,7 +121,7 @@ TEST_F(cuda_window_values, list_every_edge_once_where_its_ends_are) {
       for (auto j = std::size_t{starts[static_cast<std::size_t>(group)]};
            j < starts[static_cast<std::size_t>(group) + 1]; ++j) {
         const TileEdge& edge = edges[j];
-        const std::int64_t at = group % 8 * 16 + edge.spot / TileEdge::pitch;
+        const std::int64_t at = edge.spot / TileEdge::pitch;
         const std::pair<NodeId, NodeId> place{
             rows[static_cast<std::size_t>(work.window * std::int64_t{shape.rows} + at)],
             cols[static_cast<std::size_t>(group / 8 * window_step + edge.spot % TileEdge::pitch)]};

@@ -54,7 +54,7 @@ struct WindowsView {
 struct alignas(8) TileEdge {
   static constexpr int pitch = window_step + 8;  // rows of halves, and of floats, that lie in different banks
   std::uint32_t id;
-  std::uint32_t spot;  // row of the 16 * pitch + column in the tile: as a kernel has them in shared memory
+  std::uint32_t spot;  // row of the window * pitch + column of the tile: as kernels have them in shared memory
 };
 struct TileEdgesView {
   const std::uint32_t* starts = nullptr;

@@ -175,7 +175,7 @@ struct FillTiles {
     leaves[k] = 1;
     if (groups == nullptr) return;
     groups[k] = static_cast<std::uint32_t>(place / window_step * (window_rows / 16) + at / 16);
-    spots[k] = static_cast<std::uint16_t>(at % 16 * TileEdge::pitch + column);
+    spots[k] = static_cast<std::uint16_t>(at * TileEdge::pitch + column);
   }
 };
 

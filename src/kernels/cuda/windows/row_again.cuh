@@ -67,8 +67,8 @@ struct RowAgain {
       const std::uint32_t end = __ldg(range + 1);
       for (std::uint32_t first = __ldg(range); first < end; first += 32) {
         const std::uint32_t j = first + lane;
-        const TileEdge edge = j < end ? load_edge(args.edges.edges + j) : TileEdge{0, 16 * TileEdge::pitch};
-        const bool own = static_cast<int>(edge.spot / TileEdge::pitch) == row_in_window % 16;
+        const TileEdge edge = j < end ? load_edge(args.edges.edges + j) : TileEdge{0, Rows * TileEdge::pitch};
+        const bool own = static_cast<int>(edge.spot / TileEdge::pitch) == row_in_window;
         add(__ballot_sync(~0u, own), own ? __ldg(cols + edge.spot % TileEdge::pitch) : 0,
             own ? widen(load_element(args.weights + edge.id * args.weights_pitch)) : 0);
       }

@@ -38,7 +38,7 @@ struct TileDots {
     for (int p = 0; p < Panels; ++p) there |= (p * tile_features + pack * 8 < args.features ? 1u : 0u) << p;
     return there;
   }
-  __device__ __forceinline__ TileCopies copies() const {
+  __device__ __forceinline__ TileCopies<> copies() const {
     const int pack = lane % 8;
     const unsigned there = panels_there(pack);
     return {args.windows.cols + std::int64_t{work.first_tile} * window_step,
@@ -80,28 +80,31 @@ struct TileDots {
       asm volatile("bar.sync 2, 128;" ::: "memory");
   }
 
+  /// Edges of this warp's rows in a tile, a lane's some of them, and where those of the next tile are: nothing waits
+  /// for the one to ask for the other.
   struct Edges {
     static constexpr int held = 4;  // of a lane, asked for while the tile comes
-    std::uint32_t begin, end;
+    uint2 range = {}, range_next = {};
     TileEdge edge[held];
   };
-  __device__ __forceinline__ Edges edges_of(int tile) const {
-    Edges edges{};
-    if (tile >= work.tiles) return edges;
+  __device__ __forceinline__ uint2 range_of(int tile) const {
     const std::uint32_t* const range =
         args.edges.starts + (std::int64_t{work.first_tile} + tile) * (dot_rows / 16) + warp;
-    edges.begin = __ldg(range);
-    edges.end = __ldg(range + 1);
+    return tile < work.tiles ? make_uint2(__ldg(range), __ldg(range + 1)) : uint2{};
+  }
+  /// Those of the next tile; `after`: the one after it.
+  __device__ __forceinline__ void advance(Edges& edges, int after) const {
+    edges.range = edges.range_next;
+    edges.range_next = range_of(after);
 #pragma unroll
     for (int i = 0; i < Edges::held; ++i) {
-      const std::uint32_t j = edges.begin + i * 32 + lane;
-      if (j < edges.end) edges.edge[i] = load_edge(args.edges.edges + j);
+      const std::uint32_t j = edges.range.x + i * 32 + lane;
+      if (j < edges.range.y) edges.edge[i] = load_edge(args.edges.edges + j);
     }
-    return edges;
   }
   __device__ __forceinline__ void store(const TileEdge& edge) const {
     store_once(args.out, args.wide, static_cast<std::int64_t>(edge.id) * args.out_pitch,
-               shared.products[warp][0][edge.spot]);
+               shared.products[0][0][edge.spot]);
   }
 
   __device__ __forceinline__ void multiply_tiles() const {
@@ -109,7 +112,9 @@ struct TileDots {
     const std::uint64_t tiles_at = describe_rows(shared.stages[0].x[0]);
     const std::uint64_t rows_at = describe_rows(shared.rows[0]) + warp / 4 * (64 * 128 / 16);
     StageOfTile<DotShape<Panels>::stages> at;
-    Edges next = edges_of(0);
+    Edges next;
+    next.range_next = range_of(0);
+    advance(next, 1);
     for (int tile = 0; tile < work.tiles; ++tile, at.advance(1)) {
       const Edges edges = next;
       shared.full[at.stage].wait(at.parity);
@@ -125,7 +130,7 @@ struct TileDots {
               tiles_at + at.stage * (sizeof(shared.stages[0]) / 16) + (p * sizeof(shared.stages[0].x[0]) + k * 32) / 16,
               p + k > 0);
       commit_products();
-      next = edges_of(tile + 1);
+      advance(next, tile + 2);
       wait_for_products(c);
       if (lane == 0) shared.empty[at.stage].arrive();
       __syncwarp();  // products of the tile before were read
@@ -138,8 +143,8 @@ struct TileDots {
       __syncwarp();
 #pragma unroll
       for (int i = 0; i < Edges::held; ++i)
-        if (edges.begin + i * 32 + lane < edges.end) store(edges.edge[i]);
-      for (std::uint32_t j = edges.begin + Edges::held * 32 + lane; j < edges.end; j += 32)
+        if (edges.range.x + i * 32 + lane < edges.range.y) store(edges.edge[i]);
+      for (std::uint32_t j = edges.range.x + Edges::held * 32 + lane; j < edges.range.y; j += 32)
         store(load_edge(args.edges.edges + j));
     }
   }
@@ -154,7 +159,7 @@ __global__ void __launch_bounds__(dot_threads, DotShape<Panels>::blocks)
   auto& shared = *reinterpret_cast<DotMemory<Panels>*>(aligned_shared(memory));
   const TileDots<Storage, Panels> dots{args, shared};
   const bool copies = threadIdx.x >= multiplying;
-  const TileCopies job = dots.copies();
+  const TileCopies<> job = dots.copies();
   const int2 columns = copies ? job.columns_of(job.warp) : int2{};
   shared.prepare(multiplying / 32);
   if (dots.work.tiles == 0) return;

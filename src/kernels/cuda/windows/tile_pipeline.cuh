@@ -27,9 +27,10 @@ struct TilePipeline {
   Stage stages[Stages];
   Barrier full[Stages], empty[Stages];
 
-  __device__ __forceinline__ void prepare(int multiplying_warps) {
+  /// `arrivals`: of the lanes that fill a stage.
+  __device__ __forceinline__ void prepare(int multiplying_warps, unsigned arrivals = 32) {
     if (threadIdx.x < Stages) {
-      full[threadIdx.x].expect(32);
+      full[threadIdx.x].expect(arrivals);
       empty[threadIdx.x].expect(static_cast<unsigned>(multiplying_warps));
     }
     __syncthreads();
@@ -50,17 +51,22 @@ struct StageOfTile {
   }
 };
 
-/// What one of the warps copies: of tiles `warp`, `warp` + 4 and so on, a lane 16 bytes of every fourth column.
+/// What a warp copies beside the rows of a tile: nothing.
+struct NothingBeside {
+  template <class Stage>
+  __device__ __forceinline__ void operator()(Stage&, int2) const {}
+};
+
+/// What one of `Step` warps copies: of tiles `warp`, `warp` + Step and so on, a lane 16 bytes of every fourth column.
+template <int Step = copying_warps>
 struct TileCopies {
   const NodeId* cols;  // of tile 0
   int tiles;
-  int warp;                              // of those that copy
-  const unsigned char* x;                // the lane's bytes of row 0; of panel p 128 bytes times p later
-  std::uint32_t pitch;                   // bytes of a row
-  unsigned there;                        // a bit for every panel whose bytes exist: zeros stand for the others
-  const std::uint32_t* bits;             // of tile 0, where stages have bits
-  const SourceTerms* sources = nullptr;  // of column 0, where stages have them
-  int sources_pitch = 1;
+  int warp;                   // of those that copy
+  const unsigned char* x;     // the lane's bytes of row 0; of panel p 128 bytes times p later
+  std::uint32_t pitch;        // bytes of a row
+  unsigned there;             // a bit for every panel whose bytes exist: zeros stand for the others
+  const std::uint32_t* bits;  // of tile 0, where stages have bits
 
   /// A lane's two of a tile's columns.
   __device__ __forceinline__ int2 columns_of(int tile) const {
@@ -68,9 +74,10 @@ struct TileCopies {
     return tile < tiles ? make_int2(__ldg(at), __ldg(at + 32)) : int2{};
   }
 
-  /// `next`: the columns of this warp's first tile.
-  template <class Stage, int Stages>
-  __device__ __forceinline__ void run(TilePipeline<Stage, Stages>& pipeline, int2 next) const {
+  /// `next`: the columns of this warp's first tile. beside(stage, a lane's two columns) starts copies of its own.
+  template <class Stage, int Stages, class Beside = NothingBeside>
+  __device__ __forceinline__ void run(TilePipeline<Stage, Stages>& pipeline, int2 next,
+                                      const Beside& beside = {}) const {
     constexpr int panels = sizeof(Stage::x) / sizeof(Stage::x[0]);
     const int lane = threadIdx.x % 32, pack = lane % 8;
     const auto stages = static_cast<unsigned>(__cvta_generic_to_shared(pipeline.stages));
@@ -78,9 +85,9 @@ struct TileCopies {
                    odd = stages + place_of_pack(4 + lane / 8, pack) - 512;
     StageOfTile<Stages> at;
     at.advance(warp);
-    for (int tile = warp; tile < tiles; tile += copying_warps, at.advance(copying_warps)) {
+    for (int tile = warp; tile < tiles; tile += Step, at.advance(Step)) {
       const int2 columns = next;
-      next = columns_of(tile + copying_warps);
+      next = columns_of(tile + Step);
       pipeline.empty[at.stage].wait(at.parity ^ 1);
       const auto stage = static_cast<unsigned>(at.stage * sizeof(Stage));
 #pragma unroll
@@ -99,11 +106,7 @@ struct TileCopies {
         for (int i = 0; i < words / 128; ++i)
           copy_async_of_line(stages + stage + offsetof(Stage, bits) + (i * 32 + lane) * 16, words_at + i * 128, true);
       }
-      if constexpr (requires { Stage::sources; }) {
-        SourceTerms* const terms = pipeline.stages[at.stage].sources + lane;
-        copy_async<8>(terms, sources + std::int64_t{columns.x} * sources_pitch, 8);
-        copy_async<8>(terms + 32, sources + std::int64_t{columns.y} * sources_pitch, 8);
-      }
+      beside(pipeline.stages[at.stage], columns);
       pipeline.full[at.stage].arrive_with_copies();
     }
     asm volatile("cp.async.wait_all;" ::: "memory");  // no thread ends before its copies

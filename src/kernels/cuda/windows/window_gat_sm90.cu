@@ -39,6 +39,17 @@ struct GatMemory : TilePipeline<GatStage, gat_stages> {
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+/// The terms of a tile's columns, copied by the warp that copies their rows.
+struct TileSources {
+  const SourceTerms* of_head;  // of column 0
+  int heads;
+  __device__ __forceinline__ void operator()(GatStage& stage, int2 columns) const {
+    SourceTerms* const to = stage.sources + threadIdx.x % 32;
+    copy_async<8>(to, of_head + std::int64_t{columns.x} * heads, 8);
+    copy_async<8>(to + 32, of_head + std::int64_t{columns.y} * heads, 8);
+  }
+};
+
 /// 64 features of a row by a warp. A call, so that what it takes of registers is not taken from the products.
 template <class Storage>
 __device__ __noinline__ void attend_again(const GatherArgs<Gat<Storage>>& whole, NodeId row, int feature) {
@@ -60,18 +71,16 @@ struct GatWindow {
     return __ldg(args.windows.rows + std::int64_t{work.window} * gat_rows + row_in_window);
   }
 
-  __device__ __forceinline__ TileCopies copies() const {
+  __device__ __forceinline__ TileCopies<> copies() const {
     const int in_head = first_feature - head * message.width + lane % 8 * 8;
     const bool there = in_head < message.width;
     const Storage* const x = args.whole.x + head * message.x_head;
-    TileCopies copies{args.windows.cols + std::int64_t{work.first_tile} * window_step, work.tiles,
-                      warp - multiplying / 32};
+    TileCopies<> copies{args.windows.cols + std::int64_t{work.first_tile} * window_step, work.tiles,
+                        warp - multiplying / 32};
     copies.x = reinterpret_cast<const unsigned char*>(there ? x + in_head : x);
     copies.pitch = there ? args.whole.x_pitch_bytes : 0;
     copies.there = there ? 1 : 0;
     copies.bits = args.windows.bits + std::int64_t{work.first_tile} * (window_step / 32 * gat_rows);
-    copies.sources = args.sources + head;
-    copies.sources_pitch = message.heads;
     return copies;
   }
 
@@ -272,12 +281,12 @@ __global__ void __launch_bounds__(gat_threads, gat_blocks)
   auto& shared = *reinterpret_cast<GatMemory*>(aligned_shared(memory));
   GatWindow<Storage> window{args, shared};
   const bool copies = threadIdx.x >= multiplying;
-  const TileCopies job = window.copies();
+  const TileCopies<> job = window.copies();
   const int2 columns = copies ? job.columns_of(job.warp) : int2{};
   shared.prepare(multiplying / 32);
   if (copies) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(copying_registers));
-    return job.run(shared, columns);
+    return job.run(shared, columns, TileSources{args.sources + window.head, args.whole.message.heads});
   }
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(multiplying_registers));
   window.begin();

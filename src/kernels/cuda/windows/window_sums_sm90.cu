@@ -7,16 +7,18 @@
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/primitives/mma.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
+#include "kernels/cuda/windows/tile_weights.cuh"
 
 namespace weft::cuda {
 namespace {
 
 constexpr int most_parts = 8;  // blocks of a cluster that every device with clusters takes
 
-/// A tile's values of a warp's 16 rows, from which operands of products are loaded.
-template <class Storage>
-struct alignas(16) OperandSlab {
-  Storage values[16][TileEdge::pitch];
+/// A tile's rows, and the values of its edges.
+template <class Storage, int Rows>
+struct alignas(1024) WeightStage {
+  unsigned char x[1][window_step * tile_features * 2];
+  OperandSlab<Storage> slabs[Rows / 16];
 };
 
 /// A block: warps that multiply, 16 rows each, and a warpgroup of warps that copy, a tile each. Registers go to the
@@ -26,91 +28,20 @@ struct GroupShape {
   static constexpr int multiplying = Rows * 2, threads = multiplying + copying_threads;
   static constexpr int pieces = WindowOperand<Storage>::pieces;
   static constexpr int blocks = Rows == 128 || pieces > 1 ? 2 : 3;  // of a multiprocessor
-  static constexpr int copying_registers = 32, multiplying_registers = Rows == 128 ? 104 : 128;
-  using Stage = std::conditional_t<Weighted, TileStage<pieces>, WindowStage<Rows, pieces>>;
-  using Slab = OperandSlab<typename WindowOperand<Storage>::type>;
-  static constexpr int slabs = Weighted ? multiplying / 32 : 0;
-  static constexpr int stages = stages_that_fit<Stage, blocks, slabs* static_cast<int>(sizeof(Slab))>();
+  static constexpr int row_warps = Weighted ? 2 : copying_warps;    // that copy rows: the others spread weights
+  // Of a thread, 80 in the mean.
+  static constexpr int copying_registers = Weighted ? 48 : 32;
+  static constexpr int multiplying_registers = (Rows == 128 ? 104 : 128) - (Weighted ? Rows == 128 ? 8 : 16 : 0);
+  using Stage =
+      std::conditional_t<Weighted, WeightStage<typename WindowOperand<Storage>::type, Rows>, WindowStage<Rows, pieces>>;
+  static constexpr int stages = stages_that_fit<Stage, blocks, 0>();
 };
 
 template <class Storage, int Rows, bool Weighted>
-struct GroupMemory
-    : TilePipeline<typename GroupShape<Storage, Rows, Weighted>::Stage, GroupShape<Storage, Rows, Weighted>::stages> {
-  typename GroupShape<Storage, Rows, Weighted>::Slab slabs[Rows / 16];  // where operands are weights
-};
-template <class Storage, int Rows>
-struct GroupMemory<Storage, Rows, false>
-    : TilePipeline<typename GroupShape<Storage, Rows, false>::Stage, GroupShape<Storage, Rows, false>::stages> {};
+using GroupMemory =
+    TilePipeline<typename GroupShape<Storage, Rows, Weighted>::Stage, GroupShape<Storage, Rows, Weighted>::stages>;
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-/// Values of the edges of a warp's 16 rows, tile by tile: those of a tile are on their way while the one before it is
-/// multiplied, and where the next ones are as well. A lane has every 32nd edge.
-template <class Storage, int Rows>
-struct WeightFeed {
-  static constexpr int held = 4;  // edges of a lane; the others of a tile are loaded when it comes
-  const WindowSumArgs<Storage>& args;
-  const std::uint32_t* starts;  // of this warp's rows in tile 0
-  int tiles;
-  OperandSlab<Storage>& slab;
-  std::uint32_t lane = threadIdx.x % 32;
-  uint2 range = {}, range_next = {}, range_after = {};  // edges of a tile, the next and the one after it
-  Storage value[held];
-  std::uint32_t spot[held];
-  TileEdge next[held];
-
-  __device__ __forceinline__ void load_range(int tile) {
-    const std::uint32_t* const at = starts + static_cast<std::int64_t>(tile) * (Rows / 16);
-    range_after = tile < tiles ? make_uint2(__ldg(at), __ldg(at + 1)) : uint2{};
-  }
-  __device__ __forceinline__ Storage weight_of(std::uint32_t id) const {
-    return load_element(args.weights + id * args.weights_pitch);
-  }
-  __device__ __forceinline__ void load_next() {
-#pragma unroll
-    for (int i = 0; i < held; ++i) {
-      const std::uint32_t j = range_next.x + lane + i * 32;
-      if (j < range_next.y) next[i] = load_edge(args.edges.edges + j);
-    }
-  }
-  /// Goes on to the next tile: its edges are there, and their values are asked for; `last` is two tiles later.
-  __device__ __forceinline__ void advance(int last) {
-    range = range_next;
-    range_next = range_after;
-#pragma unroll
-    for (int i = 0; i < held; ++i) {
-      spot[i] = next[i].spot;
-      if (range.x + lane + i * 32 < range.y) value[i] = weight_of(next[i].id);
-    }
-    load_range(last);
-    load_next();
-  }
-  __device__ __forceinline__ void begin() {
-    load_range(0);
-    range_next = range_after;
-    load_next();
-    load_range(1);
-    advance(2);
-  }
-  /// A tile's values into the slab.
-  __device__ __forceinline__ void fill(int tile) {
-    __syncwarp();  // all lanes have left what was there
-    auto* const words = reinterpret_cast<uint4*>(slab.values);
-#pragma unroll
-    for (std::uint32_t i = 0; i < (sizeof slab / 16 + 31) / 32; ++i)
-      if (i * 32 + lane < sizeof slab / 16) words[i * 32 + lane] = {};
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < held; ++i)
-      if (range.x + lane + i * 32 < range.y) slab.values[0][spot[i]] = value[i];
-    for (std::uint32_t j = range.x + lane + held * 32; j < range.y; j += 32) {
-      const TileEdge edge = load_edge(args.edges.edges + j);
-      slab.values[0][edge.spot] = weight_of(edge.id);
-    }
-    advance(tile + 3);
-    __syncwarp();
-  }
-};
-
 template <class Storage, int Rows, bool Weighted>
 struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
   using Block = WindowBlock<Storage, Rows, Weighted>;
@@ -124,9 +55,10 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
                                        int parts)
       : Block{args, parts}, shared(shared) {}
 
-  __device__ __forceinline__ TileCopies copies() const {
+  __device__ __forceinline__ TileCopies<Shape::row_warps> copies() const {
     const int feature = this->first_feature + lane % 8 * 8;
-    TileCopies copies{args.windows.cols + first_tile * window_step, tiles, warp - Shape::multiplying / 32};
+    TileCopies<Shape::row_warps> copies{args.windows.cols + first_tile * window_step, tiles,
+                                        warp - Shape::multiplying / 32};
     if constexpr (Shape::pieces > 1) {
       copies.x =
           reinterpret_cast<const unsigned char*>(args.pieces + this->first_feature * Shape::pieces + lane % 8 * 8);
@@ -156,19 +88,11 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
       a[k][3] = high.halves(k, true);
     }
   }
-  __device__ __forceinline__ void operands_of_slab(Operands& a) const {
+  __device__ __forceinline__ void operands_of_slab(const Stage& stage, Operands& a) const {
     const auto slab =
-        static_cast<unsigned>(__cvta_generic_to_shared(shared.slabs[warp].values[lane % 16] + lane / 16 * 8));
+        static_cast<unsigned>(__cvta_generic_to_shared(stage.slabs[warp].values[lane % 16] + lane / 16 * 8));
 #pragma unroll
     for (int k = 0; k < window_step / 16; ++k) load_matrices(a[k], slab + k * 32);
-  }
-
-  __device__ __forceinline__ auto weight_feed() const {
-    if constexpr (Weighted)
-      return WeightFeed<Storage, Rows>{args, args.edges.starts + first_tile * (Rows / 16) + warp, tiles,
-                                       shared.slabs[warp]};
-    else
-      return 0;
   }
 
   __device__ __forceinline__ void sum_tiles() {
@@ -176,19 +100,16 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
     for (int i = 0; i < 32; ++i) near[i] = far[i] = 0;
     const std::uint64_t tiles_at = describe_rows(shared.stages[0].x[0]);
     StageOfTile<Shape::stages> at;
-    [[maybe_unused]] auto weights = weight_feed();
-    if constexpr (Weighted) weights.begin();
     for (int first = 0; first < tiles; first += Operand::chain) {
       for (int tile = first; tile < min(first + Operand::chain, tiles); ++tile, at.advance(1)) {
         const Stage& stage = shared.stages[at.stage];
-        Operands a;
-        if constexpr (Weighted) {
-          weights.fill(tile);
-          operands_of_slab(a);
-        }
         shared.full[at.stage].wait(at.parity);
         show_copies();
-        if constexpr (!Weighted) operands_of_bits(stage, a);
+        Operands a;
+        if constexpr (Weighted)
+          operands_of_slab(stage, a);
+        else
+          operands_of_bits(stage, a);
         fence_sums(near);
 #pragma unroll
         for (int p = 0; p < Shape::pieces; ++p)
@@ -250,12 +171,17 @@ __global__ void __launch_bounds__(GroupShape<Storage, Rows, Weighted>::threads,
   auto& shared = *reinterpret_cast<GroupMemory<Storage, Rows, Weighted>*>(aligned_shared(memory));
   GroupSums<Storage, Rows, Weighted> sums(args, shared, parts);
   const bool copies = threadIdx.x >= Shape::multiplying;
-  const TileCopies job = sums.copies();
+  const auto job = sums.copies();
   const int2 columns = copies ? job.columns_of(job.warp) : int2{};
-  shared.prepare(Shape::multiplying / 32);
+  shared.prepare(Shape::multiplying / 32, Weighted ? 64 : 32);
   if (copies) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Shape::copying_registers));
-    job.run(shared, columns);
+    if (!Weighted || job.warp < Shape::row_warps)
+      job.run(shared, columns);
+    else if constexpr (Weighted)
+      TileWeights<Storage, Rows, copying_warps - Shape::row_warps>{
+          args, args.edges.starts + sums.first_tile * (Rows / 16), job.tiles, job.warp - Shape::row_warps}
+          .run(shared);
     if (parts > 1) {  // barriers of a cluster are for all its threads
       cooperative_groups::this_cluster().sync();
       cooperative_groups::this_cluster().sync();
