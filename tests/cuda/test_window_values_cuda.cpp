@@ -73,7 +73,7 @@ TEST_F(cuda_window_values, weigh_sums_as_the_reference_does) {
   for (const BatteryGraph& battery : square_graphs()) {
     const Graph there = placed(battery);
     for (const char* policy : {"core=tensor,window=128,threshold=1", "core=tensor,window=64,threshold=2,layout=none",
-                               "core=tensor,threshold=3"})
+                               "core=tensor,threshold=3", "core=tensor,threshold=2,layout=loa"})
       for (const std::int64_t width : {8, 64, 72, 128}) {
         ++seed;
         expect_weighted_sum(context, battery, there, width, seed % 2 == 0 ? Dtype::f16 : Dtype::bf16,
@@ -89,7 +89,8 @@ TEST_F(cuda_window_values, multiply_both_ends_as_the_reference_does) {
   for (const BatteryGraph& battery : square_graphs()) {
     const Graph& graph = battery.graph;
     const Graph there = placed(battery);
-    for (const char* policy : {"core=tensor,threshold=1", "core=tensor,threshold=3,layout=none"})
+    for (const char* policy :
+         {"core=tensor,threshold=1", "core=tensor,threshold=3,layout=none", "core=tensor,threshold=2,layout=loa"})
       for (const std::int64_t width : {8, 64, 72, 128}) {
         ++seed;
         const Dtype dtype = seed % 2 == 0 ? Dtype::f16 : Dtype::bf16;
@@ -155,7 +156,7 @@ TEST_F(cuda_window_values, list_every_edge_once_where_its_ends_are) {
   for (NodeId row = 0; row < host.num_rows; ++row)
     for (EdgeId k = host.offsets[row]; k < host.offsets[row + 1]; ++k)
       ends[static_cast<std::size_t>(host.edge_id(k))] = {row, host.cols[k]};
-  const WindowShape shape{.rows = 128, .threshold = 3, .clustered = true, .edges = true};
+  const WindowShape shape{.rows = 128, .threshold = 3, .layout = WindowLayout::clusters, .edges = true};
   const auto windows = GraphInternals::row_windows(there, shape, nullptr);
   ASSERT_GT(windows->dense_edges(), count / 10);
   const WindowsView view = windows->view();
