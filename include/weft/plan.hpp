@@ -59,8 +59,10 @@ std::string_view name(SampleKernel kernel);
 /// a window of rows (HC-SpMM's idea with larger windows), and CUDA cores for all other edges.
 enum class Core : std::uint8_t { cuda, tensor };
 std::string_view name(Core core);
-/// Which rows are in a window: consecutive ones, or those of one community.
-enum class WindowLayout : std::uint8_t { none, clusters };
+/// Which rows are in a window. `none`: consecutive ones. `clusters`: those of one community. `loa`: those that share
+/// columns, by HC-SpMM's LOA with loa_order's defaults, which is of windows of 16 rows; larger ones take several of
+/// those. Rows are listed and not renumbered, in an order that is found once a graph.
+enum class WindowLayout : std::uint8_t { none, clusters, loa };
 std::string_view name(WindowLayout layout);
 /// Which windows run on tensor cores: every one, none (for comparisons), or those for which a model fitted to the GPU
 /// (HC-SpMM's selector, weft tune) says that tensor cores are faster. All edges of the others are left to CUDA cores.
@@ -144,6 +146,7 @@ struct CudaPlan {
   Core core = Core::cuda;    // tensor: what follows is of the edges that are left to CUDA cores
   int window_rows = 0;       // of a window
   int window_threshold = 0;  // edges of a dense column
+  WindowLayout window_layout = WindowLayout::none;
   WindowSelect window_select = WindowSelect::all;
   int vector = 0;          // elements a load
   int lanes = 0;           // threads of a group: they cover a row, or where rows are narrow one edge each

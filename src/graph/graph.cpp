@@ -34,6 +34,7 @@ std::size_t Graph::Impl::bytes() const {
   const std::size_t rows_held = device_rows != nullptr ? cols.size() : rows.size();
   std::size_t on_demand = clustered != nullptr ? clustered->bytes() : 0;
   if (communities != nullptr && !redrawn) on_demand += communities->bytes();
+  if (loa != nullptr) on_demand += loa->bytes();
   if (kept_ids() != nullptr) on_demand += cols.size() * sizeof(EdgeId);
   for (const auto& of_writes : places)
     for (const auto& of_both : of_writes) on_demand += of_both != nullptr ? of_both->bytes() : 0;

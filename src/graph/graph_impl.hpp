@@ -16,6 +16,8 @@
 
 namespace weft {
 
+enum class WindowLayout : std::uint8_t;
+
 struct Graph::Impl {
   struct Pair;
 
@@ -35,6 +37,7 @@ struct Graph::Impl {
   EdgeId longest_row = -1;                                         // of a graph on a device, where it is known
   std::int64_t empty_rows = -1;                                    //
   mutable std::shared_ptr<const RowOrder> communities;             // of a graph on a device, built on demand
+  mutable std::shared_ptr<const RowOrder> loa;                     // likewise, by LOA
   mutable std::shared_ptr<EdgeOrder> clustered;                    // likewise
   mutable std::shared_ptr<const EdgePlaces> places[2][2];          // likewise, by whether either walk is clustered
   mutable std::vector<std::shared_ptr<KeptRows>> kept_rows;        // one for each width of a sample
@@ -59,6 +62,8 @@ struct Graph::Impl {
   /// The order of rows by community, built on first use in the half's stream and kept (4 bytes a row); under the
   /// pair's lock.
   std::shared_ptr<const RowOrder> rows_by_community() const;
+  /// The order that windows of that layout list rows in, kept likewise; null: they stand in sequence.
+  std::shared_ptr<const RowOrder> rows_in(WindowLayout layout) const;
   /// This half; an Error where its arrays are not the host's to read.
   const Impl& on_host() const;
 

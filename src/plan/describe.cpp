@@ -36,7 +36,8 @@ constexpr NameTable<Accumulate, 2> accumulate_names{{{Accumulate::f32, "f32"}, {
 constexpr NameTable<SampleKernel, 2> sample_kernel_names{
     {{SampleKernel::usual, "usual"}, {SampleKernel::cache_first, "cache_first"}}};
 constexpr NameTable<Core, 2> core_names{{{Core::cuda, "cuda"}, {Core::tensor, "tensor"}}};
-constexpr NameTable<WindowLayout, 2> layout_names{{{WindowLayout::none, "none"}, {WindowLayout::clusters, "clusters"}}};
+constexpr NameTable<WindowLayout, 3> layout_names{
+    {{WindowLayout::none, "none"}, {WindowLayout::clusters, "clusters"}, {WindowLayout::loa, "loa"}}};
 constexpr NameTable<WindowSelect, 3> select_names{
     {{WindowSelect::all, "all"}, {WindowSelect::none, "none"}, {WindowSelect::model, "model"}}};
 constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::atomic, "atomic"}}};
@@ -213,8 +214,9 @@ std::string to_string(const Plan& plan) {
         cuda->accumulate == Accumulate::half2              ? ", accumulate=half2"
         : cuda->sample_kernel == SampleKernel::cache_first ? ", sample_kernel=cache_first"
         : cuda->core == Core::tensor
-            ? fmt::format(", after windows of {} rows on tensor cores (columns of {} edges and more, select={})",
-                          cuda->window_rows, cuda->window_threshold, name(cuda->window_select))
+            ? fmt::format(
+                  ", after windows of {} rows on tensor cores (columns of {} edges and more, layout={}, select={})",
+                  cuda->window_rows, cuda->window_threshold, name(cuda->window_layout), name(cuda->window_select))
             : "",
         plan.workspace_bytes);
   const CpuPlan& cpu = plan.cpu();

@@ -67,7 +67,7 @@ void check(const Policy& policy) {
   check_enum(policy.accumulate, Accumulate::half2, "policy accumulate");
   check_enum(policy.sample_kernel, SampleKernel::cache_first, "policy sample_kernel");
   if (policy.core) check_enum(*policy.core, Core::tensor, "policy core");
-  if (policy.layout) check_enum(*policy.layout, WindowLayout::clusters, "policy layout");
+  if (policy.layout) check_enum(*policy.layout, WindowLayout::loa, "policy layout");
   if (policy.select) check_enum(*policy.select, WindowSelect::model, "policy select");
   const int window = policy.window;
   WEFT_CHECK(window == 0 || window == 16 || window == 64 || window == 128, invalid_argument,

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t first_seed = 20'000;
 constexpr int window_sizes[] = {16, 64, 128}, thresholds[] = {1, 3};
-constexpr WindowLayout layouts[] = {WindowLayout::none, WindowLayout::clusters};
+constexpr WindowLayout layouts[] = {WindowLayout::none, WindowLayout::clusters, WindowLayout::loa};
 constexpr WindowSelect selections[] = {WindowSelect::all, WindowSelect::none, WindowSelect::model};
 
 struct Windows {
@@ -137,7 +137,7 @@ void expect_windows(const Plan& plan, const Windows& windows) {
   ASSERT_TRUE(facts.has_value());
   EXPECT_EQ(facts->rows, windows.rows);
   EXPECT_EQ(facts->threshold, windows.threshold);
-  EXPECT_EQ(facts->clustered, windows.layout == WindowLayout::clusters);
+  EXPECT_EQ(facts->layout, windows.layout);
   if (windows.select != WindowSelect::model) {
     EXPECT_EQ(facts->selected, windows.select == WindowSelect::all ? facts->candidates : 0);
   }

@@ -50,14 +50,14 @@ TEST_F(cuda_window_choice, estimates_what_windows_then_have) {
                            "powerlaw:nodes=30000,edges=900000,communities=100,inside=0.7,seed=5",
                            "uniform:nodes=3000,edges=600000,seed=6"}) {
     const Graph there = generate(spec).graph.to(gpu);
-    for (const bool clustered : {true, false}) {
-      const WindowShape shape{.rows = 128, .threshold = 3, .clustered = clustered};
+    for (const WindowLayout layout : {WindowLayout::none, WindowLayout::clusters, WindowLayout::loa}) {
+      const WindowShape shape{.rows = 128, .threshold = 3, .layout = layout};
       const WindowEstimate seen = GraphInternals::estimate_windows(there, shape, nullptr);
       const auto made = GraphInternals::row_windows(there, shape, nullptr);
       const double share = static_cast<double>(made->dense_edges()) / static_cast<double>(there.num_edges());
       const double tiles = static_cast<double>(made->tiles());
-      EXPECT_NEAR(seen.dense_share, share, 0.05) << spec << (clustered ? " clustered" : "");
-      EXPECT_NEAR(seen.tiles, tiles, 0.15 * tiles + 8) << spec << (clustered ? " clustered" : "");
+      EXPECT_NEAR(seen.dense_share, share, 0.05) << spec << ", layout " << name(layout);
+      EXPECT_NEAR(seen.tiles, tiles, 0.15 * tiles + 8) << spec << ", layout " << name(layout);
       EXPECT_EQ(GraphInternals::estimate_windows(there, shape, nullptr).tiles, seen.tiles);
     }
   }

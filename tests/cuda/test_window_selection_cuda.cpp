@@ -52,7 +52,7 @@ TEST_F(cuda_window_selection, counts_the_dense_columns_and_edges_of_every_window
   const Graph graph = graph_of_communities();
   const Graph there = graph.to(gpu);
   for (const int threshold : {1, 2, 4}) {
-    const auto windows = GraphInternals::row_windows(there, {64, threshold, false}, nullptr);
+    const auto windows = GraphInternals::row_windows(there, {64, threshold, WindowLayout::none}, nullptr);
     const std::vector<WindowCounts> counts = windows->counts();
     ASSERT_EQ(std::ssize(counts), windows->windows());
     for (std::int64_t w = 0; w < windows->windows(); ++w) {
@@ -81,7 +81,7 @@ TEST_F(cuda_window_selection, keeps_the_windows_that_the_rule_keeps_and_no_other
   const Graph there = graph.to(gpu);
   // log2(columns) > log2(20.5)
   const WindowModel from_21{-std::log2(20.5), 1, 0, 0};
-  const auto windows = GraphInternals::row_windows(there, {rows, 1, false, from_21}, nullptr);
+  const auto windows = GraphInternals::row_windows(there, {rows, 1, WindowLayout::none, from_21}, nullptr);
   const std::vector<std::int32_t> tiles = tiles_of(*windows);
   std::int64_t kept_columns = 0, kept_edges = 0;
   for (std::size_t w = 0; w < columns.size(); ++w) {
@@ -114,7 +114,7 @@ TEST_F(cuda_window_selection, sums_the_same_whatever_is_selected) {
         Plan plan = make_plan(context, there, desc,
                               parse_policy(fmt::format("core=tensor,window={},threshold=1,layout=none", window_rows)));
         auto selected = std::make_shared<WindowPlan>(*plan.backing.windows);
-        selected->windows = GraphInternals::row_windows(there, {window_rows, 1, false, model}, nullptr);
+        selected->windows = GraphInternals::row_windows(there, {window_rows, 1, WindowLayout::none, model}, nullptr);
         selected->residual = make_plan(context, selected->windows->residual(), desc);
         plan.backing.windows = selected;
         plan.workspace_bytes += selected->residual.workspace_bytes +
@@ -160,7 +160,7 @@ TEST_F(cuda_window_selection, of_all_is_what_a_policy_without_the_key_has) {
 
 TEST_F(cuda_window_selection, keeps_windows_of_different_selections_apart) {
   const Graph there = generate("powerlaw:nodes=2000,edges=40000,communities=10,inside=0.9,seed=1").graph.to(gpu);
-  const WindowShape all{16, 1, false};
+  const WindowShape all{16, 1, WindowLayout::none};
   WindowShape none = all, some = all, others = all;
   none.select = WindowModel::none();
   some.select = {-2, 1, 0.5, 0};

@@ -33,7 +33,7 @@ TEST_F(cuda_window_values, weigh_sums_as_the_reference_does) {
   std::uint64_t seed = 8000;
   for (const auto& [graph, here, there] : graphs_with_ids())
     for (const char* policy : {"core=tensor,window=128,threshold=1", "core=tensor,window=64,threshold=2,layout=none",
-                               "core=tensor,threshold=3"})
+                               "core=tensor,threshold=3", "core=tensor,threshold=2,layout=loa"})
       for (const std::int64_t width : {8, 64, 72, 128}) {
         ++seed;
         const Dtype dtype = seed % 2 == 0 ? Dtype::f16 : Dtype::bf16;
@@ -52,7 +52,8 @@ TEST_F(cuda_window_values, multiply_both_ends_as_the_reference_does) {
   Context context = Context::cuda();
   std::uint64_t seed = 9000;
   for (const auto& [graph, here, there] : graphs_with_ids())
-    for (const char* policy : {"core=tensor,threshold=1", "core=tensor,threshold=3,layout=none"})
+    for (const char* policy :
+         {"core=tensor,threshold=1", "core=tensor,threshold=3,layout=none", "core=tensor,threshold=2,layout=loa"})
       for (const std::int64_t width : {8, 64, 72, 128}) {
         ++seed;
         const Dtype dtype = seed % 2 == 0 ? Dtype::f16 : Dtype::bf16;
@@ -105,7 +106,7 @@ TEST_F(cuda_window_values, list_every_edge_once_where_its_ends_are) {
   for (NodeId row = 0; row < host.num_rows; ++row)
     for (EdgeId k = host.offsets[row]; k < host.offsets[row + 1]; ++k)
       ends[static_cast<std::size_t>(host.edge_id(k))] = {row, host.cols[k]};
-  const WindowShape shape{.rows = 128, .threshold = 3, .clustered = true, .edges = true};
+  const WindowShape shape{.rows = 128, .threshold = 3, .layout = WindowLayout::clusters, .edges = true};
   const auto windows = GraphInternals::row_windows(there, shape, nullptr);
   ASSERT_GT(windows->dense_edges(), count / 10);
   const WindowsView view = windows->view();

@@ -7,19 +7,22 @@
 #include "cuda/windows_on_gpu.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
+#include "plan/cuda/windows.hpp"
 #include "support/errors.hpp"
+#include "weft/reorder.hpp"
 
 namespace weft::test {
 namespace {
 
 class cuda_windows : public GpuTest {};
 
-constexpr WindowShape shapes[] = {{16, 1, false}, {16, 2, true},   {64, 3, false},
-                                  {64, 1, true},  {128, 2, false}, {128, 3, true}};
+constexpr WindowShape shapes[] = {
+    {16, 1, WindowLayout::none},     {16, 2, WindowLayout::clusters}, {64, 3, WindowLayout::none},
+    {64, 1, WindowLayout::clusters}, {128, 2, WindowLayout::none},    {128, 3, WindowLayout::clusters},
+    {16, 2, WindowLayout::loa},      {64, 1, WindowLayout::loa},      {128, 3, WindowLayout::loa}};
 
 std::string text(const WindowShape& shape) {
-  return fmt::format("windows of {} rows, threshold {}{}", shape.rows, shape.threshold,
-                     shape.clustered ? ", clustered" : "");
+  return fmt::format("windows of {} rows, threshold {}, layout {}", shape.rows, shape.threshold, name(shape.layout));
 }
 
 using Ends = std::vector<std::pair<NodeId, NodeId>>;  // row, column
@@ -104,6 +107,40 @@ TEST_F(cuda_windows, are_kept_with_the_graph_counted_and_dropped) {
   EXPECT_EQ(there.bytes(), before);
 }
 
+TEST_F(cuda_windows, list_rows_in_the_order_of_loa_which_the_graph_keeps) {
+  const Graph graph = generate("powerlaw:nodes=5000,edges=60000,communities=50,inside=0.9,seed=1").graph;
+  const Graph there = graph.to(gpu);
+  const std::size_t before = there.bytes();
+  const Reordering loa = loa_order(Context::cpu(), graph);
+  const auto order = loa.order.span<NodeId>();
+  for (const int rows : {16, 64, 128}) {
+    const auto windows = GraphInternals::row_windows(there, {rows, 2, WindowLayout::loa}, nullptr);
+    std::vector<NodeId> expected(order.begin(), order.end());
+    expected.resize(static_cast<std::size_t>(windows->windows() * rows), -1);
+    EXPECT_EQ(from_gpu(windows->view().rows, windows->windows() * rows), expected) << "windows of " << rows;
+    const auto unordered = GraphInternals::row_windows(there, {rows, 2, WindowLayout::none}, nullptr);
+    EXPECT_GT(windows->dense_edges(), unordered->dense_edges()) << "windows of " << rows;
+  }
+  GraphInternals::drop_windows(there);
+  EXPECT_EQ(there.bytes(), before + order.size_bytes()) << "one order for windows of any size";
+}
+
+TEST_F(cuda_windows, of_another_layout_are_other_plans) {
+  Context context = Context::cuda();
+  const Graph there = generate("powerlaw:nodes=2000,edges=40000,communities=10,inside=0.9,seed=1").graph.to(gpu);
+  const OpDesc desc{OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, false};
+  const auto plan = [&](WindowLayout layout) {
+    return make_plan(context, there, desc, parse_policy(fmt::format("core=tensor,layout={}", name(layout))));
+  };
+  for (const WindowLayout layout : {WindowLayout::none, WindowLayout::clusters, WindowLayout::loa}) {
+    const Plan made = plan(layout);
+    EXPECT_EQ(made.cuda().window_layout, layout);
+    EXPECT_EQ(window_facts(made)->layout, layout);
+    EXPECT_NE(to_string(made).find(fmt::format("layout={}", name(layout))), std::string::npos) << to_string(made);
+    EXPECT_EQ(made == plan(WindowLayout::loa), layout == WindowLayout::loa);
+  }
+}
+
 TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
   Context context = Context::cuda();
   std::uint64_t seed = 7000;
@@ -118,7 +155,7 @@ TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
         const bool epilogue = seed % 5 == 0;
         const Finish finish{seed % 4 == 0 ? Reduce::mean : Reduce::sum, epilogue, epilogue, epilogue};
         const std::string policy = fmt::format("core=tensor,window={},threshold={},layout={}", shape.rows,
-                                               shape.threshold, shape.clustered ? "clusters" : "none");
+                                               shape.threshold, name(shape.layout));
         const std::string where =
             fmt::format("{} {} {} width {} policy '{}' seed {}", graph, name(dtype), text(finish), width, policy, seed);
         SumOperands sum(here, dtype, width, false, seed);
@@ -185,7 +222,7 @@ TEST_F(cuda_windows, refuse_what_tensor_cores_cannot_sum) {
   refused({OpKind::spmm, Dtype::f16, 1, 47, Reduce::sum, false}, "47");
   refused({OpKind::sddmm, Dtype::f32, 1, 64, Reduce::sum, false}, "sddmm");
   refused({OpKind::sddmm, Dtype::f16, 1, 136, Reduce::sum, false}, "136");
-  refused({OpKind::attention, Dtype::f16, 1, 64, Reduce::sum, false}, "attention");
+  refused({OpKind::attention, Dtype::f16, 4, 16, Reduce::sum, true}, "attention");
   expect_refused(
       [&] {
         make_plan(context, there, {OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, false}, parse_policy("window=64"));

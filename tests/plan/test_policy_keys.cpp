@@ -37,10 +37,24 @@ TEST(policy_keys, of_windows_are_read) {
                  "select 'some' is not known: did you mean none? expected one of all, none, model");
 }
 
+TEST(policy_keys, of_the_rows_of_windows_are_read) {
+  for (const WindowLayout layout : {WindowLayout::none, WindowLayout::clusters, WindowLayout::loa})
+    EXPECT_EQ(parse_policy("core=tensor,layout=" + std::string(name(layout))).layout, layout) << name(layout);
+  EXPECT_EQ(parse_policy("core=tensor").layout, std::nullopt);
+  expect_refused([] { parse_policy("core=tensor,layout=lao"); },
+                 "layout 'lao' is not known: did you mean loa? expected one of none, clusters, loa");
+  Policy policy = parse_policy("core=tensor");
+  policy.layout = static_cast<WindowLayout>(3);
+  const Context context = Context::cpu(1);
+  const Graph graph = Graph::from_csr(1, 1, std::vector<EdgeId>{0, 1}, std::vector<NodeId>{0});
+  expect_refused([&] { make_plan(context, graph, {}, policy); },
+                 "policy layout is 3, which is no enumerator: expected 0 to 2");
+}
+
 TEST(policy_keys, of_windows_need_tensor_cores) {
   const Context context = Context::cpu(1);
   const Graph graph = Graph::from_csr(1, 1, std::vector<EdgeId>{0, 1}, std::vector<NodeId>{0});
-  for (const std::string_view text : {"select=model", "core=cuda,select=all", "window=16", "layout=none"})
+  for (const std::string_view text : {"select=model", "core=cuda,select=all", "window=16", "layout=none", "layout=loa"})
     expect_refused([&] { make_plan(context, graph, {}, parse_policy(text)); }, "core=tensor");
 }
 

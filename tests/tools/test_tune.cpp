@@ -184,6 +184,19 @@ TEST(window_facts, say_what_is_dense_and_what_the_selector_weighed) {
   EXPECT_EQ(json["selector"]["source"], "mine.json");
 }
 
+TEST(window_facts, say_which_rows_are_in_a_window) {
+  const std::pair<WindowLayout, std::string> texts[] = {{WindowLayout::none, "1,000 of 16 consecutive rows;"},
+                                                        {WindowLayout::clusters, "1,000 of 16 clustered rows;"},
+                                                        {WindowLayout::loa, "1,000 of 16 rows in LOA's order;"}};
+  for (const auto& [layout, text] : texts) {
+    WindowFacts facts = some_facts();
+    facts.layout = layout;
+    const std::string line = window_lines(facts).front();
+    EXPECT_NE(line.find(text), std::string::npos) << text << " in\n" << line;
+    EXPECT_EQ(windows_json(facts)["layout"], name(layout));
+  }
+}
+
 TEST(window_facts, of_windows_that_no_model_chose_name_none) {
   WindowFacts facts = some_facts();
   facts.select = WindowSelect::none;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/names.hpp"
 #include "text.hpp"
 #include "tune/fit.hpp"
 
@@ -14,15 +15,19 @@ namespace {
 double density_of(const WindowFacts& facts) { return std::exp2(WindowFeatures::of(facts.median, facts.rows).density); }
 double fill_of(const WindowFacts& facts) { return std::exp2(WindowFeatures::of(facts.median, facts.rows).fill); }
 
+constexpr NameTable<WindowLayout, 3> rows_texts{{{WindowLayout::none, "consecutive rows"},
+                                                 {WindowLayout::clusters, "clustered rows"},
+                                                 {WindowLayout::loa, "rows in LOA's order"}}};
+
 }  // namespace
 
 std::vector<std::string> window_lines(const WindowFacts& facts) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format(
-      "windows  {} of {} {} rows; {} with dense columns (threshold {}: so many edges and more), intensity {:.2f} edges "
+      "windows  {} of {} {}; {} with dense columns (threshold {}: so many edges and more), intensity {:.2f} edges "
       "a column",
-      grouped(facts.windows), facts.rows, facts.clustered ? "clustered" : "consecutive", grouped(facts.candidates),
-      facts.threshold, facts.intensity));
+      grouped(facts.windows), facts.rows, name_in(rows_texts, facts.layout), grouped(facts.candidates), facts.threshold,
+      facts.intensity));
   lines.push_back(fmt::format("tensor   {} windows, {} columns in {} tiles, {} edges: {:.1f} % of all; made in {}",
                               grouped(facts.selected), grouped(facts.columns), grouped(facts.tiles),
                               grouped(facts.edges), 100 * facts.edge_share, seconds_text(facts.build_seconds)));
@@ -43,7 +48,7 @@ std::vector<std::string> window_lines(const WindowFacts& facts) {
 nlohmann::json windows_json(const WindowFacts& facts) {
   nlohmann::json json = {{"rows", facts.rows},
                          {"threshold", facts.threshold},
-                         {"layout", name(facts.clustered ? WindowLayout::clusters : WindowLayout::none)},
+                         {"layout", name(facts.layout)},
                          {"windows", facts.windows},
                          {"candidates", facts.candidates},
                          {"selected", facts.selected},

@@ -114,4 +114,9 @@ RowOrder::RowOrder(Device device, const GraphView& g, CUstream_st* stream) {
   made_.set(device, stream);
 }
 
+RowOrder::RowOrder(Device device, DeviceBuffer order, std::int64_t rows, CUstream_st* stream)
+    : rows_(std::move(order)), bytes_(static_cast<std::size_t>(rows) * sizeof(std::int32_t)) {
+  made_.set(device, stream);
+}
+
 }  // namespace weft

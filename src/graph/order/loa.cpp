@@ -169,7 +169,9 @@ Reordering loa_order(const Context& context, const Graph& graph, const LoaOption
   if (device.kind == DeviceKind::cuda && cuda::arranges_on_gpu(options)) {
     result.device = device;
     const Graph here = placed_on(graph, device, context.stream());
-    cuda::arrange_by_ranges(device, context.stream(), GraphInternals::view_without_ids(here), options, order.data());
+    const DeviceBuffer there =
+        cuda::arrange_by_ranges(device, context.stream(), GraphInternals::view_without_ids(here), options);
+    copy_bytes(Device{}, order.data(), device, there.data(), order.size_bytes(), context.stream());
   } else {
     const int threads = device.kind == DeviceKind::cpu ? context.threads() : default_threads();
     or_out_of_memory("an order of nodes", [&] { arrange_on_host(threads, graph, options, order); });

@@ -5,6 +5,7 @@
 #include "graph/cuda/edge_order.hpp"
 #include "graph/graph_impl.hpp"
 #include "graph/graph_internals.hpp"
+#include "graph/order/cuda/loa.hpp"
 #include "graph/windows/cuda/build.hpp"
 #include "graph/windows/cuda/look.hpp"
 
@@ -76,6 +77,19 @@ std::vector<WindowCounts> RowWindows::counts() const {
   return counts;
 }
 
+std::shared_ptr<const RowOrder> Graph::Impl::rows_in(WindowLayout layout) const {
+  if (layout == WindowLayout::none) return nullptr;
+  if (layout == WindowLayout::clusters) return rows_by_community();
+  // Windows of 64 and 128 rows take several of LOA's 16 rows, as its ranges of 4096 are whole windows of any size.
+  // Groups as large as the windows make 1 % of the edges more dense (pubmed, ca-CondMat), for an order each.
+  constexpr LoaOptions options;
+  static_assert(cuda::arranges_on_gpu(options));
+  if (loa == nullptr)
+    loa = std::make_shared<const RowOrder>(device, cuda::arrange_by_ranges(device, stream, view(), options), num_rows,
+                                           stream);
+  return loa;
+}
+
 Graph GraphInternals::adopt_on_device(Device device, CUstream_st* stream, std::int64_t num_rows, std::int64_t num_cols,
                                       std::span<const EdgeId> offsets, std::span<const NodeId> cols, const NodeId* rows,
                                       std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper) {
@@ -87,7 +101,7 @@ WindowEstimate GraphInternals::estimate_windows(const Graph& graph, const Window
   const Graph::Impl& half = Graph::Impl::of(graph);
   const GraphView view = half.view();
   const std::lock_guard guard(half.pair->lock);
-  const auto order = shape.clustered ? half.rows_by_community() : nullptr;
+  const auto order = half.rows_in(shape.layout);
   if (order) order->ready_in(stream);
   const std::int64_t windows = (view.num_rows + shape.rows - 1) / shape.rows;
   const std::int64_t looked_at = std::min(windows, most_looked_at);
@@ -113,7 +127,7 @@ std::shared_ptr<const RowWindows> GraphInternals::row_windows(const Graph& graph
       made->ready_in(stream);
       return made;
     }
-  const auto order = shape.clustered ? half.rows_by_community() : nullptr;
+  const auto order = half.rows_in(shape.layout);
   DeviceBuffer temporary;
   if (shape.edges && half.ids_on_demand) view.edge_ids = half.ids_for_now(temporary);
   half.windows.push_back(std::make_shared<const RowWindows>(half.device, view, shape, order.get(), half.stream));

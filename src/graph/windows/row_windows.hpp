@@ -1,10 +1,10 @@
 // Windows of rows for tensor cores: the columns that several rows of a window share are dense there, and their edges
 // are bits of a tile; all other edges of the graph are the residual, a graph of its own.
 //
-// A window is a list of rows, those of one community where the order of rows is by community: nothing is renumbered. A
-// tile is `window_step` dense columns of a window; a row has 32 bits for every 32 of them, which say from which it has
-// an edge. Of parallel edges one is a bit, and the others stay in the residual. A window that the selection leaves to
-// CUDA cores has no tiles, and all its edges stay in the residual.
+// A window is a list of rows, in sequence or in an order by which those that share columns are in one window: nothing
+// is renumbered. A tile is `window_step` dense columns of a window; a row has 32 bits for every 32 of them, which say
+// from which it has an edge. Of parallel edges one is a bit, and the others stay in the residual. A window that the
+// selection leaves to CUDA cores has no tiles, and all its edges stay in the residual.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include "graph/cuda/row_order.hpp"
 #include "graph/windows/window_model.hpp"
 #include "weft/graph.hpp"
+#include "weft/plan.hpp"
 
 namespace weft {
 
@@ -27,11 +28,11 @@ WEFT_ANYWHERE constexpr int window_bit(int c) { return c / 2 + c % 2 * 16; }
 WEFT_ANYWHERE constexpr int column_of_bit(int bit) { return bit % 16 * 2 + bit / 16; }
 
 struct WindowShape {
-  int rows = 128;         // of a window: 16, 64 or 128
-  int threshold = 3;      // edges that make a column of a window dense
-  bool clustered = true;  // rows by community, else in sequence
-  WindowModel select{};   // the windows that have tiles: every one with dense columns
-  bool edges = false;     // with lists of the tiles' edges (8 bytes each), for values of edges
+  int rows = 128;     // of a window: 16, 64 or 128
+  int threshold = 3;  // edges that make a column of a window dense
+  WindowLayout layout = WindowLayout::clusters;
+  WindowModel select{};  // the windows that have tiles: every one with dense columns
+  bool edges = false;    // with lists of the tiles' edges (8 bytes each), for values of edges
   friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 

@@ -59,7 +59,7 @@ void choose_windows(const Context& context, const Graph& graph, const OpDesc& de
   policy.core = Core::tensor;
   policy.window = forecast->shape.rows;
   policy.threshold = forecast->shape.threshold;
-  policy.layout = forecast->shape.clustered ? WindowLayout::clusters : WindowLayout::none;
+  policy.layout = forecast->shape.layout;
   PlanReport windows;
   try {
     windows = explain_windows(context, graph, desc, policy);

@@ -70,9 +70,9 @@ PlanReport without_windows(const Context& context, const Graph& graph, const OpD
                            const std::shared_ptr<const WindowPlan>& asked) {
   PlanReport report = explain_plan(context, graph, desc, rest);
   for (PlanCandidate& candidate : report.candidates) candidate.plan.backing.windows = asked;
-  report.reason =
-      fmt::format("select=model keeps none of {} windows of {} rows ({}), so there are none; {}",
-                  asked->windows->windows(), asked->windows->shape().rows, asked->selector->source, report.reason);
+  report.reason = fmt::format("select=model keeps none of {} windows of {} rows (layout={}; {}), so there are none; {}",
+                              asked->windows->windows(), asked->windows->shape().rows,
+                              name(asked->windows->shape().layout), asked->selector->source, report.reason);
   return report;
 }
 
@@ -88,7 +88,7 @@ std::int32_t middle(std::vector<std::int32_t>& values) {
 WindowShape usual_windows(const OpDesc& desc) {
   return {.rows = 128,
           .threshold = desc.dtype == Dtype::f32 ? 4 : 3,
-          .clustered = true,
+          .layout = WindowLayout::clusters,
           .edges = desc.kind != OpKind::attention && reads_ids(desc)};
 }
 
@@ -101,7 +101,7 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   WindowShape shape = usual_windows(desc);
   if (policy.window > 0) shape.rows = policy.window;
   if (policy.threshold > 0) shape.threshold = policy.threshold;
-  if (policy.layout) shape.clustered = *policy.layout == WindowLayout::clusters;
+  shape.layout = policy.layout.value_or(shape.layout);
   check_has_windows(context.device(), desc, shape);
   const WindowSelect select = policy.select.value_or(WindowSelect::all);
   shape.select = model_of(*made, context, desc, shape.rows, select);
@@ -128,6 +128,7 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   plan.cuda().core = Core::tensor;
   plan.cuda().window_rows = shape.rows;
   plan.cuda().window_threshold = shape.threshold;
+  plan.cuda().window_layout = shape.layout;
   plan.cuda().window_select = select;
   plan.backing.windows = made;
   Arena counting;
@@ -140,11 +141,12 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   const RowWindows& windows = *made->windows;
   const double edges = static_cast<double>(graph.num_edges()), dense = static_cast<double>(windows.dense_edges());
   report.reason = fmt::format(
-      "core=tensor: {} of {} windows of {} rows (select={}), columns of {} edges and more: {:.1f} % of the edges in {} "
-      "columns ({:.2f} edges each), made in {:.2f} ms; the others by {}",
-      windows.selected(), windows.windows(), shape.rows, name(select), shape.threshold, 100 * dense / edges,
-      windows.dense_columns(), windows.dense_columns() > 0 ? dense / static_cast<double>(windows.dense_columns()) : 0.0,
-      1e3 * windows.seconds(), to_string(made->residual));
+      "core=tensor: {} of {} windows of {} rows (layout={}, select={}), columns of {} edges and more: {:.1f} % of the "
+      "edges in {} columns ({:.2f} edges each), made in {:.2f} ms; the others by {}",
+      windows.selected(), windows.windows(), shape.rows, name(shape.layout), name(select), shape.threshold,
+      100 * dense / edges, windows.dense_columns(),
+      windows.dense_columns() > 0 ? dense / static_cast<double>(windows.dense_columns()) : 0.0, 1e3 * windows.seconds(),
+      to_string(made->residual));
   report.candidates.push_back(std::move(candidate));
   return report;
 }
@@ -156,7 +158,7 @@ std::optional<WindowFacts> window_facts(const Plan& plan) {
   WindowFacts facts;
   facts.rows = windows.shape().rows;
   facts.threshold = windows.shape().threshold;
-  facts.clustered = windows.shape().clustered;
+  facts.layout = windows.shape().layout;
   facts.windows = windows.windows();
   facts.selected = windows.selected();
   facts.columns = windows.dense_columns();

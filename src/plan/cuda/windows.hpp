@@ -57,7 +57,7 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
 /// What a plan of windows found in its graph, for people.
 struct WindowFacts {
   int rows = 0, threshold = 0;
-  bool clustered = false;
+  WindowLayout layout = WindowLayout::none;
   std::int64_t windows = 0, candidates = 0, selected = 0;  // all, with dense columns, on tensor cores
   std::int64_t columns = 0, edges = 0, tiles = 0;          // on tensor cores
   double edge_share = 0;                                   // of all edges

@@ -194,8 +194,7 @@ struct PositionOf {
 
 }  // namespace
 
-void arrange_by_ranges(Device device, CUstream_st* stream, const GraphView& graph, const LoaOptions& options,
-                       NodeId* order) {
+DeviceBuffer arrange_by_ranges(Device device, CUstream_st* stream, const GraphView& graph, const LoaOptions& options) {
   const OnDevice on(device.index);
   const std::int64_t n = graph.num_rows;
   const auto count = static_cast<std::size_t>(n);
@@ -226,14 +225,14 @@ void arrange_by_ranges(Device device, CUstream_st* stream, const GraphView& grap
                    candidates};
   const LoaShape shape{static_cast<int>(options.window), static_cast<int>(options.look_ahead),
                        static_cast<int>(options.range)};
-  const DeviceBuffer arranged = buffer();
+  DeviceBuffer arranged(device, stream, count * sizeof(NodeId), "an order of nodes");
   copy_bytes(device, arranged.data(), device, nodes.data(), count * sizeof(NodeId), stream);
   const std::int64_t ranges = (candidates + options.range - 1) / options.range;
   const std::size_t bytes = static_cast<std::size_t>(shape.range / 32 + 1 + shape.look_ahead) * sizeof(unsigned);
   if (ranges > 0)
     arrange_range<<<static_cast<unsigned>(ranges), loa_threads, bytes, stream>>>(g, shape, as<NodeId>(arranged));
   check_status(cudaGetLastError(), "arranging rows in windows");
-  copy_bytes(Device{}, order, device, arranged.data(), count * sizeof(NodeId), stream);
+  return arranged;
 }
 
 }  // namespace weft::cuda

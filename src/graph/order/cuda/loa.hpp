@@ -13,8 +13,9 @@ constexpr bool arranges_on_gpu(const LoaOptions& options) {
   return options.range > 0 && options.range <= 65536 && options.window <= 32 && options.look_ahead <= 4096;
 }
 
-/// order [nodes], on the host. `graph` is on the device, and square.
-WEFT_LAUNCHER(void arrange_by_ranges(Device device, CUstream_st* stream, const GraphView& graph,
-                                     const LoaOptions& options, NodeId* order));
+/// The order [nodes], on the device as `graph` is, which is square; its ids are not looked at. Waits for the stream on
+/// the way, but not for the order.
+WEFT_LAUNCHER(DeviceBuffer arrange_by_ranges(Device device, CUstream_st* stream, const GraphView& graph,
+                                             const LoaOptions& options));
 
 }  // namespace weft::cuda
