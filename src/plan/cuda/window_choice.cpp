@@ -74,7 +74,7 @@ void choose_windows(const Context& context, const Graph& graph, const OpDesc& de
     GraphInternals::drop_windows(graph);
     return;
   }
-  // Calls that scale sources or whose rows are not aligned run as if there were no windows.
+  // Calls that windows do not fit, such as those whose rows are not aligned, run as if there were none.
   auto backing = std::make_shared<WindowPlan>(*candidate.plan.backing.windows);
   backing->otherwise = chosen->plan;
   candidate.plan.workspace_bytes = std::max(candidate.plan.workspace_bytes, backing->otherwise->workspace_bytes);
