@@ -5,19 +5,13 @@
 #include <cooperative_groups.h>
 
 #include "kernels/cuda/launch_check.hpp"
-#include "kernels/cuda/primitives/mma.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
+#include "kernels/cuda/windows/weight_feed.cuh"
 
 namespace weft::cuda {
 namespace {
 
 constexpr int most_parts = 8;  // blocks of a cluster that every device with clusters takes
-
-/// A tile's values of a warp's 16 rows, from which operands of products are loaded.
-template <class Storage>
-struct alignas(16) OperandSlab {
-  Storage values[16][TileEdge::pitch];
-};
 
 /// A block: warps that multiply, 16 rows each, and a warpgroup of warps that copy, a tile each. Registers go to the
 /// former. `Weighted`: operands are values of edges instead of bits.
@@ -43,74 +37,6 @@ struct GroupMemory<Storage, Rows, false>
     : TilePipeline<typename GroupShape<Storage, Rows, false>::Stage, GroupShape<Storage, Rows, false>::stages> {};
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-/// Values of the edges of a warp's 16 rows, tile by tile: those of a tile are on their way while the one before it is
-/// multiplied, and where the next ones are as well. A lane has every 32nd edge.
-template <class Storage, int Rows>
-struct WeightFeed {
-  static constexpr int held = 4;  // edges of a lane; the others of a tile are loaded when it comes
-  const WindowSumArgs<Storage>& args;
-  const std::uint32_t* starts;  // of this warp's rows in tile 0
-  int tiles;
-  OperandSlab<Storage>& slab;
-  std::uint32_t lane = threadIdx.x % 32;
-  uint2 range = {}, range_next = {}, range_after = {};  // edges of a tile, the next and the one after it
-  Storage value[held];
-  std::uint32_t spot[held];
-  TileEdge next[held];
-
-  __device__ __forceinline__ void load_range(int tile) {
-    const std::uint32_t* const at = starts + static_cast<std::int64_t>(tile) * (Rows / 16);
-    range_after = tile < tiles ? make_uint2(__ldg(at), __ldg(at + 1)) : uint2{};
-  }
-  __device__ __forceinline__ Storage weight_of(std::uint32_t id) const {
-    return load_element(args.weights + id * args.weights_pitch);
-  }
-  __device__ __forceinline__ void load_next() {
-#pragma unroll
-    for (int i = 0; i < held; ++i) {
-      const std::uint32_t j = range_next.x + lane + i * 32;
-      if (j < range_next.y) next[i] = load_edge(args.edges.edges + j);
-    }
-  }
-  /// Goes on to the next tile: its edges are there, and their values are asked for; `last` is two tiles later.
-  __device__ __forceinline__ void advance(int last) {
-    range = range_next;
-    range_next = range_after;
-#pragma unroll
-    for (int i = 0; i < held; ++i) {
-      spot[i] = next[i].spot;
-      if (range.x + lane + i * 32 < range.y) value[i] = weight_of(next[i].id);
-    }
-    load_range(last);
-    load_next();
-  }
-  __device__ __forceinline__ void begin() {
-    load_range(0);
-    range_next = range_after;
-    load_next();
-    load_range(1);
-    advance(2);
-  }
-  /// A tile's values into the slab.
-  __device__ __forceinline__ void fill(int tile) {
-    __syncwarp();  // all lanes have left what was there
-    auto* const words = reinterpret_cast<uint4*>(slab.values);
-#pragma unroll
-    for (std::uint32_t i = 0; i < (sizeof slab / 16 + 31) / 32; ++i)
-      if (i * 32 + lane < sizeof slab / 16) words[i * 32 + lane] = {};
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < held; ++i)
-      if (range.x + lane + i * 32 < range.y) slab.values[0][spot[i]] = value[i];
-    for (std::uint32_t j = range.x + lane + held * 32; j < range.y; j += 32) {
-      const TileEdge edge = load_edge(args.edges.edges + j);
-      slab.values[0][edge.spot] = weight_of(edge.id);
-    }
-    advance(tile + 3);
-    __syncwarp();
-  }
-};
-
 template <class Storage, int Rows, bool Weighted>
 struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
   using Block = WindowBlock<Storage, Rows, Weighted>;
@@ -145,28 +71,9 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
   int quad = lane % 4, first_row = warp * 16 + lane / 4;
   float near[32], far[32];  // rows first_row and 8 later: see multiply_group
 
-  using Operands = unsigned[window_step / 16][4];
-  __device__ __forceinline__ void operands_of_bits(const Stage& stage, Operands& a) const {
-    const RowBits low(stage.bits[first_row], quad), high(stage.bits[first_row + 8], quad);
-#pragma unroll
-    for (int k = 0; k < window_step / 16; ++k) {
-      a[k][0] = low.halves(k, false);
-      a[k][1] = high.halves(k, false);
-      a[k][2] = low.halves(k, true);
-      a[k][3] = high.halves(k, true);
-    }
-  }
-  __device__ __forceinline__ void operands_of_slab(Operands& a) const {
-    const auto slab =
-        static_cast<unsigned>(__cvta_generic_to_shared(shared.slabs[warp].values[lane % 16] + lane / 16 * 8));
-#pragma unroll
-    for (int k = 0; k < window_step / 16; ++k) load_matrices(a[k], slab + k * 32);
-  }
-
   __device__ __forceinline__ auto weight_feed() const {
     if constexpr (Weighted)
-      return WeightFeed<Storage, Rows>{args, args.edges.starts + first_tile * (Rows / 16) + warp, tiles,
-                                       shared.slabs[warp]};
+      return WeightFeed<Storage, Rows>{args, args.edges.starts + first_tile * (Rows / 16) + warp, tiles};
     else
       return 0;
   }
@@ -181,14 +88,15 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
     for (int first = 0; first < tiles; first += Operand::chain) {
       for (int tile = first; tile < min(first + Operand::chain, tiles); ++tile, at.advance(1)) {
         const Stage& stage = shared.stages[at.stage];
-        Operands a;
+        TileOperands a;
         if constexpr (Weighted) {
-          weights.fill(tile);
-          operands_of_slab(a);
+          weights.fill(tile, shared.slabs[warp]);
+#pragma unroll
+          for (int k = 0; k < window_step / 16; ++k) shared.slabs[warp].load(k, a[k]);
         }
         shared.full[at.stage].wait(at.parity);
         show_copies();
-        if constexpr (!Weighted) operands_of_bits(stage, a);
+        if constexpr (!Weighted) operands_of_bits(stage.bits, first_row, quad, a);
         fence_sums(near);
 #pragma unroll
         for (int p = 0; p < Shape::pieces; ++p)
