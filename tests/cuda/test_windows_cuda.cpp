@@ -5,11 +5,9 @@
 #include <tuple>
 
 #include "battery/sweep.hpp"
-#include "core/device.hpp"
 #include "cuda/gpu.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
-#include "plan/built_kernels.hpp"
 #include "plan/cuda/windows.hpp"
 #include "support/errors.hpp"
 #include "weft/generate.hpp"
@@ -162,11 +160,6 @@ void expect_sum(Context& context, const BatteryGraph& battery, const Graph& ther
   EXPECT_TRUE(bitwise_equal(run(), first)) << where;
 }
 
-/// f32 is summed as three bf16, by Hopper's instructions.
-bool sums_f32(const WindowShape& shape) {
-  return has_wgmma && shape.rows >= 64 && cuda_device(gpu.index).compute_capability == 90;
-}
-
 TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
   Context context = Context::cuda();
   std::vector<BatteryGraph> graphs = battery_graphs();
@@ -180,8 +173,7 @@ TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
       for (const std::int64_t width : {8, 64, 72, 128, 264}) {
         ++seed;
         constexpr Dtype dtypes[] = {Dtype::f16, Dtype::bf16, Dtype::f32};
-        Call call{width, dtypes[seed % 3], seed % 4 == 0 ? Reduce::mean : Reduce::sum, seed % 5 == 0};
-        if (call.dtype == Dtype::f32 && !sums_f32(shape)) call.dtype = Dtype::f16;
+        const Call call{width, dtypes[seed % 3], seed % 4 == 0 ? Reduce::mean : Reduce::sum, seed % 5 == 0};
         const std::string policy = fmt::format("core=tensor,window={},threshold={},layout={}", shape.rows,
                                                shape.threshold, shape.clustered ? "clusters" : "none");
         expect_sum(context, battery, there, call, policy, seed);
@@ -236,10 +228,10 @@ TEST_F(cuda_windows, refuse_what_tensor_cores_cannot_sum) {
   refused({OpKind::spmm, Dtype::f64, 1, 64, Reduce::sum, false}, "f64");
   expect_refused(
       [&] {
-        make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, false},
-                  parse_policy("core=tensor,window=16"));
+        make_plan(context, there, {OpKind::sddmm, Dtype::f16, 1, 64, Reduce::sum, false},
+                  parse_policy("core=tensor,window=64"));
       },
-      "window=16", ErrorCode::unsupported);
+      "sddmm", ErrorCode::unsupported);
   refused({OpKind::spmm, Dtype::f16, 1, 64, Reduce::max, false}, "max");
   refused({OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, true}, "values");
   refused({OpKind::spmm, Dtype::f16, 2, 32, Reduce::sum, true}, "values");
