@@ -53,12 +53,10 @@ std::vector<PlacedGraph> all_graphs() {
 /// What a plan by windows is refused with, as docs/policies.md has it; empty: there are kernels.
 std::string refusal_of_kernels(const OpDesc& desc, const Windows& windows) {
   const bool halves = size_of(desc.dtype) == 2, dots = desc.kind == OpKind::sddmm;
-  const bool by_hopper = dots || desc.weighted || desc.dtype == Dtype::f32;
   const bool any = halves || (desc.dtype == Dtype::f32 && !dots && !desc.weighted);
-  if (!any || desc.width % 8 != 0 || (dots && desc.width > 128) || (by_hopper && !has_hopper_windows()))
+  if (!any || desc.width % 8 != 0 || (dots && desc.width > 128) || (dots && !has_hopper_windows()))
     return "policy core=tensor";
-  if (windows.rows < (dots ? 128 : by_hopper ? 64 : 16))
-    return fmt::format("policy core=tensor,window={}", windows.rows);
+  if (windows.rows < (dots ? 128 : 16)) return fmt::format("policy core=tensor,window={}", windows.rows);
   if (windows.select == WindowSelect::model && !halves) return "policy select=model";
   return {};
 }

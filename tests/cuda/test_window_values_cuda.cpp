@@ -11,14 +11,7 @@
 namespace weft::test {
 namespace {
 
-class cuda_window_values : public GpuTest {
- protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (!IsSkipped() && !has_hopper_windows())
-      GTEST_SKIP() << "values of edges meet tensor cores by Hopper's own instructions alone";
-  }
-};
+class cuda_window_values : public GpuTest {};
 
 /// Those with windows, and transposes, whose edges have ids of their own.
 std::vector<PlacedGraph> graphs_with_ids() {
@@ -33,7 +26,8 @@ TEST_F(cuda_window_values, weigh_sums_as_the_reference_does) {
   std::uint64_t seed = 8000;
   for (const auto& [graph, here, there] : graphs_with_ids())
     for (const char* policy : {"core=tensor,window=128,threshold=1", "core=tensor,window=64,threshold=2,layout=none",
-                               "core=tensor,threshold=3", "core=tensor,threshold=2,layout=loa"})
+                               "core=tensor,threshold=3", "core=tensor,threshold=2,layout=loa",
+                               "core=tensor,window=16,threshold=1,layout=none"})
       for (const std::int64_t width : {8, 64, 72, 128}) {
         ++seed;
         const Dtype dtype = seed % 2 == 0 ? Dtype::f16 : Dtype::bf16;
@@ -49,6 +43,7 @@ TEST_F(cuda_window_values, weigh_sums_as_the_reference_does) {
 }
 
 TEST_F(cuda_window_values, multiply_both_ends_as_the_reference_does) {
+  if (!has_hopper_windows()) GTEST_SKIP() << "dot products run on tensor cores by Hopper's own instructions alone";
   Context context = Context::cuda();
   std::uint64_t seed = 9000;
   for (const auto& [graph, here, there] : graphs_with_ids())
@@ -78,20 +73,22 @@ TEST_F(cuda_window_values, keep_weights_that_are_not_finite_to_their_rows) {
   weights.span<Half>()[20 * 3 + 4] = Half::from_bits(0x7c00);  // of row 3
   weights.span<Half>()[20 * 7 + 1] = Half::from_bits(0x7e00);  // of row 7
   Context context = Context::cuda();
-  const Plan plan = make_plan(context, there, {OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, true},
-                              parse_policy("core=tensor,threshold=1,layout=none"));
-  context.reserve(plan.workspace_bytes);
-  Tensor out = constant(Shape(nodes, 64), Dtype::f16, 0).to(gpu);
-  spmm(context, plan, there, x.to(gpu), weights.to(gpu), out, {.op = SpmmOp::u_mul_e});
-  const std::vector<double> result = doubles(out.to(Device{}));
-  for (std::size_t v = 0; v < nodes; ++v) {
-    const double value = result[v * 64 + 5];
-    if (v == 3) {
-      EXPECT_EQ(value, std::numeric_limits<double>::infinity());
-    } else if (v == 7) {
-      EXPECT_TRUE(std::isnan(value));
-    } else {
-      EXPECT_EQ(value, 20 * 0.125) << "row " << v;
+  for (const int rows : {16, 64, 128}) {
+    const Plan plan = make_plan(context, there, {OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, true},
+                                parse_policy(fmt::format("core=tensor,window={},threshold=1,layout=none", rows)));
+    context.reserve(plan.workspace_bytes);
+    Tensor out = constant(Shape(nodes, 64), Dtype::f16, 0).to(gpu);
+    spmm(context, plan, there, x.to(gpu), weights.to(gpu), out, {.op = SpmmOp::u_mul_e});
+    const std::vector<double> result = doubles(out.to(Device{}));
+    for (std::size_t v = 0; v < nodes; ++v) {
+      const double value = result[v * 64 + 5];
+      if (v == 3) {
+        EXPECT_EQ(value, std::numeric_limits<double>::infinity()) << "windows of " << rows << " rows";
+      } else if (v == 7) {
+        EXPECT_TRUE(std::isnan(value)) << "windows of " << rows << " rows";
+      } else {
+        EXPECT_EQ(value, 20 * 0.125) << "row " << v << ", windows of " << rows;
+      }
     }
   }
 }

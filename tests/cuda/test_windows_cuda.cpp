@@ -149,9 +149,7 @@ TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
       for (const std::int64_t width : {8, 64, 72, 128, 264}) {
         ++seed;
         constexpr Dtype dtypes[] = {Dtype::f16, Dtype::bf16, Dtype::f32};
-        Dtype dtype = dtypes[seed % 3];
-        // f32 is summed as three bf16, by Hopper's instructions.
-        if (dtype == Dtype::f32 && !(shape.rows >= 64 && has_hopper_windows())) dtype = Dtype::f16;
+        const Dtype dtype = dtypes[seed % 3];
         const bool epilogue = seed % 5 == 0;
         const Finish finish{seed % 4 == 0 ? Reduce::mean : Reduce::sum, epilogue, epilogue, epilogue};
         const std::string policy = fmt::format("core=tensor,window={},threshold={},layout={}", shape.rows,
@@ -212,10 +210,10 @@ TEST_F(cuda_windows, refuse_what_tensor_cores_cannot_sum) {
   refused({OpKind::spmm, Dtype::f64, 1, 64, Reduce::sum, false}, "f64");
   expect_refused(
       [&] {
-        make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, false},
-                  parse_policy("core=tensor,window=16"));
+        make_plan(context, there, {OpKind::sddmm, Dtype::f16, 1, 64, Reduce::sum, false},
+                  parse_policy("core=tensor,window=64"));
       },
-      "window=16", ErrorCode::unsupported);
+      "sddmm", ErrorCode::unsupported);
   refused({OpKind::spmm, Dtype::f16, 1, 64, Reduce::max, false}, "max");
   refused({OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, true}, "values");
   refused({OpKind::spmm, Dtype::f16, 2, 32, Reduce::sum, true}, "values");

@@ -8,6 +8,7 @@
 #include "core/device.hpp"
 #include "graph/cuda/edge_order.hpp"
 #include "graph/graph_internals.hpp"
+#include "plan/built_kernels.hpp"
 #include "plan/cuda/windows.hpp"
 
 namespace weft {
@@ -27,7 +28,8 @@ std::optional<WindowForecast> windows_that_pay(const Context& context, const Gra
                                                const tuning::CudaRates& rates, double cuda_us) {
   const double runs = static_cast<double>(context.expected_runs());
   const double tile_ns = desc.dtype == Dtype::f32 ? rates.tile_f32_ns : rates.tile_ns;
-  if (runs <= 1 || tile_ns == 0 || desc.kind != OpKind::spmm || desc.weighted) return std::nullopt;
+  // Times of tiles are those of wgmma.
+  if (runs <= 1 || tile_ns == 0 || !has_wgmma || desc.kind != OpKind::spmm || desc.weighted) return std::nullopt;
   WindowForecast forecast;
   forecast.shape = usual_windows(desc);
   const GraphView view = GraphInternals::view_without_ids(graph);

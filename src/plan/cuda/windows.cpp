@@ -20,11 +20,11 @@ bool has_tiles(const OpDesc& desc) {
          (!desc.weighted || (halves && desc.heads == 1));
 }
 bool has_packs(const OpDesc& desc) { return desc.heads * desc.width > 0 && desc.heads * desc.width % 8 == 0; }
-/// The least rows of a window; 0: this GPU or build has no kernels.
+/// The least rows of a window; 0: this GPU or build has no kernels. Sums run by mma.sync where Hopper's own
+/// instructions are missing or windows too small for them; dot products run by those alone.
 int least_rows(Device device, const OpDesc& desc) {
-  if (desc.kind == OpKind::spmm && desc.dtype != Dtype::f32 && !desc.weighted) return 16;
-  if (!has_wgmma || cuda_device(device.index).compute_capability != 90) return 0;
-  return desc.kind == OpKind::spmm ? 64 : 128;
+  if (desc.kind == OpKind::spmm) return 16;
+  return has_wgmma && cuda_device(device.index).compute_capability == 90 ? 128 : 0;
 }
 bool has_kernel(Device device, const OpDesc& desc, const WindowShape& shape) {
   const int least = least_rows(device, desc);
@@ -48,14 +48,12 @@ void check_has_windows(Device device, const OpDesc& desc, const WindowShape& sha
              desc.heads * desc.width);
   const int least = least_rows(device, desc);
   WEFT_CHECK(least > 0, unsupported,
-             "policy core=tensor for {} {}{}: this runs on tensor cores by Hopper's own instructions, which {}; leave "
+             "policy core=tensor for {} {}: this runs on tensor cores by Hopper's own instructions, which {}; leave "
              "the policy out",
-             name(desc.kind), name(desc.dtype), desc.weighted ? " with values of edges" : "",
-             has_wgmma ? "this GPU does not have" : "this build has no kernels of");
+             name(desc.kind), name(desc.dtype), has_wgmma ? "this GPU does not have" : "this build has no kernels of");
   WEFT_CHECK(shape.rows >= least, unsupported,
-             "policy core=tensor,window={} for {} {}{}: expected windows of {} rows; leave window out", shape.rows,
-             name(desc.kind), name(desc.dtype), desc.weighted ? " with values of edges" : "",
-             least == 128 ? "128" : "64 or 128");
+             "policy core=tensor,window={} for {} {}: expected windows of {} rows; leave window out", shape.rows,
+             name(desc.kind), name(desc.dtype), least);
 }
 
 WindowModel model_of(WindowPlan& plan, const Context& context, const OpDesc& desc, int rows, WindowSelect select) {

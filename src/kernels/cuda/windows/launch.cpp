@@ -60,7 +60,7 @@ void add_windows(const WindowSumArgs<Storage>& call, const CudaDevice& gpu, CUst
     if (call.window_rows >= 64 && gpu.compute_capability == 90)
       return launch_window_sums_sm90(call, gpu.multiprocessors, stream);
   }
-  if constexpr (sizeof(Storage) == 2) launch_window_sums(call, stream);
+  launch_window_sums(call, stream);
 }
 
 bool begins_at_16_bytes(const Operand& rows) {

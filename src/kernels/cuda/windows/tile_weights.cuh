@@ -2,15 +2,10 @@
 // nothing else, beside those that copy rows.
 #pragma once
 
+#include "kernels/cuda/windows/operand_slab.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
 
 namespace weft::cuda {
-
-/// A tile's values of 16 rows. Slabs follow one another as TileEdge::spot counts.
-template <class Storage>
-struct alignas(16) OperandSlab {
-  Storage values[16][TileEdge::pitch];
-};
 
 /// Of tiles `warp`, `warp` + Step and so on. The edges of a tile are asked for while the one before it is spread, and
 /// their values while its stage is still read; those that lanes cannot hold come when it is their turn.

@@ -41,6 +41,22 @@ struct RowBits {
   }
 };
 
+/// Operands of a tile: for every 16 columns, of lane (group, quad) the pairs of columns from 2 quad on of row `group`
+/// and of row group + 8, and of both rows the pairs eight columns on.
+using TileOperands = unsigned[window_step / 16][4];
+/// `row`: the lane's first.
+__device__ __forceinline__ void operands_of_bits(const std::uint32_t (*bits)[window_step / 32], int row, int quad,
+                                                 TileOperands& a) {
+  const RowBits low(bits[row], quad), high(bits[row + 8], quad);
+#pragma unroll
+  for (int k = 0; k < window_step / 16; ++k) {
+    a[k][0] = low.halves(k, false);
+    a[k][1] = high.halves(k, false);
+    a[k][2] = low.halves(k, true);
+    a[k][3] = high.halves(k, true);
+  }
+}
+
 /// Of a size that keeps `x` of every stage on the 1024 bytes that wgmma's patterns of banks repeat after.
 template <int Rows, int Pieces = 1>
 struct alignas(1024) WindowStage {

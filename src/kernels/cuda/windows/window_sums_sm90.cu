@@ -5,7 +5,6 @@
 #include <cooperative_groups.h>
 
 #include "kernels/cuda/launch_check.hpp"
-#include "kernels/cuda/primitives/mma.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
 #include "kernels/cuda/windows/tile_weights.cuh"
 
@@ -77,22 +76,9 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
   int quad = lane % 4, first_row = warp * 16 + lane / 4;
   float near[32], far[32];  // rows first_row and 8 later: see multiply_group
 
-  using Operands = unsigned[window_step / 16][4];
-  __device__ __forceinline__ void operands_of_bits(const Stage& stage, Operands& a) const {
-    const RowBits low(stage.bits[first_row], quad), high(stage.bits[first_row + 8], quad);
+  __device__ __forceinline__ void operands_of_slab(const Stage& stage, TileOperands& a) const {
 #pragma unroll
-    for (int k = 0; k < window_step / 16; ++k) {
-      a[k][0] = low.halves(k, false);
-      a[k][1] = high.halves(k, false);
-      a[k][2] = low.halves(k, true);
-      a[k][3] = high.halves(k, true);
-    }
-  }
-  __device__ __forceinline__ void operands_of_slab(const Stage& stage, Operands& a) const {
-    const auto slab =
-        static_cast<unsigned>(__cvta_generic_to_shared(stage.slabs[warp].values[lane % 16] + lane / 16 * 8));
-#pragma unroll
-    for (int k = 0; k < window_step / 16; ++k) load_matrices(a[k], slab + k * 32);
+    for (int k = 0; k < window_step / 16; ++k) stage.slabs[warp].load(k, a[k]);
   }
 
   __device__ __forceinline__ void sum_tiles() {
@@ -105,11 +91,11 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
         const Stage& stage = shared.stages[at.stage];
         shared.full[at.stage].wait(at.parity);
         show_copies();
-        Operands a;
+        TileOperands a;
         if constexpr (Weighted)
           operands_of_slab(stage, a);
         else
-          operands_of_bits(stage, a);
+          operands_of_bits(stage.bits, first_row, quad, a);
         fence_sums(near);
 #pragma unroll
         for (int p = 0; p < Shape::pieces; ++p)

@@ -49,11 +49,10 @@ WEFT_ANYWHERE constexpr std::int64_t split_pitch(std::int64_t features) {
   return (features + tile_features - 1) / tile_features * split_pieces * tile_features;
 }
 
-/// Of f16 and bf16; features come in whole packs of eight, and rows of x are aligned to 16 bytes.
+/// Features come in whole packs of eight, and rows of x are aligned to 16 bytes. Weights are of f16 and bf16 alone.
 template <class Storage>
 void launch_window_sums(const WindowSumArgs<Storage>& args, CUstream_st* stream);
-/// The same by wgmma, also of f32, and of halves with weights: windows of 64 and 128 rows on Hopper, in builds that
-/// have it (has_wgmma).
+/// The same by wgmma: windows of 64 and 128 rows on Hopper, in builds that have it (has_wgmma).
 template <class Storage>
 void launch_window_sums_sm90(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream);
 
