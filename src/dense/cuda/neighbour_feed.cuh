@@ -5,7 +5,8 @@
 #pragma once
 
 #include "dense/cuda/neighbour_slots.cuh"
-#include "dense/cuda/product_kernel.cuh"
+#include "dense/cuda/queue.cuh"
+#include "kernels/cuda/primitives/reduce.cuh"
 
 namespace weft::dense::cuda {
 

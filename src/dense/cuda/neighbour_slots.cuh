@@ -2,7 +2,7 @@
 // lane has 16 bytes, or as halves, in the order in which tensor cores leave their sums.
 #pragma once
 
-#include "dense/cuda/product_kernel.cuh"
+#include "dense/cuda/product.cuh"
 
 namespace weft::dense::cuda {
 
