@@ -144,7 +144,7 @@ TEST_F(cuda_training_runs, repeat_to_the_bit_and_go_on_from_a_checkpoint_to_the_
 TEST_F(cuda_training_runs, make_outputs_again_to_the_bit_in_less_memory) {
   Context context = Context::cuda();
   for (const std::int64_t nodes : {640, 6400})  // with products of cuBLAS, and of weft's own
-    for (const Dtype dtype : {Dtype::f32, Dtype::f16})
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16})
       for (const bool fuse : {false, true}) expect_outputs_can_be_made_again(context, nodes, dtype, fuse);
 }
 

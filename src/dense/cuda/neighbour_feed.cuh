@@ -28,7 +28,7 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(Neig
  public:
   using Base::rows, Base::vectors;
   using Source = NeighbourRows;
-  static constexpr bool in_tile_order = Slots::in_tile_order, loads_weights_in_order = true;
+  static constexpr bool loads_weights_in_order = true;
   static constexpr int notes_bytes = noted_tiles * static_cast<int>(sizeof(TileNotes));
   static constexpr int bytes = Base::bytes + Warps * (notes_bytes + Slots::operand_bytes);
 
@@ -47,7 +47,7 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(Neig
         tiles_(shape.tiles),
         x_(static_cast<const char*>(from.x) + threadIdx.x % 4 * 16),
         pitch_(static_cast<std::uint32_t>(args.k * sizeof(T))),
-        place_(Slots::place(this->stage())),
+        place_(place_of_row<T>(this->stage())),
         capacity_(NeighbourStage::slots - (from.adds_self ? rows : 0)),
         asked_tile_(first_tile()) {
     if (from.eps != nullptr) self_ += __ldg(static_cast<const float*>(from.eps));

@@ -3,9 +3,9 @@
 // another warp once the weights are there.
 //
 // Columns may stand in a tile's products in any order, as long as a and b have the same, and so may those of c. Here it
-// is that in which a lane's share of everything it loads and stores is 16 bytes of a row: words 4 * quad to 4 * quad +
+// is that in which a lane's share of everything it copies and stores is 16 bytes of a row: words 4 * quad to 4 * quad +
 // 3 of 16, in the rows group, group + 8, ... So what a lane copies to shared memory ahead of time it reads back itself,
-// and a, the gate and c all come by one queue.
+// and a, the gate and c all come by one queue. Halves of a alone are read back in another order (in_tile_order).
 #pragma once
 
 #include "dense/cuda/queue.cuh"
@@ -20,9 +20,8 @@ template <class T, int Pairs>
 inline constexpr int chunk_bytes = slots_of_step<T, Pairs>* chunk_steps* lanes* static_cast<int>(sizeof(uint4));
 
 /// The block's columns of b as fragments: of f32 [step][tile][lane] (hi, hi, lo, lo), of halves [step][pair of tiles]
-/// [lane] (two words of each), 0 past its end. `InTileOrder`: a row's words stand as products leave them, a pair of
-/// columns of each tile of 8 a lane's, instead of 16 bytes a lane's.
-template <class T, int Pairs, bool InTileOrder>
+/// [lane] (two words of each), 0 past its end.
+template <class T, int Pairs>
 __device__ __forceinline__ void fill_weights(const ProductArgs& args, const ProductShape& shape, uint4* to) {
   const T* const b = static_cast<const T*>(args.b);
   const int n = static_cast<int>(args.n), k = static_cast<int>(args.k), lane = threadIdx.x % lanes;
@@ -32,8 +31,8 @@ __device__ __forceinline__ void fill_weights(const ProductArgs& args, const Prod
     constexpr int of_group = group_tiles<T>;
     const int column = blockIdx.y * (Pairs * 16) + tile / of_group * group_columns<T> + group / 2 * pack_size<T> +
                        tile % of_group * 2 + group % 2;
-    const int first = (InTileOrder ? (step * 2 + half) * 4 + quad
-                                   : (step / chunk_steps * 4 + quad) * 4 + step % chunk_steps * 2 + half) *
+    const int first = (in_tile_order<T> ? (step * 2 + half) * 4 + quad
+                                        : (step / chunk_steps * 4 + quad) * 4 + step % chunk_steps * 2 + half) *
                       word_size<T>;
     unsigned bits = 0;
 #pragma unroll
@@ -206,7 +205,7 @@ __global__ void __launch_bounds__(Warps* lanes, 1)
   uint4* const queue = shared + Pairs * 16 / 4;
   uint4* const weights = queue + Rows::bytes / sizeof(uint4);
   Rows feed(args, source, shape, reinterpret_cast<char*>(queue));
-  fill_weights<T, Pairs, Rows::in_tile_order>(args, shape, weights);
+  fill_weights<T, Pairs>(args, shape, weights);
   for (int i = threadIdx.x; i < Pairs * 16; i += Warps * lanes) {
     const int column = blockIdx.y * (Pairs * 16) + i;
     bias[i] = args.epilogue.bias != nullptr && column < args.n ? __ldg(args.epilogue.bias + column) : 0;

@@ -9,6 +9,21 @@ namespace weft::dense::cuda {
 inline constexpr int chunk_words = 16;  // of a row, four to a lane
 inline constexpr int chunk_steps = 2;   // products of depth 8 words
 
+/// Which of a row's words a lane multiplies by. Of f32 those of its 16 bytes, 4 quad to 4 quad + 3; of halves 4 w +
+/// quad, as products leave their sums, so that rows which are such sums are multiplied in the order of rows from
+/// memory: to the same bits.
+template <class T>
+inline constexpr bool in_tile_order = sizeof(T) == 2;
+/// In that order 16 bytes of eight rows are read together: packs are exchanged, so that those lie in different banks.
+__device__ __forceinline__ int exchanged_bytes(int row, int pack) { return (pack ^ (row / 2 & 3)) * 16; }
+/// Where the lane's 16 bytes of a chunk go, of the first row that it copies; eight rows more are 512 bytes more.
+template <class T>
+__device__ __forceinline__ unsigned place_of_row(const char* stage) {
+  const int lane = static_cast<int>(threadIdx.x % lanes), row = lane / 4, pack = lane % 4;
+  return static_cast<unsigned>(__cvta_generic_to_shared(stage)) + row * 64 +
+         (in_tile_order<T> ? exchanged_bytes(row, pack) : pack * 16);
+}
+
 /// How a launch is cut: columns by blockIdx.y, rows by warps.
 struct ProductShape {
   int chunks;  // of a row of a
