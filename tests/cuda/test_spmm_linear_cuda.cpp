@@ -79,6 +79,17 @@ TEST_F(cuda_spmm_linear, of_rows_of_every_length_is_that_of_plain_loops) {
     }
 }
 
+TEST_F(cuda_spmm_linear, of_tiles_with_as_many_edges_as_slots_and_one_more_is_that_of_plain_loops) {
+  Context context = Context::cuda();
+  const Graph graph = graph_of_full_tiles();
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const LinearTerms& terms : linear_terms()) {
+      const LinearCase c(graph, dtype, 64, 40, terms, 16);
+      expect_right(context, c, expected_linear(c), true, "full tiles");
+      if (HasFatalFailure()) return;
+    }
+}
+
 TEST_F(cuda_spmm_linear, takes_many_tiles_of_rows_a_warp) {
   Context context = Context::cuda();
   const Graph graph = battery::molecule_graph(12'000);
@@ -151,6 +162,20 @@ TEST_F(cuda_spmm_linear, refuses_rows_that_do_not_begin_at_whole_16_bytes) {
   const ConstTensorView shifted(static_cast<const float*>(x.view().data) + 1, Dtype::f32, Shape(rows, 16), gpu);
   const std::string message = refusal_of([&] { layer(shifted, {}, weight, out); });
   EXPECT_NE(message.find("x begins at an address that is no multiple of 16: clone it first"), message.npos) << message;
+}
+
+TEST_F(cuda_spmm_linear, makes_no_rows_of_more_edges_than_it_counts) {
+  Context context = Context::cuda();
+  dense::Gemm gemm(context);
+  const Graph graph = hub_graph(513).to(gpu);
+  const Tensor x = Tensor::zeros(Shape(513, 16), Dtype::f32, "x", gpu),
+               weight = Tensor::zeros(Shape(16, 16), Dtype::f32, "weight", gpu);
+  Tensor out = Tensor::zeros(Shape(3, 16), Dtype::f32, "out", gpu);
+  dense::NeighbourRows from;
+  from.graph = graph.view();
+  from.x = x.view().data;
+  const std::string message = refusal_of([&] { gemm.multiply(from, weight, dense::Transposed::no, out, {}); });
+  EXPECT_NE(message.find("rows have up to 513 edges: expected 0 to 512"), message.npos) << message;
 }
 
 /// What layers take along in their backward, and keep for it.

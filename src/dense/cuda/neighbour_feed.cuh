@@ -7,6 +7,7 @@
 #include "dense/cuda/neighbour_slots.cuh"
 #include "dense/cuda/queue.cuh"
 #include "kernels/cuda/primitives/reduce.cuh"
+#include "plan/tuning/fusion.hpp"
 
 namespace weft::dense::cuda {
 
@@ -23,6 +24,7 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(Neig
   using Base = Queue<T, Groups, Blocks, Warps, Stages, sizeof(NeighbourStage)>;
   using Slots = NeighbourSlots<T>;
   static_assert(Blocks == 1 && Stages >= 2, "notes of a tile are written when the next stage is asked for");
+  static_assert(Base::rows * tuning::most_fused_row < TileNotes::too_many, "notes have where every row's edges begin");
   static constexpr int noted_tiles = Stages + 1;
 
  public:
@@ -233,13 +235,14 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(Neig
       degree_[v] = notes.starts[group() + 8 * v + 1] - first_[v];
     }
     if constexpr (Slots::multiplies) {
+      if (edges_ == TileNotes::too_many || is_weighted()) return;  // nothing is in slots, or ones will not do
       const std::uint64_t masks[vectors] = {mask_of(first_[0], degree_[0]), mask_of(first_[1], degree_[1])};
       Slots::fill(operands_, masks);
     }
   }
-  /// So many bits from a slot's on.
+  /// Bits of so many slots from one on, all of them among the 64. A row without edges may begin behind the last.
   static __device__ __forceinline__ std::uint64_t mask_of(int first, int slots) {
-    return (slots < 64 ? (std::uint64_t{1} << slots) - 1 : ~std::uint64_t{0}) << first;
+    return slots > 0 ? ~std::uint64_t{0} >> (NeighbourStage::slots - slots) << first : 0;
   }
   template <class WeightOf>
   __device__ __forceinline__ void add_slots(float (&sums)[vectors][count], const WeightOf& weight) const {

@@ -33,7 +33,8 @@ constexpr bool fusion_pays(const FusionCase& c) {
   return degree <= 2.5 && c.longest_row <= 16 && c.in >= 32 && c.in <= 64 && c.out <= 64;
 }
 
-/// Edges of a row that a GPU's fused kernel adds up in sequence within the bound of all sums.
+/// Edges of a row that a GPU's fused kernel adds up in sequence within the bound of all sums, and counts in 16 bits for
+/// all rows of a tile.
 inline constexpr std::int64_t most_fused_row = 512;
 
 }  // namespace weft::tuning
