@@ -24,6 +24,7 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(Neig
   using Base = Queue<T, Groups, Blocks, Warps, Stages, sizeof(NeighbourStage)>;
   using Slots = NeighbourSlots<T>;
   static_assert(Blocks == 1 && Stages >= 2, "notes of a tile are written when the next stage is asked for");
+  static_assert(NeighbourStage::slots == 64, "a mask has a bit for every slot");
   static_assert(Base::rows * tuning::most_fused_row < TileNotes::too_many, "notes have where every row's edges begin");
   static constexpr int noted_tiles = Stages + 1;
 
