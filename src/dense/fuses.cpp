@@ -16,7 +16,7 @@ bool fuses(const Gemm& gemm, const Graph& graph, Dtype dtype, std::int64_t in, s
   if (gpu && view.longest_row < 0) return false;  // nobody has looked
   if (wish) return !gpu || view.longest_row <= tuning::most_fused_row;
   tuning::FusionCase given{graph.device().kind, view.num_rows, view.num_edges, 0, in, out, dtype,
-                           sums.scaled,         sums.stored};
+                           sums.scaled,         sums.stored,   sums.adds_self};
   // Everything else first: most graphs have too many edges for it.
   if (!tuning::fusion_pays(given)) return false;
   given.longest_row = view.longest_row;

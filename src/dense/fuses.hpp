@@ -8,10 +8,11 @@
 
 namespace weft::dense {
 
-/// What else is known of the sums.
+/// What else is known of the sums when they are planned.
 struct FusedSums {
-  bool scaled = false;  // edges have values, or sources scales
-  bool stored = false;  // they are also stored, and nothing but the product rides along
+  bool scaled = false;     // edges have values, or sources scales
+  bool stored = false;     // they are stored as well, and in two kernels would need no pass of their own between them
+  bool adds_self = false;  // a row's own counts, too
 };
 
 /// Of sums over `graph` of rows of `in` features, which meet weights [in, out]: whether that pays, or what the caller

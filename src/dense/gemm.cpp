@@ -5,6 +5,7 @@
 #include "dense/cpu/product.hpp"
 #include "dense/cuda/blas.hpp"
 #include "dense/cuda/product.hpp"
+#include "plan/tuning/fusion.hpp"
 
 namespace weft::dense {
 namespace {
@@ -122,6 +123,10 @@ void Gemm::multiply(const NeighbourRows& a, ConstTensorView b, Transposed b_as, 
              to_string(c.shape));
   if (m == 0) return;
   if (blas_ != nullptr) {
+    const EdgeId longest = a.graph.longest_row;
+    WEFT_CHECK(longest >= 0 && longest <= tuning::most_fused_row, internal,
+               "rows have up to {} edges: expected 0 to {} where a GPU's product makes them; add them up before",
+               longest, tuning::most_fused_row);
     const cuda::ProductArgs args{
         b.dtype, m, n, k, a.x, b.data, transposed, c.mutable_data(), c.dtype, epilogue_of(finish)};
     return cuda::run(args, a, device_, stream_);

@@ -55,7 +55,7 @@ class Gemm {
   /// Whether there is a product of [rows, in] sums over neighbours with weights [in, out] that makes the rows itself.
   bool makes_rows(Dtype dtype, std::int64_t rows, std::int64_t in, std::int64_t out) const;
   /// c = finish(a b) with such rows, of b's storage type, whether or not the product is weft's own otherwise. The rows
-  /// that are kept give the same bits in multiply.
+  /// that are kept give the same bits in multiply. On a GPU no row has more than tuning::most_fused_row edges.
   void multiply(const NeighbourRows& a, ConstTensorView b, Transposed b_as, TensorView c, const Finish& finish);
   /// c = a^T g, and where it is given bias_grad = the sum of g's rows.
   void outer(ConstTensorView a, ConstTensorView g, TensorView c, TensorView bias_grad);

@@ -67,7 +67,7 @@ struct SpmmLinear::State {
 
   /// `alone`: sums run by themselves even where they are fused.
   Direction direction(const Graph& graph, std::int64_t in, std::int64_t out, Reduce reduce, bool alone) {
-    // What the backward sums up is stored: the weights' gradient needs it.
+    // What the backward sums up is stored: the weights' gradient needs it. What else a run will say is not known yet.
     const dense::FusedSums sums{.scaled = desc.weighted || (alone && desc.reduce == Reduce::mean), .stored = alone};
     Direction made{graph, {}, {}, dense::fuses(gemm, graph, desc.dtype, in, out, sums, desc.fuse)};
     if (desc.weighted) made.graph.view();  // which ids of edges may have to be made for

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "core/parallel.hpp"
-#include "dense/fuses.hpp"
 #include "dense/passes.hpp"
 #include "graph/graph_internals.hpp"
 
@@ -110,15 +109,15 @@ void Aggregate::backward(ConstTensorView x, TensorView out_grad, TensorView x_gr
   spmm_backward(context_, backward_, graph_, x, weights_, grad, backward_options(), {x_grad, {}});
 }
 
-bool Aggregate::fuses(const Build& build, std::int64_t out) const {
-  return reduce_ != Reduce::max &&
-         dense::fuses(build.gemm, graph_, build.dtype, width_, out, {.scaled = weights_.given}, build.fuse);
+bool Aggregate::fuses(const Build& build, std::int64_t out, dense::FusedSums sums) const {
+  sums.scaled = sums.scaled || weights_.given;
+  return reduce_ != Reduce::max && dense::fuses(build.gemm, graph_, build.dtype, width_, out, sums, build.fuse);
 }
 
-bool Aggregate::fuses_back(const Build& build, std::int64_t out) const {
+bool Aggregate::fuses_back(const Build& build, std::int64_t out, dense::FusedSums sums) const {
+  sums.scaled = sums.scaled || weights_.given || factors_;
   return build.trains && reduce_ != Reduce::max &&
-         dense::fuses(build.gemm, reversed_, build.dtype, width_, out,
-                      {.scaled = weights_.given || static_cast<bool>(factors_)}, build.fuse);
+         dense::fuses(build.gemm, reversed_, build.dtype, width_, out, sums, build.fuse);
 }
 
 dense::NeighbourRows Aggregate::rows(ConstTensorView x) const {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "dense/fuses.hpp"
 #include "dense/neighbour_rows.hpp"
 #include "nn/build.hpp"
 #include "weft/ops.hpp"
@@ -30,9 +31,10 @@ class Aggregate {
   void backward(ConstTensorView x, TensorView out_grad, TensorView x_grad);
 
   /// Whether such a sum, or that of a backward, is better made on the way into a product that follows with [width, out]
-  /// weights. `goes_back` must have been said of the second.
-  bool fuses(const Build& build, std::int64_t out) const;
-  bool fuses_back(const Build& build, std::int64_t out) const;
+  /// weights. `goes_back` must have been said of the second. `sums`: what the layer makes of those that rows() and
+  /// rows_back() give.
+  bool fuses(const Build& build, std::int64_t out, dense::FusedSums sums) const;
+  bool fuses_back(const Build& build, std::int64_t out, dense::FusedSums sums) const;
   /// The rows that forward and backward would store, for such a product. (Where sums of a sample are scaled up,
   /// row_scale is taken.)
   dense::NeighbourRows rows(ConstTensorView x) const;

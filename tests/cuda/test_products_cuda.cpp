@@ -142,10 +142,12 @@ TEST_F(cuda_products, are_right_for_every_size) {
 
 TEST_F(cuda_products, take_many_tiles_of_rows_a_warp) {
   for (const Dtype dtype : storage_types) {
-    const Wanted wanted{false, false, true};
+    Wanted wanted{.adds = true};
     const std::int64_t m = 132 * 8 * 32 * 2 + 5;
-    const Size size{8, 16};
-    ASSERT_NO_FATAL_FAILURE(expect_product(dtype, m, size, wanted, Operands(dtype, m, size, wanted)));
+    for (const Size size : {Size{8, 16}, Size{40, 24}, Size{40, 72}}) {
+      ASSERT_NO_FATAL_FAILURE(expect_product(dtype, m, size, wanted, Operands(dtype, m, size, wanted)));
+      wanted.gate = true;
+    }
   }
 }
 

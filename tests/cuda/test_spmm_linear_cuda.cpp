@@ -79,6 +79,17 @@ TEST_F(cuda_spmm_linear, of_rows_of_every_length_is_that_of_plain_loops) {
     }
 }
 
+TEST_F(cuda_spmm_linear, of_tiles_with_as_many_edges_as_slots_and_one_more_is_that_of_plain_loops) {
+  Context context = Context::cuda();
+  const Graph graph = graph_of_full_tiles();
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const LinearTerms& terms : linear_terms()) {
+      const LinearCase c(graph, dtype, 64, 40, terms, 16);
+      expect_right(context, c, expected_linear(c), true, "full tiles");
+      if (HasFatalFailure()) return;
+    }
+}
+
 TEST_F(cuda_spmm_linear, takes_many_tiles_of_rows_a_warp) {
   Context context = Context::cuda();
   const Graph graph = battery::molecule_graph(12'000);
@@ -153,22 +164,33 @@ TEST_F(cuda_spmm_linear, refuses_rows_that_do_not_begin_at_whole_16_bytes) {
   EXPECT_NE(message.find("x begins at an address that is no multiple of 16: clone it first"), message.npos) << message;
 }
 
+TEST_F(cuda_spmm_linear, makes_no_rows_of_more_edges_than_it_counts) {
+  Context context = Context::cuda();
+  dense::Gemm gemm(context);
+  const Graph graph = hub_graph(513).to(gpu);
+  const Tensor x = Tensor::zeros(Shape(513, 16), Dtype::f32, "x", gpu),
+               weight = Tensor::zeros(Shape(16, 16), Dtype::f32, "weight", gpu);
+  Tensor out = Tensor::zeros(Shape(3, 16), Dtype::f32, "out", gpu);
+  dense::NeighbourRows from;
+  from.graph = graph.view();
+  from.x = x.view().data;
+  const std::string message = refusal_of([&] { gemm.multiply(from, weight, dense::Transposed::no, out, {}); });
+  EXPECT_NE(message.find("rows have up to 513 edges: expected 0 to 512"), message.npos) << message;
+}
+
 /// What layers take along in their backward, and keep for it.
 TEST_F(cuda_spmm_linear, gives_the_bits_of_the_product_of_the_rows_it_keeps_with_every_finish) {
   Context context = Context::cuda();
   const Graph graph = battery::molecule_graph(400).to(gpu);
-  const std::int64_t rows = graph.num_rows(), in = 32, out = 64;
+  const std::int64_t rows = graph.num_rows();
   dense::Gemm gemm(context);
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16})
-    for (const bool wide : {false, true})
-      for (const bool adds : {false, true})
-        for (const bool gates : {false, true}) {
-          // Sums of halves follow another order than where rows are loaded: whole numbers have none.
-          const auto operand = [&](Shape shape, std::uint64_t seed) {
-            return dtype == Dtype::f32 ? random_tensor(shape, dtype, seed).to(gpu)
-                                       : random_integers(shape, dtype, seed, -3, 3).to(gpu);
-          };
-          const Tensor x = operand(Shape(rows, in), 1), weight = operand(Shape(in, out), 2),
+    for (const auto& [in, out] : {Widths{32, 64}, {64, 32}, {40, 24}, {104, 128}})  // each kernel, parts of chunks
+      for (const bool transposed : {false, true})
+        for (int bits = 0; bits < 8; ++bits) {
+          const bool wide = (bits & 1) != 0, adds = (bits & 2) != 0, gates = (bits & 4) != 0;
+          const Tensor x = random_tensor(Shape(rows, in), dtype, 1).to(gpu),
+                       weight = random_tensor(transposed ? Shape(out, in) : Shape(in, out), dtype, 2).to(gpu),
                        bias = random_tensor(Shape(out), Dtype::f32, 3).to(gpu),
                        gate = random_integers(Shape(rows, out), dtype, 4, -1, 1).to(gpu);
           const Tensor before = random_tensor(Shape(rows, out), wide ? Dtype::f32 : dtype, 5);
@@ -179,10 +201,12 @@ TEST_F(cuda_spmm_linear, gives_the_bits_of_the_product_of_the_rows_it_keeps_with
           from.x = x.view().data;
           from.adds_self = true;
           from.kept = kept.view().mutable_data();
+          const auto as = transposed ? dense::Transposed::yes : dense::Transposed::no;
           dense::Finish finish{adds, bias, true, gates ? gate.view() : ConstTensorView{}, 1.5f, true};
-          gemm.multiply(from, weight, dense::Transposed::no, made, finish);
-          gemm.multiply(kept, weight, dense::Transposed::no, again, finish);
-          EXPECT_TRUE(bitwise_equal(made.to(Device{}), again.to(Device{}))) << name(dtype) << wide << adds << gates;
+          gemm.multiply(from, weight, as, made, finish);
+          gemm.multiply(kept, weight, as, again, finish);
+          EXPECT_TRUE(bitwise_equal(made.to(Device{}), again.to(Device{})))
+              << name(dtype) << " " << in << "x" << out << transposed << wide << adds << gates;
         }
 }
 

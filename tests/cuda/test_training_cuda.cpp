@@ -1,4 +1,5 @@
 // Training on a GPU: the gradients of the CPU in f64, the same losses from recorded epochs as from direct ones.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -6,6 +7,7 @@
 #include "nn/large_gradients.hpp"
 #include "nn/recomputing.hpp"
 #include "support/errors.hpp"
+#include "support/graphs.hpp"
 
 namespace weft::test {
 namespace {
@@ -144,8 +146,55 @@ TEST_F(cuda_training_runs, repeat_to_the_bit_and_go_on_from_a_checkpoint_to_the_
 TEST_F(cuda_training_runs, make_outputs_again_to_the_bit_in_less_memory) {
   Context context = Context::cuda();
   for (const std::int64_t nodes : {640, 6400})  // with products of cuBLAS, and of weft's own
-    for (const Dtype dtype : {Dtype::f32, Dtype::f16})
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16})
       for (const bool fuse : {false, true}) expect_outputs_can_be_made_again(context, nodes, dtype, fuse);
+}
+
+/// Layers say what they make of their sums; dense/fuses.hpp knows what that is worth.
+TEST_F(cuda_training_runs, make_sums_on_the_way_into_products_where_that_pays) {
+  struct Case {
+    const char* what;
+    Architecture architecture;
+    Dtype dtype;
+    std::int64_t features;  // 200: weights come first, and the way back through the second layer counts
+    DegreeNorm norm;
+    bool fuses;
+  };
+  const Case cases[] = {
+      {"stores its sums", Architecture::gcn, Dtype::f32, 64, DegreeNorm::none, false},
+      {"stores few", Architecture::gcn, Dtype::f32, 32, DegreeNorm::none, true},
+      {"stores halves", Architecture::gcn, Dtype::f16, 64, DegreeNorm::none, true},
+      {"scales sources, few columns of halves", Architecture::gcn, Dtype::f16, 32, DegreeNorm::both, false},
+      {"scales sources", Architecture::gcn, Dtype::f16, 64, DegreeNorm::both, true},
+      {"stores its sums", Architecture::sage, Dtype::f32, 64, DegreeNorm::none, false},
+      {"stores few", Architecture::sage, Dtype::f32, 32, DegreeNorm::none, true},
+      {"adds a row's own", Architecture::gin, Dtype::f32, 64, DegreeNorm::none, true},
+      {"stores its sums, back", Architecture::gcn, Dtype::f32, 200, DegreeNorm::none, false},
+      {"scales its sums, back", Architecture::gcn, Dtype::f32, 200, DegreeNorm::both, true},
+      {"stores halves, back", Architecture::gcn, Dtype::f16, 200, DegreeNorm::none, true},
+      {"stores its sums, back", Architecture::sage, Dtype::f32, 200, DegreeNorm::none, false},
+      {"stores halves, back", Architecture::sage, Dtype::f16, 200, DegreeNorm::none, true},
+  };
+  const Graph molecules = battery::molecule_graph(600);
+  for (const Case& c : cases) {
+    SCOPED_TRACE(fmt::format("{} {} {}, {}", name(c.architecture), name(c.dtype), c.features, c.what));
+    Dataset dataset = small_dataset(molecules.num_rows(), c.features, c.features == 200 ? 64 : 4, false, false, 67);
+    dataset.graph = molecules;
+    ModelSpec spec = spec_for(dataset, c.architecture);
+    spec.hidden = 64;
+    spec.dropout = 0.5f;  // else the first sums are made once
+    spec.self_loops = false;
+    if (c.architecture == Architecture::gcn) spec.degree_norm = c.norm;
+    TrainOptions options;
+    options.epochs = 1;
+    options.dtype = c.dtype;
+    options.time_operators = true;
+    Context context = Context::cuda();
+    const TrainResult result = train(context, dataset, make_model(spec, 1), options);
+    const bool fuses = std::any_of(result.operators.begin(), result.operators.end(),
+                                   [](const OperatorTime& o) { return o.name == "sums into products"; });
+    EXPECT_EQ(fuses, c.fuses);
+  }
 }
 
 TEST_F(cuda_training_runs, allocate_nothing_once_they_are_built) {

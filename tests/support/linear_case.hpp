@@ -62,6 +62,16 @@ inline Graph graph_of_every_longest_row(std::int64_t longest) {
   return battery::graph_of_degrees(degrees, static_cast<std::int64_t>(degrees.size()), 17);
 }
 
+/// Tiles of 16 rows with about as many edges as a tile of a GPU has slots for, 64 or 48, in their first rows.
+inline Graph graph_of_full_tiles() {
+  std::vector<std::int64_t> degrees;
+  for (const std::int64_t edges : {47, 48, 49, 63, 64, 65})
+    for (const std::int64_t filled : {1, 3, 8, 15})
+      for (std::int64_t row = 0; row < 16; ++row)
+        degrees.push_back(row < filled ? (row + 1) * edges / filled - row * edges / filled : 0);
+  return battery::graph_of_degrees(degrees, static_cast<std::int64_t>(degrees.size()), 21);
+}
+
 struct LinearCase {
   LinearTerms terms;
   Dtype dtype;

@@ -5,7 +5,9 @@
 #pragma once
 
 #include "dense/cuda/neighbour_slots.cuh"
-#include "dense/cuda/product_kernel.cuh"
+#include "dense/cuda/queue.cuh"
+#include "kernels/cuda/primitives/reduce.cuh"
+#include "plan/tuning/fusion.hpp"
 
 namespace weft::dense::cuda {
 
@@ -22,12 +24,14 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(Neig
   using Base = Queue<T, Groups, Blocks, Warps, Stages, sizeof(NeighbourStage)>;
   using Slots = NeighbourSlots<T>;
   static_assert(Blocks == 1 && Stages >= 2, "notes of a tile are written when the next stage is asked for");
+  static_assert(NeighbourStage::slots == 64, "a mask has a bit for every slot");
+  static_assert(Base::rows * tuning::most_fused_row < TileNotes::too_many, "notes have where every row's edges begin");
   static constexpr int noted_tiles = Stages + 1;
 
  public:
   using Base::rows, Base::vectors;
   using Source = NeighbourRows;
-  static constexpr bool in_tile_order = Slots::in_tile_order, loads_weights_in_order = true;
+  static constexpr bool loads_weights_in_order = true;
   static constexpr int notes_bytes = noted_tiles * static_cast<int>(sizeof(TileNotes));
   static constexpr int bytes = Base::bytes + Warps * (notes_bytes + Slots::operand_bytes);
 
@@ -46,7 +50,7 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(Neig
         tiles_(shape.tiles),
         x_(static_cast<const char*>(from.x) + threadIdx.x % 4 * 16),
         pitch_(static_cast<std::uint32_t>(args.k * sizeof(T))),
-        place_(Slots::place(this->stage())),
+        place_(place_of_row<T>(this->stage())),
         capacity_(NeighbourStage::slots - (from.adds_self ? rows : 0)),
         asked_tile_(first_tile()) {
     if (from.eps != nullptr) self_ += __ldg(static_cast<const float*>(from.eps));
@@ -232,13 +236,14 @@ class NeighbourFeed : public Queue<T, Groups, Blocks, Warps, Stages, sizeof(Neig
       degree_[v] = notes.starts[group() + 8 * v + 1] - first_[v];
     }
     if constexpr (Slots::multiplies) {
+      if (edges_ == TileNotes::too_many || is_weighted()) return;  // nothing is in slots, or ones will not do
       const std::uint64_t masks[vectors] = {mask_of(first_[0], degree_[0]), mask_of(first_[1], degree_[1])};
       Slots::fill(operands_, masks);
     }
   }
-  /// So many bits from a slot's on.
+  /// Bits of so many slots from one on, all of them among the 64. A row without edges may begin behind the last.
   static __device__ __forceinline__ std::uint64_t mask_of(int first, int slots) {
-    return (slots < 64 ? (std::uint64_t{1} << slots) - 1 : ~std::uint64_t{0}) << first;
+    return slots > 0 ? ~std::uint64_t{0} >> (NeighbourStage::slots - slots) << first : 0;
   }
   template <class WeightOf>
   __device__ __forceinline__ void add_slots(float (&sums)[vectors][count], const WeightOf& weight) const {

@@ -2,7 +2,7 @@
 // lane has 16 bytes, or as halves, in the order in which tensor cores leave their sums.
 #pragma once
 
-#include "dense/cuda/product_kernel.cuh"
+#include "dense/cuda/queue.cuh"
 
 namespace weft::dense::cuda {
 
@@ -14,16 +14,12 @@ struct NeighbourStage {
 /// A lane (group, quad) has four words of each of its rows: of f32 those of its pack, 4 quad to 4 quad + 3.
 template <class T, bool Halves = sizeof(T) == 2>
 struct NeighbourSlots {
-  static constexpr bool multiplies = false, in_tile_order = false;
+  static constexpr bool multiplies = false;
   static constexpr int count = 4;  // elements
   static constexpr int operand_bytes = 0;
   const char* stage;
 
   static __device__ __forceinline__ int quad() { return static_cast<int>(threadIdx.x % 4); }
-  /// Where the lane's pack goes of slot lane / 4; eight slots more are 512 bytes more.
-  static __device__ __forceinline__ unsigned place(const char* stage) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(stage)) + threadIdx.x % lanes * 16;
-  }
   /// The first element of a word in its chunk.
   static __device__ __forceinline__ int element_of_word(int w) { return quad() * 4 + w; }
 
@@ -48,22 +44,16 @@ struct NeighbourSlots {
 /// the next product takes from there as its left operand.
 template <class T>
 struct NeighbourSlots<T, true> {
-  static constexpr bool multiplies = true, in_tile_order = true;
+  static constexpr bool multiplies = true;
   static constexpr int count = 8;
   const char* stage;
 
   static __device__ __forceinline__ int quad() { return static_cast<int>(threadIdx.x % 4); }
-  /// Packs of a slot are exchanged, so that those of eight slots that are read together lie in different banks.
-  static __device__ __forceinline__ int pack_bytes(int slot, int pack) { return (pack ^ (slot / 2 & 3)) * 16; }
-  static __device__ __forceinline__ unsigned place(const char* stage) {
-    const int lane = static_cast<int>(threadIdx.x % lanes);
-    return static_cast<unsigned>(__cvta_generic_to_shared(stage)) + lane / 4 * 64 + pack_bytes(lane / 4, lane % 4);
-  }
   static __device__ __forceinline__ int element_of_word(int w) { return w * 8 + quad() * 2; }
 
   __device__ __forceinline__ uint4 words(int slot) const {
     const char* const at = stage + slot * 64 + quad() * 4;
-    const auto word = [&](int w) { return *reinterpret_cast<const unsigned*>(at + pack_bytes(slot, w)); };
+    const auto word = [&](int w) { return *reinterpret_cast<const unsigned*>(at + exchanged_bytes(slot, w)); };
     return {word(0), word(1), word(2), word(3)};
   }
   static __device__ __forceinline__ uint4 words_of_row(const char* row, int left) {
@@ -115,7 +105,7 @@ struct NeighbourSlots<T, true> {
 #pragma unroll
       for (int w = 0; w < 4; w += 2) {
         unsigned b[4];
-        weft::cuda::load_transposed(b, address + slot * 64 + pack_bytes(slot, w + lane / 16));
+        weft::cuda::load_transposed(b, address + slot * 64 + exchanged_bytes(slot, w + lane / 16));
         const unsigned left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
         multiply<T>(c[w], a, left);
         multiply<T>(c[w + 1], a, right);

@@ -1,4 +1,5 @@
 #include "dense/cuda/product_launch.cuh"
+#include "dense/cuda/stored_feed.cuh"
 
 namespace weft::dense::cuda {
 namespace {

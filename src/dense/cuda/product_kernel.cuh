@@ -3,156 +3,25 @@
 // another warp once the weights are there.
 //
 // Columns may stand in a tile's products in any order, as long as a and b have the same, and so may those of c. Here it
-// is that in which a lane's share of everything it loads and stores is 16 bytes of a row: words 4 * quad to 4 * quad +
+// is that in which a lane's share of everything it copies and stores is 16 bytes of a row: words 4 * quad to 4 * quad +
 // 3 of 16, in the rows group, group + 8, ... So what a lane copies to shared memory ahead of time it reads back itself,
-// and a, the gate and c all come by one queue.
+// and a, the gate and c all come by one queue. Halves of a alone are read back in another order (in_tile_order).
 #pragma once
 
-#include "dense/cuda/product.cuh"
-#include "dense/cuda/product.hpp"
+#include "dense/cuda/queue.cuh"
 #include "kernels/cuda/primitives/reduce.cuh"
 
 namespace weft::dense::cuda {
 
-inline constexpr int chunk_words = 16;  // of a row, four to a lane
-inline constexpr int chunk_steps = 2;   // products of depth 8 words
-
-/// How a launch is cut: columns by blockIdx.y, rows by warps.
-struct ProductShape {
-  int chunks;  // of a row of a
-  int tiles;   // of rows
-};
-
-template <class T>
-inline constexpr int group_columns = chunk_words* word_size<T>;
-/// Tiles of 8 columns in a group of columns, of which a lane has 16 bytes.
-template <class T>
-inline constexpr int group_tiles = group_columns<T> / 8;
 /// Slots of 16 bytes a lane that the weights of one step take, for so many pairs of tiles.
 template <class T, int Pairs>
 inline constexpr int slots_of_step = std::is_same_v<T, float> ? 2 * Pairs : Pairs;
 template <class T, int Pairs>
 inline constexpr int chunk_bytes = slots_of_step<T, Pairs>* chunk_steps* lanes* static_cast<int>(sizeof(uint4));
 
-/// What a warp will need, asked for ahead of time in the order in which it will: of each tile of rows the chunks of a,
-/// then for every group of columns c and the gate. A lane has `vectors` of 16 bytes of each, in rows 8 apart; a stage
-/// of a warp may have room for more.
-template <class T, int Groups, int Blocks, int Warps, int Stages, int StageBytes = 2 * Blocks* lanes * 16>
-class Queue {
- public:
-  static constexpr int vectors = 2 * Blocks, rows = 16 * Blocks;
-  static constexpr int bytes = Warps * Stages * StageBytes;  // of a block
-
-  /// What comes next.
-  __device__ __forceinline__ void pop(uint4 (&values)[vectors]) const {
-    wait_for_copies<Stages - 1>();
-#pragma unroll
-    for (int v = 0; v < vectors; ++v)
-      values[v] = *reinterpret_cast<const uint4*>(stage() + threadIdx.x % lanes * 16 + v * slot_bytes);
-  }
-
- protected:
-  static constexpr int slot_bytes = lanes * 16;
-  static_assert(StageBytes >= vectors * slot_bytes);
-
-  __device__ __forceinline__ Queue(const ProductArgs& args, char* memory)
-      : args_(args),
-        adds_(args.epilogue.adds && args.c_dtype == args.dtype),  // accumulators of halves come by themselves
-        memory_(memory + threadIdx.x / lanes * (Stages * StageBytes)) {}
-  /// Steps of a tile behind those of a.
-  __device__ __forceinline__ int extras() const { return ((args_.epilogue.gate != nullptr) + adds_) * Groups; }
-  /// The warp's stage that is popped next. What is asked for then goes there.
-  __device__ __forceinline__ const char* stage() const { return memory_ + stage_; }
-  /// Where it is behind the first one.
-  __device__ __forceinline__ int stage_offset() const { return stage_; }
-  /// This lane's first 16 bytes of it.
-  __device__ __forceinline__ unsigned place() const {
-    return static_cast<unsigned>(__cvta_generic_to_shared(stage())) + threadIdx.x % lanes * 16;
-  }
-  __device__ __forceinline__ void asked() {
-    commit_copies();
-    stage_ = stage_ + StageBytes == Stages * StageBytes ? 0 : stage_ + StageBytes;
-  }
-  /// c or the gate; `left`: rows from this lane's first on.
-  __device__ __forceinline__ void ask_extra(int extra, int left) {
-    const unsigned to = place();
-    const bool both = adds_ && args_.epilogue.gate != nullptr, of_c = adds_ && (!both || extra % 2 == 0);
-    const int group = both ? extra / 2 : extra, n = static_cast<int>(args_.n);
-    const T* const from = static_cast<const T*>(of_c ? args_.c : args_.epilogue.gate);
-    const int column = blockIdx.y * (Groups * group_columns<T>)+(group * 4 + threadIdx.x % 4) * pack_size<T>;
-    const T* const mine = from + static_cast<std::int64_t>(static_cast<int>(args_.m) - left) * n + column;
-#pragma unroll
-    for (int v = 0; v < vectors; ++v)
-      copy_async_of_line(to + v * slot_bytes, mine + v * 8 * n, column < n && 8 * v < left);
-  }
-
-  const ProductArgs& args_;
-
- private:
-  bool adds_;
-  char* memory_;
-  int stage_ = 0;
-};
-
-/// Rows of a from memory.
-template <class T, int Groups, int Blocks, int Warps, int Stages>
-class StoredFeed : public Queue<T, Groups, Blocks, Warps, Stages> {
-  using Base = Queue<T, Groups, Blocks, Warps, Stages>;
-
- public:
-  using Base::rows, Base::vectors;
-  struct Source {};
-  static constexpr bool in_tile_order = false, loads_weights_in_order = std::is_same_v<T, float>;
-  /// Neighbouring tiles go to different blocks, so that all have as much to do, give or take one.
-  static __device__ __forceinline__ int first_tile() { return threadIdx.x / lanes * gridDim.x + blockIdx.x; }
-
-  __device__ __forceinline__ StoredFeed(const ProductArgs& args, const Source&, const ProductShape& shape, char* memory)
-      : Base(args, memory), chunks_(shape.chunks), rows_stride_(Warps * gridDim.x * rows) {
-    steps_ = chunks_ + this->extras();
-    const int row = first_tile() * rows + threadIdx.x % lanes / 4;
-    left_ = static_cast<int>(args.m) - row;
-    pitch_ = static_cast<int>(args.k * sizeof(T));
-    at_ = static_cast<const char*>(args.a) + static_cast<std::int64_t>(row) * pitch_ + threadIdx.x % 4 * 16;
-#pragma unroll 1
-    for (int s = 0; s < Stages; ++s) push();
-  }
-  __device__ __forceinline__ void begin(int) {}
-  /// The next chunk of the tile's rows; `taken` once its words are used.
-  __device__ __forceinline__ void take(uint4 (&values)[vectors], int) { this->pop(values); }
-  __device__ __forceinline__ void taken() { push(); }
-  /// Asks for more, into the place of what was popped last.
-  __device__ __forceinline__ void push() {
-    const int quad = threadIdx.x % 4;
-    if (left_ + static_cast<int>(threadIdx.x % lanes / 4) > 0) {  // the warp's tile begins before the end
-      if (step_ < chunks_) {
-        const unsigned to = this->place();
-        const bool inside = (step_ * 4 + quad) * 16 < pitch_;
-#pragma unroll
-        for (int v = 0; v < vectors; ++v)
-          copy_async_of_line(to + v * Base::slot_bytes, at_ + v * 8 * pitch_, inside && 8 * v < left_);
-        at_ += chunk_words * 4;
-      } else {
-        this->ask_extra(step_ - chunks_, left_);
-      }
-      if (++step_ == steps_) {
-        step_ = 0;
-        left_ -= rows_stride_;
-        at_ += static_cast<std::int64_t>(rows_stride_) * pitch_ - chunks_ * (chunk_words * 4);
-      }
-    }
-    this->asked();
-  }
-
- private:
-  int chunks_, rows_stride_, left_, pitch_, steps_;  // rows from this lane's first on; bytes of a row of a
-  const char* at_;
-  int step_ = 0;
-};
-
 /// The block's columns of b as fragments: of f32 [step][tile][lane] (hi, hi, lo, lo), of halves [step][pair of tiles]
-/// [lane] (two words of each), 0 past its end. `InTileOrder`: a row's words stand as products leave them, a pair of
-/// columns of each tile of 8 a lane's, instead of 16 bytes a lane's.
-template <class T, int Pairs, bool InTileOrder>
+/// [lane] (two words of each), 0 past its end.
+template <class T, int Pairs>
 __device__ __forceinline__ void fill_weights(const ProductArgs& args, const ProductShape& shape, uint4* to) {
   const T* const b = static_cast<const T*>(args.b);
   const int n = static_cast<int>(args.n), k = static_cast<int>(args.k), lane = threadIdx.x % lanes;
@@ -162,8 +31,8 @@ __device__ __forceinline__ void fill_weights(const ProductArgs& args, const Prod
     constexpr int of_group = group_tiles<T>;
     const int column = blockIdx.y * (Pairs * 16) + tile / of_group * group_columns<T> + group / 2 * pack_size<T> +
                        tile % of_group * 2 + group % 2;
-    const int first = (InTileOrder ? (step * 2 + half) * 4 + quad
-                                   : (step / chunk_steps * 4 + quad) * 4 + step % chunk_steps * 2 + half) *
+    const int first = (in_tile_order<T> ? (step * 2 + half) * 4 + quad
+                                        : (step / chunk_steps * 4 + quad) * 4 + step % chunk_steps * 2 + half) *
                       word_size<T>;
     unsigned bits = 0;
 #pragma unroll
@@ -336,7 +205,7 @@ __global__ void __launch_bounds__(Warps* lanes, 1)
   uint4* const queue = shared + Pairs * 16 / 4;
   uint4* const weights = queue + Rows::bytes / sizeof(uint4);
   Rows feed(args, source, shape, reinterpret_cast<char*>(queue));
-  fill_weights<T, Pairs, Rows::in_tile_order>(args, shape, weights);
+  fill_weights<T, Pairs>(args, shape, weights);
   for (int i = threadIdx.x; i < Pairs * 16; i += Warps * lanes) {
     const int column = blockIdx.y * (Pairs * 16) + i;
     bias[i] = args.epilogue.bias != nullptr && column < args.n ? __ldg(args.epilogue.bias + column) : 0;

@@ -21,8 +21,10 @@ class Gcn : public Conv {
         scales_(means_ ? DegreeScales::of_means(build, norm_) : DegreeScales::of(build, norm_)),
         aggregate_(build, transforms_first_ ? linear_.out() : linear_.in(), means_ ? Reduce::mean : Reduce::sum,
                    transforms_first_ || layer > 0, !transforms_first_ || !build.spec.residual) {
-    fuses_ = transforms_first_ ? layer > 0 && aggregate_.fuses_back(build, linear_.in())
-                               : aggregate_.fuses(build, linear_.out());
+    const bool scales = static_cast<bool>(scales_.col);
+    // Back what stands at sources scales the sums, in a pass where those run by themselves.
+    fuses_ = transforms_first_ ? layer > 0 && aggregate_.fuses_back(build, linear_.in(), {.stored = !scales})
+                               : aggregate_.fuses(build, linear_.out(), {.scaled = scales, .stored = build.trains});
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), linear_.in()), dtype_, "sums over neighbours");
     slots_.need(Slot::first, build.sources() * (transforms_first_ ? linear_.out() : linear_.in()), dtype_);
   }

@@ -29,9 +29,10 @@ class Gin : public Conv {
       lambda_ = Tensor::from(lambda, Shape(build.nodes()), build.acc()).to(context_.device(), context_.stream());
     }
     if (build.spec.learn_eps) eps_ = parameters_.index(layer_prefix(layer) + "eps");
-    fuses_ = aggregate_.fuses(build, transforms_first_ ? second_.out() : first_.out());
+    fuses_ = aggregate_.fuses(build, transforms_first_ ? second_.out() : first_.out(), {.adds_self = true});
     // A scale before the sum would count for what a node adds of itself, too.
-    fuses_back_ = transforms_first_ && layer > 0 && !lambda_ && aggregate_.fuses_back(build, first_.in());
+    fuses_back_ =
+        transforms_first_ && layer > 0 && !lambda_ && aggregate_.fuses_back(build, first_.in(), {.adds_self = true});
     // Whoever reads neighbours' rows of it writes the input's gradient meanwhile.
     if (fuses_back_) inner_slot_ = Slot::third;
     const std::int64_t nodes = build.nodes(), inner = first_.out();

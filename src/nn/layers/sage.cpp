@@ -21,8 +21,8 @@ class Sage : public Conv {
         sums_up_(build.spec.aggregate == Reduce::sum || build.spec.edge_weights),
         aggregate_(build, transforms_first_ ? self_.out() : self_.in(), build.spec.aggregate,
                    transforms_first_ || layer > 0, !transforms_first_ || self_first_) {
-    fuses_ = transforms_first_ ? layer > 0 && aggregate_.fuses_back(build, self_.in())
-                               : aggregate_.fuses(build, self_.out());
+    fuses_ = transforms_first_ ? layer > 0 && aggregate_.fuses_back(build, self_.in(), {.stored = true})
+                               : aggregate_.fuses(build, self_.out(), {.stored = build.trains});
     if (transforms_first_ || layer > 0)
       slots_.need(Slot::first, build.sources() * (transforms_first_ ? self_.out() : self_.in()), dtype_);
     if (!transforms_first_) sums_ = build.empty(Shape(build.nodes(), self_.in()), dtype_, "sums over neighbours");
