@@ -102,6 +102,23 @@ TEST_F(cuda_graph, samples_the_edges_that_the_host_samples) {
         }
 }
 
+TEST_F(cuda_graph, knows_the_row_of_every_edge_whatever_rows_are_empty_between) {
+  for (const std::int64_t count : {1, 2, 15, 16, 17, 31, 32, 33, 48, 1000})
+    for (const std::int64_t gap : {0, 1, 7, 100'000}) {  // empty rows in front, at the end and after every fifth edge
+      std::vector<EdgeId> offsets(static_cast<std::size_t>(gap + 1), 0);
+      for (EdgeId k = 1; k <= count; ++k) {
+        if (k % 5 == 0) offsets.insert(offsets.end(), static_cast<std::size_t>(count < 100 ? gap : gap % 1000), k - 1);
+        if (k % 3 == 0) offsets.push_back(k);
+      }
+      offsets.push_back(count);
+      offsets.insert(offsets.end(), static_cast<std::size_t>(gap), count);
+      const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
+      const Graph host = Graph::from_csr(rows, 1, offsets, std::vector<NodeId>(static_cast<std::size_t>(count), 0));
+      SCOPED_TRACE(fmt::format("{} edges, {} rows, gaps of {}", count, rows, gap));
+      expect_same(host.to(gpu), host);
+    }
+}
+
 TEST_F(cuda_graph, keeps_its_transpose) {
   const Graph there = battery::power_law_graph().to(gpu);
   const std::size_t before = there.bytes();

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "cuda/attention_on_gpu.hpp"
+#include "cuda/replay.hpp"
 #include "cuda/windows_on_gpu.hpp"
 #include "support/attention_case.hpp"
 #include "support/errors.hpp"
@@ -147,6 +148,33 @@ TEST_P(cuda_window_attention, leaves_statistics_that_the_backward_can_use) {
   alike(by_gpu.value, by_cpu.value, "value", {});
   alike(by_gpu.src, by_cpu.src, "src", noise.src);
   alike(by_gpu.dst, by_cpu.dst, "dst", noise.dst);
+}
+
+TEST_P(cuda_window_attention, runs_in_a_graph_that_is_replayed_and_allocates_nothing) {
+  const Stream stream;
+  Context context = Context::cuda(0, stream);
+  const Graph graph = graph_of_communities(), there = graph.to(gpu, stream);
+  const AttentionCase first = gat_of(graph, GetParam(), 1, 64, 3350), second = gat_of(graph, GetParam(), 1, 64, 3360);
+  const Plan plan =
+      make_plan(context, there, {OpKind::attention, GetParam(), 1, 64, Reduce::sum, true}, parse_policy("core=tensor"));
+  context.reserve(plan.workspace_bytes);
+  AttentionCase on_gpu = first.to(gpu);
+  AttentionResult r;
+  r.out = Tensor::zeros(Shape(graph.num_rows(), 1, 64), GetParam(), "out", gpu, stream);
+  r.row_max = Tensor::zeros(Shape(graph.num_rows(), 1, 1), Dtype::f32, "row_max", gpu, stream);
+  r.row_sum = Tensor::zeros(Shape(graph.num_rows(), 1, 1), Dtype::f32, "row_sum", gpu, stream);
+  const auto work = [&] { attention(context, plan, there, on_gpu.views(), r.out, r.row_max, r.row_sum); };
+  work();
+  const std::size_t before = memory_stats(gpu).allocations;
+  replay(stream, 2, work, [&] {
+    for (const auto& [to, from] :
+         {std::pair(&on_gpu.value, &second.value), {&on_gpu.src, &second.src}, {&on_gpu.dst, &second.dst}})
+      ASSERT_EQ(cudaMemcpyAsync(to->view().mutable_data(), from->view().data, from->bytes(), cudaMemcpyDefault, stream),
+                cudaSuccess);
+  });
+  EXPECT_EQ(memory_stats(gpu).allocations, before);
+  expect_within_bound(r.out.to(Device{}, stream), expected_attention(graph, second.views(), second.largest_score).out,
+                      "replayed, seed 3360");
 }
 
 TEST_P(cuda_window_attention, what_windows_cannot_do_is_refused_in_words) {

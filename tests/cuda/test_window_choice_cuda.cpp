@@ -6,6 +6,7 @@
 #include "cuda/windows_on_gpu.hpp"
 #include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
+#include "support/errors.hpp"
 
 namespace weft::test {
 namespace {
@@ -73,8 +74,10 @@ TEST_F(cuda_window_choice, sums_scaled_sources_by_windows_in_f32_and_without_the
     OpDesc desc = sums;
     desc.dtype = dtype;
     const Plan plan = make_plan(context, there, desc);
+    // By a policy nothing runs without windows.
+    const Plan by_windows = make_plan(context, there, desc, parse_policy("core=tensor"));
     ASSERT_EQ(plan.cuda().core, Core::tensor) << name(dtype);
-    context.reserve(plan.workspace_bytes);
+    context.reserve(std::max(plan.workspace_bytes, by_windows.workspace_bytes));
     std::vector<double> values = doubles(random_tensor(Shape(graph.num_cols(), 64), dtype, 41));
     for (const bool finite : {true, false}) {
       // What is not finite reaches its neighbours, and no other row.
@@ -88,9 +91,16 @@ TEST_F(cuda_window_choice, sums_scaled_sources_by_windows_in_f32_and_without_the
         if (scaled) options.epilogue.col_scale = scale_there;
         Tensor out = constant(Shape(graph.num_rows(), 64), dtype, std::nan("")).to(gpu);
         spmm(context, plan, there, x_there, {}, out, options);
-        expect_within_bound(out.to(Device{}), expected,
-                            fmt::format("{}{}{}, seeds 41 and 42", name(dtype), scaled ? " with col_scale" : "",
-                                        finite ? "" : " with an infinity"));
+        const std::string where = fmt::format("{}{}{}, seeds 41 and 42", name(dtype), scaled ? " with col_scale" : "",
+                                              finite ? "" : " with an infinity");
+        expect_within_bound(out.to(Device{}), expected, where);
+        const auto run_by_windows = [&] { spmm(context, by_windows, there, x_there, {}, out, options); };
+        if (scaled && dtype != Dtype::f32) {
+          expect_refused(run_by_windows, "col_scale", ErrorCode::unsupported);
+          continue;
+        }
+        run_by_windows();
+        expect_within_bound(out.to(Device{}), expected, where + ", core=tensor");
       }
     }
   }
