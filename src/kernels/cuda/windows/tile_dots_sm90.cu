@@ -1,6 +1,7 @@
 // Dot products of destinations with their sources where those are dense columns of windows: a tile's products of 128
 // rows with 64 columns by wgmma, of which those that are edges are stored. The rows of a window stay in shared memory.
 #include "kernels/cuda/launch_check.hpp"
+#include "kernels/cuda/windows/early_loads.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
 
 namespace weft::cuda {
@@ -90,7 +91,7 @@ struct TileDots {
   __device__ __forceinline__ uint2 range_of(int tile) const {
     const std::uint32_t* const range =
         args.edges.starts + (std::int64_t{work.first_tile} + tile) * (dot_rows / 16) + warp;
-    return tile < work.tiles ? make_uint2(__ldg(range), __ldg(range + 1)) : uint2{};
+    return tile < work.tiles ? ask_for_range(range, 1) : uint2{};
   }
   /// Those of the next tile; `after`: the one after it.
   __device__ __forceinline__ void advance(Edges& edges, int after) const {
@@ -99,7 +100,7 @@ struct TileDots {
 #pragma unroll
     for (int i = 0; i < Edges::held; ++i) {
       const std::uint32_t j = edges.range.x + i * 32 + lane;
-      if (j < edges.range.y) edges.edge[i] = load_edge(args.edges.edges + j);
+      ask_for_edge(edges.edge[i], args.edges.edges + j, j < edges.range.y);
     }
   }
   __device__ __forceinline__ void store(const TileEdge& edge) const {

@@ -2,6 +2,7 @@
 // nothing else, beside those that copy rows.
 #pragma once
 
+#include "kernels/cuda/windows/early_loads.cuh"
 #include "kernels/cuda/windows/operand_slab.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
 
@@ -23,17 +24,16 @@ struct TileWeights {
   __device__ __forceinline__ void load_range(int tile) {
     constexpr int groups = Rows / 16;
     const std::uint32_t* const at = starts + static_cast<std::int64_t>(tile) * groups;
-    range_next = tile < tiles ? make_uint2(__ldg(at), __ldg(at + groups)) : uint2{};
+    range_next = tile < tiles ? ask_for_range(at, groups) : uint2{};
   }
   __device__ __forceinline__ void load_edges(std::uint32_t first) {
 #pragma unroll
-    for (int i = 0; i < held; ++i)
-      if (first + i * 32 < range.y) edge[i] = load_edge(args.edges.edges + first + i * 32);
+    for (int i = 0; i < held; ++i) ask_for_edge(edge[i], args.edges.edges + first + i * 32, first + i * 32 < range.y);
   }
   __device__ __forceinline__ void load_values(std::uint32_t first) {
 #pragma unroll
     for (int i = 0; i < held; ++i)
-      if (first + i * 32 < range.y) edge[i].id = load_element(args.weights + edge[i].id * args.weights_pitch).bits;
+      ask_for_half(edge[i].id, args.weights + edge[i].id * args.weights_pitch, first + i * 32 < range.y);
   }
   __device__ __forceinline__ void store_values(Storage* slabs, std::uint32_t first) const {
 #pragma unroll
