@@ -30,6 +30,11 @@ __device__ __forceinline__ void copy_async_of_line(unsigned to, const void* from
       : "memory");
 }
 
+/// Asks for the line at an address that will be read soon.
+__device__ __forceinline__ void prefetch_to_l1(const void* from) {
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+}
+
 /// Ends a group: the copies started since the last one.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits until at most `Later` of the groups committed last are still under way.

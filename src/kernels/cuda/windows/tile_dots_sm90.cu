@@ -39,7 +39,7 @@ struct TileDots {
     for (int p = 0; p < Panels; ++p) there |= (p * tile_features + pack * 8 < args.features ? 1u : 0u) << p;
     return there;
   }
-  __device__ __forceinline__ TileCopies<> copies() const {
+  __device__ __forceinline__ TileCopies copies() const {
     const int pack = lane % 8;
     const unsigned there = panels_there(pack);
     return {args.windows.cols + std::int64_t{work.first_tile} * window_step,
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(dot_threads, DotShape<Panels>::blocks)
   auto& shared = *reinterpret_cast<DotMemory<Panels>*>(aligned_shared(memory));
   const TileDots<Storage, Panels> dots{args, shared};
   const bool copies = threadIdx.x >= multiplying;
-  const TileCopies<> job = dots.copies();
+  const TileCopies job = dots.copies();
   const int2 columns = copies ? job.columns_of(job.warp) : int2{};
   shared.prepare(multiplying / 32);
   if (dots.work.tiles == 0) return;

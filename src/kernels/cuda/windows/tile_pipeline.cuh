@@ -27,10 +27,9 @@ struct TilePipeline {
   Stage stages[Stages];
   Barrier full[Stages], empty[Stages];
 
-  /// `arrivals`: of the lanes that fill a stage.
-  __device__ __forceinline__ void prepare(int multiplying_warps, unsigned arrivals = 32) {
+  __device__ __forceinline__ void prepare(int multiplying_warps) {
     if (threadIdx.x < Stages) {
-      full[threadIdx.x].expect(arrivals);
+      full[threadIdx.x].expect(32);
       empty[threadIdx.x].expect(static_cast<unsigned>(multiplying_warps));
     }
     __syncthreads();
@@ -57,8 +56,7 @@ struct NothingBeside {
   __device__ __forceinline__ void operator()(Stage&, int2) const {}
 };
 
-/// What one of `Step` warps copies: of tiles `warp`, `warp` + Step and so on, a lane 16 bytes of every fourth column.
-template <int Step = copying_warps>
+/// What one of the warps copies: of tiles `warp`, `warp` + 4 and so on, a lane 16 bytes of every fourth column.
 struct TileCopies {
   const NodeId* cols;  // of tile 0
   int tiles;
@@ -85,9 +83,9 @@ struct TileCopies {
                    odd = stages + place_of_pack(4 + lane / 8, pack) - 512;
     StageOfTile<Stages> at;
     at.advance(warp);
-    for (int tile = warp; tile < tiles; tile += Step, at.advance(Step)) {
+    for (int tile = warp; tile < tiles; tile += copying_warps, at.advance(copying_warps)) {
       const int2 columns = next;
-      next = columns_of(tile + Step);
+      next = columns_of(tile + copying_warps);
       pipeline.empty[at.stage].wait(at.parity ^ 1);
       const auto stage = static_cast<unsigned>(at.stage * sizeof(Stage));
 #pragma unroll

@@ -1,18 +1,17 @@
-// GAT over the dense columns of windows by wgmma: a warp puts the weights of its 16 rows' edges in a tile into shared
-// memory, from terms of the tile's columns and of its rows, and loads operands from there; while these are multiplied,
-// it does so for the next tile. No edge has an exponential, an id or a gather of its own.
+// GAT over the dense columns of windows by wgmma: operands are weights of edges, made in registers from terms of the
+// tile's columns and of the warp's rows where a bit says that there is an edge. No edge has an exponential, an id or a
+// gather of its own.
 //
-// A weight is the sum of two f16 or three bf16, each the nearest to what those before it leave: 22 and 24 bits. f16
-// ends at 2^-24, so weights of a row are times a power of two that puts the largest of its first tile between 2^10 and
-// 2^11; where a later one passes 2^15 the power falls, and sums with it. Rows whose scores have no room in f32 beside
-// those of their window, and what is not finite, are computed once more from all their edges.
+// A weight is relative to the score that a row would have for the largest source of its window, times 2^15, and the sum
+// of two f16 or three bf16, each the nearest to what those before it leave: 22 and 24 bits. f16 ends at 2^-24, so small
+// weights have fewer; a row whose edges weigh less than 2^-12 of the largest in the mean, and what is not finite, is
+// computed once more from all its edges.
 #include "core/loops/cuda/each.cuh"
 #include "kernels/cuda/attention/redo_row.cuh"
 #include "kernels/cuda/gather/epilogue.cuh"
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/primitives/mma.cuh"
 #include "kernels/cuda/windows/gat.hpp"
-#include "kernels/cuda/windows/operand_slab.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
 
 namespace weft::cuda {
@@ -22,8 +21,8 @@ constexpr int gat_rows = 128, multiplying = gat_rows * 2, gat_threads = multiply
 constexpr int gat_blocks = 2;                                       // of a multiprocessor
 constexpr int copying_registers = 32, multiplying_registers = 104;  // as window_sums_sm90.cu has them
 constexpr int chain = 2;                                            // tiles between settlings
-constexpr int usual_exponent = 10;                                  // of a row's largest weight
-constexpr float largest_weight = 0x1p15f;                           // that f16 has room for
+constexpr float unit = 0x1p15f;                                     // the weight of a window's largest source
+constexpr float least_share = 0x1p-12f;                             // of it, that an edge has to weigh in the mean
 constexpr float farthest = 60;                                      // of scores from the typical one
 
 template <class Storage>
@@ -34,17 +33,8 @@ struct alignas(1024) GatStage {
   alignas(16) std::uint32_t bits[gat_rows][window_step / 32];
   alignas(16) SourceTerms sources[window_step];
 };
-/// Of a warp.
-template <class Storage>
-struct WeightSlabs {
-  OperandSlab<Storage> piece[weight_pieces<Storage>];
-};
-template <class Storage>
-inline constexpr int gat_stages =
-    stages_that_fit<GatStage, gat_blocks, multiplying / 32 * static_cast<int>(sizeof(WeightSlabs<Storage>)) + 1024>();
-template <class Storage>
-struct GatMemory : TilePipeline<GatStage, gat_stages<Storage>> {
-  WeightSlabs<Storage> slabs[multiplying / 32];
+inline constexpr int gat_stages = stages_that_fit<GatStage, gat_blocks, 1024>();
+struct GatMemory : TilePipeline<GatStage, gat_stages> {
   float largest[multiplying / 32];
 };
 
@@ -69,7 +59,7 @@ __device__ __noinline__ void attend_again(const GatherArgs<Gat<Storage>>& whole,
 template <class Storage>
 struct GatWindow {
   const WindowGatArgs<Storage>& args;
-  GatMemory<Storage>& shared;
+  GatMemory& shared;
   const ScoreArgs<Storage>& message = args.whole.message;
   GatScores<Storage> scores{args.whole.message, args.whole.split};
   WindowWork work = work_at(args.windows.work + blockIdx.x);
@@ -81,12 +71,12 @@ struct GatWindow {
     return __ldg(args.windows.rows + std::int64_t{work.window} * gat_rows + row_in_window);
   }
 
-  __device__ __forceinline__ TileCopies<> copies() const {
+  __device__ __forceinline__ TileCopies copies() const {
     const int in_head = first_feature - head * message.width + lane % 8 * 8;
     const bool there = in_head < message.width;
     const Storage* const x = args.whole.x + head * message.x_head;
-    TileCopies<> copies{args.windows.cols + std::int64_t{work.first_tile} * window_step, work.tiles,
-                        warp - multiplying / 32};
+    TileCopies copies{args.windows.cols + std::int64_t{work.first_tile} * window_step, work.tiles,
+                      warp - multiplying / 32};
     copies.x = reinterpret_cast<const unsigned char*>(there ? x + in_head : x);
     copies.pitch = there ? args.whole.x_pitch_bytes : 0;
     copies.there = there ? 1 : 0;
@@ -112,105 +102,67 @@ struct GatWindow {
     return largest;
   }
 
-  float top;                // the window's largest source
-  float near[32], far[32];  // see multiply_group
+  float top;                 // the window's largest source
+  float above[2], below[2];  // of this lane's rows, `group` and 8 later of the warp's 16
+  float near[32], far[32];   // see multiply_group
+  float near_total[2], far_total[2];
 
-  // Of the row whose weights this lane makes, with a neighbour: the lane / 2-th of the warp's.
-  float above, below;
-  float near_total = 0, far_total = 0;
-  int exponent = 0;    // weights are times 2 to this
-  float rescaled = 1;  // what products so far have to be multiplied by
-  bool fresh = true;   // no edge had a weight yet
-
-  /// What the row makes of the terms of sources.
+  /// What this lane's rows make of the terms of sources.
   __device__ __forceinline__ void begin() {
     top = largest_source();
     const float typical = scores.typical(head);
-    const NodeId row = row_at_place(warp * 16 + lane / 2);
-    const float dst = row < 0 ? 0.0f : widen(scores.destination(static_cast<std::uint32_t>(row), head));
-    const float z = typical + dst, reference = scores.leaky(top + dst);
-    const bool near_enough = fabsf(top - typical) < farthest;  // else terms may leave the range of f32
-    above = near_enough ? exponential(z - reference) : NAN;
-    below = near_enough ? exponential(message.slope * z - reference) : NAN;
-  }
-
-  /// The weights of a tile's edges, 32 columns a lane.
-  __device__ __forceinline__ void spread(const GatStage& stage, float& most, float& total) {
-    WeightSlabs<Storage>& slabs = shared.slabs[warp];
-    auto* const words = reinterpret_cast<uint4*>(&slabs);
-    constexpr int count = sizeof slabs / 16;
-    __syncwarp();  // all lanes have left what was there
-#pragma unroll
-    for (int i = 0; i < (count + 31) / 32; ++i)
-      if (count % 32 == 0 || i * 32 + lane < count) words[i * 32 + lane] = {};
-    __syncwarp();
-    unsigned bits = stage.bits[warp * 16 + lane / 2][lane % 2];
-    most = total = 0;
-    while (bits != 0) {
-      const int column = lane % 2 * 32 + column_of_bit(__ffs(static_cast<int>(bits)) - 1);
-      bits &= bits - 1;
-      const auto terms = *reinterpret_cast<const float2*>(stage.sources + column);
-      float weight = larger(terms.x * above, terms.y * below);
-      total += weight;
-      most = fmaxf(most, weight);
-#pragma unroll
-      for (int p = 0; p < weight_pieces<Storage>; ++p) {
-        const Storage piece = narrow<Storage>(weight);
-        slabs.piece[p].values[lane / 2][column] = piece;
-        weight -= widen(piece);
-      }
-    }
-    __syncwarp();
-  }
-  /// The same times powers of two at which all have room.
-  __device__ __forceinline__ void fill(const GatStage& stage) {
-    for (;;) {
-      float most, total;
-      spread(stage, most, total);
-      most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
-      const bool changes = most < INFINITY && most > (fresh ? 0 : largest_weight);
-      if (__ballot_sync(~0u, changes) == 0) {
-        near_total += total;
-        return;
-      }
-      if (!changes) continue;
-      const int by = usual_exponent - max(static_cast<int>(__float_as_uint(most) >> 23) - 127, -100);
-      const float factor = __uint_as_float(static_cast<unsigned>(127 + by) << 23);
-      exponent += by;
-      above *= factor;
-      below *= factor;
-      near_total *= factor;
-      far_total *= factor;
-      rescaled *= factor;
-      fresh = false;
-    }
-  }
-  /// Sums of products follow the weights.
-  __device__ __forceinline__ void rescale_sums() {
-    if (__ballot_sync(~0u, rescaled != 1) == 0) return;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const float factor = __shfl_sync(~0u, rescaled, group * 2 + i * 16);
-#pragma unroll
-      for (int n = 0; n < 8; ++n)
-#pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          near[n * 4 + i * 2 + j] *= factor;
-          far[n * 4 + i * 2 + j] *= factor;
-        }
+      const NodeId row = row_at_place(warp * 16 + group + i * 8);
+      const float dst = row < 0 ? 0.0f : widen(scores.destination(static_cast<std::uint32_t>(row), head));
+      const float z = typical + dst, reference = scores.leaky(top + dst);
+      const bool near_enough = fabsf(top - typical) < farthest;  // else terms may leave the range of f32
+      above[i] = near_enough ? exponential(z - reference) * unit : NAN;
+      below[i] = near_enough ? exponential(message.slope * z - reference) * unit : NAN;
     }
-    rescaled = 1;
   }
 
-  /// Starts the products of a tile.
-  __device__ __forceinline__ void multiply_tile(std::uint64_t x) {
-    const WeightSlabs<Storage>& slabs = shared.slabs[warp];
-    unsigned a[2][weight_pieces<Storage>][4];  // of 16 columns while those of the 16 before them are multiplied
+  /// The weights of 16 columns' edges as operands, see multiply_group, and their sums.
+  using Operands = unsigned[weight_pieces<Storage>][4];
+  __device__ __forceinline__ void weigh(const GatStage& stage, const uint2 (&bits)[2], int k, Operands& a) {
+#pragma unroll
+    for (int later = 0; later < 2; ++later) {
+      const auto terms = *reinterpret_cast<const float4*>(stage.sources + k * 16 + later * 8 + quad * 2);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const unsigned word = (k / 2 == 0 ? bits[i].x : bits[i].y) >> (k % 2 * 8 + later * 4);
+        float first = larger(terms.x * above[i], terms.y * below[i]);
+        float second = larger(terms.z * above[i], terms.w * below[i]);
+        first = (word & 1u) != 0 ? first : 0.0f;
+        second = (word & 0x10000u) != 0 ? second : 0.0f;
+        near_total[i] += first;
+        near_total[i] += second;
+#pragma unroll
+        for (int p = 0; p < weight_pieces<Storage>; ++p) {
+          const unsigned pair = pair_of<Storage>(first, second);
+          a[p][i + later * 2] = pair;
+          if (p + 1 == weight_pieces<Storage>) break;
+          const float2 taken = values_of<Storage>(pair);
+          first -= taken.x;
+          second -= taken.y;
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void multiply_tile(const GatStage& stage, std::uint64_t x) {
+    uint2 bits[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      bits[i] = *reinterpret_cast<const uint2*>(stage.bits[warp * 16 + group + i * 8]);
+      bits[i].x >>= quad;
+      bits[i].y >>= quad;
+    }
+    Operands a[2];  // of 16 columns while those of the 16 before them are multiplied
 #pragma unroll
     for (int k = 0; k < window_step / 16; ++k) {
       if (k >= 2) wait_for_all_but_last();
-#pragma unroll
-      for (int p = 0; p < weight_pieces<Storage>; ++p) slabs.piece[p].load(k, a[k % 2][p]);
+      weigh(stage, bits, k, a[k % 2]);
       if (k == 0)
         fence_sums(near);
       else
@@ -220,33 +172,26 @@ struct GatWindow {
         multiply_group<Storage>(near, a[k % 2][p], x + k * (2048 / 16));
       commit_products();
     }
+    wait_for_products(near);
   }
 
   __device__ __forceinline__ void sum_tiles() {
 #pragma unroll
     for (int i = 0; i < 32; ++i) near[i] = far[i] = 0;
+    near_total[0] = near_total[1] = far_total[0] = far_total[1] = 0;
     const std::uint64_t tiles_at = describe_rows(shared.stages[0].x[0]);
-    StageOfTile<gat_stages<Storage>> at, next;
-    const auto fill_next = [&] {
-      shared.full[next.stage].wait(next.parity);
-      fill(shared.stages[next.stage]);
-      next.advance(1);
-    };
-    if (work.tiles > 0) fill_next();
-    rescaled = 1;  // of no sums yet
+    StageOfTile<gat_stages> at;
     for (int first = 0; first < work.tiles; first += chain) {
-      const int end = min(first + chain, work.tiles);
-      for (int tile = first; tile < end; ++tile, at.advance(1)) {
+      for (int tile = first; tile < min(first + chain, work.tiles); ++tile, at.advance(1)) {
+        shared.full[at.stage].wait(at.parity);
         show_copies();
-        multiply_tile(tiles_at + at.stage * (sizeof(GatStage) / 16));
-        if (tile + 1 < work.tiles) fill_next();
-        wait_for_products(near);
+        multiply_tile(shared.stages[at.stage], tiles_at + at.stage * (sizeof(GatStage) / 16));
         if (lane == 0) shared.empty[at.stage].arrive();
-        rescale_sums();
       }
 #pragma unroll
       for (int i = 0; i < 32; ++i) settle(far[i], near[i]);
-      settle(far_total, near_total);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) settle(far_total[i], near_total[i]);
     }
   }
 
@@ -256,44 +201,43 @@ struct GatWindow {
     float top = -INFINITY, total = 0;  // the row's statistics
     bool usable = true;
   };
-  __device__ __forceinline__ Shares shares_of(NodeId row, float weights, int exponent_of_row) const {
+  __device__ __forceinline__ Shares shares_of(NodeId row, float weights) const {
     Shares shares;
     const GraphView& graph = args.whole.split.graph;
-    EdgeId edges = __ldg(graph.offsets + row + 1) - __ldg(graph.offsets + row);
+    float edges = static_cast<float>(__ldg(graph.offsets + row + 1) - __ldg(graph.offsets + row));
     float rest_top = -INFINITY, rest_sum = 0;
     if (args.residual != nullptr) {
-      edges -= __ldg(args.residual_offsets + row + 1) - __ldg(args.residual_offsets + row);
+      edges -= static_cast<float>(__ldg(args.residual_offsets + row + 1) - __ldg(args.residual_offsets + row));
       rest_top = __ldg(args.residual_max + std::int64_t{row} * message.heads + head);
       rest_sum = __ldg(args.residual_sum + std::int64_t{row} * message.heads + head);
     }
     const bool in_tiles = edges > 0, in_rest = rest_sum != 0;
     if (!in_tiles && !in_rest) return shares;
     const float dst = widen(scores.destination(static_cast<std::uint32_t>(row), head));
-    const float reference = scores.leaky(top + dst);  // of weights times 2 to the 0
-    const float tile_top = reference - static_cast<float>(exponent_of_row) * 0.6931471806f;
+    const float tile_top = scores.leaky(top + dst);
     shares.top = !in_tiles ? rest_top : !in_rest ? tile_top : larger(tile_top, rest_top);
-    const float of_tiles = in_tiles ? ldexpf(exponential(reference - shares.top), -exponent_of_row) : 0.0f;
+    const float of_tiles = in_tiles ? rescale(tile_top, shares.top) / unit : 0.0f;
     const float of_rest = in_rest ? rescale(rest_top, shares.top) * rest_sum : 0.0f;
     shares.total = (in_tiles ? of_tiles * weights : 0.0f) + of_rest;
-    shares.tile = of_tiles / shares.total;
-    shares.rest = of_rest / shares.total;
-    shares.usable = shares.total < INFINITY && (!in_tiles || weights > 0);
+    if (in_tiles) shares.tile = of_tiles / shares.total;
+    if (in_rest) shares.rest = of_rest / shares.total;
+    shares.usable = shares.total < INFINITY && (!in_tiles || weights >= edges * (least_share * unit));
     return shares;
   }
 
   /// Rows of this warp, from all their edges where a window's weights do not fit.
   __device__ __forceinline__ void write_rows() const {
-    const float total = far_total + __shfl_xor_sync(~0u, far_total, 1);
     unsigned again = 0;  // a bit for each of this lane's rows
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const float weights = __shfl_sync(~0u, total, 2 * group + i * 16);
-      const int exponent_of_row = __shfl_sync(~0u, exponent, 2 * group + i * 16);
+      float weights = far_total[i];
+      weights += __shfl_xor_sync(~0u, weights, 1);
+      weights += __shfl_xor_sync(~0u, weights, 2);
       const NodeId row = row_at_place(warp * 16 + group + i * 8);
       bool finite = true;
       Shares shares;
       if (row >= 0) {
-        shares = shares_of(row, weights, exponent_of_row);
+        shares = shares_of(row, weights);
 #pragma unroll
         for (int n = 0; n < 8; ++n) {
           const int feature = first_feature + n * 8 + quad * 2;
@@ -334,10 +278,10 @@ __global__ void __launch_bounds__(gat_threads, gat_blocks)
     attend_windows(const __grid_constant__ WindowGatArgs<Storage> args) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char memory[];
-  auto& shared = *reinterpret_cast<GatMemory<Storage>*>(aligned_shared(memory));
+  auto& shared = *reinterpret_cast<GatMemory*>(aligned_shared(memory));
   GatWindow<Storage> window{args, shared};
   const bool copies = threadIdx.x >= multiplying;
-  const TileCopies<> job = window.copies();
+  const TileCopies job = window.copies();
   const int2 columns = copies ? job.columns_of(job.warp) : int2{};
   shared.prepare(multiplying / 32);
   if (copies) {
@@ -386,7 +330,7 @@ void launch_window_gat_sm90(const WindowGatArgs<Storage>& args, CUstream_st* str
                         static_cast<unsigned>((args.whole.features + tile_features - 1) / tile_features));
   config.blockDim = gat_threads;
   config.dynamicSmemBytes = allow_shared(reinterpret_cast<const void*>(kernel),
-                                         static_cast<std::int64_t>(sizeof(GatMemory<Storage>)) + alignment_room);
+                                         static_cast<std::int64_t>(sizeof(GatMemory)) + alignment_room);
   config.stream = stream;
   config.attrs = &early;
   // With a residual the kernel in front is that one's last, and only its rows have to be waited for.

@@ -5,20 +5,13 @@
 #include <cooperative_groups.h>
 
 #include "kernels/cuda/launch_check.hpp"
+#include "kernels/cuda/windows/tile_edges.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
-#include "kernels/cuda/windows/tile_weights.cuh"
 
 namespace weft::cuda {
 namespace {
 
 constexpr int most_parts = 8;  // blocks of a cluster that every device with clusters takes
-
-/// A tile's rows, and the values of its edges.
-template <class Storage, int Rows>
-struct alignas(1024) WeightStage {
-  unsigned char x[1][window_step * tile_features * 2];
-  OperandSlab<Storage> slabs[Rows / 16];
-};
 
 /// A block: warps that multiply, 16 rows each, and a warpgroup of warps that copy, a tile each. Registers go to the
 /// former. `Weighted`: operands are values of edges instead of bits.
@@ -27,18 +20,21 @@ struct GroupShape {
   static constexpr int multiplying = Rows * 2, threads = multiplying + copying_threads;
   static constexpr int pieces = WindowOperand<Storage>::pieces;
   static constexpr int blocks = Rows == 128 || pieces > 1 ? 2 : 3;  // of a multiprocessor
-  static constexpr int row_warps = Weighted ? 2 : copying_warps;    // that copy rows: the others spread weights
-  // Of a thread, 80 in the mean.
-  static constexpr int copying_registers = Weighted ? 48 : 32;
-  static constexpr int multiplying_registers = (Rows == 128 ? 104 : 128) - (Weighted ? Rows == 128 ? 8 : 16 : 0);
-  using Stage =
-      std::conditional_t<Weighted, WeightStage<typename WindowOperand<Storage>::type, Rows>, WindowStage<Rows, pieces>>;
-  static constexpr int stages = stages_that_fit<Stage, blocks, 0>();
+  static constexpr int copying_registers = 32, multiplying_registers = Rows == 128 ? 104 : 128;
+  using Stage = std::conditional_t<Weighted, TileStage<pieces>, WindowStage<Rows, pieces>>;
+  using Slab = OperandSlab<typename WindowOperand<Storage>::type>;
+  static constexpr int slabs = Weighted ? multiplying / 32 : 0;
+  static constexpr int stages = stages_that_fit<Stage, blocks, slabs* static_cast<int>(sizeof(Slab))>();
 };
 
 template <class Storage, int Rows, bool Weighted>
-using GroupMemory =
-    TilePipeline<typename GroupShape<Storage, Rows, Weighted>::Stage, GroupShape<Storage, Rows, Weighted>::stages>;
+struct GroupMemory
+    : TilePipeline<typename GroupShape<Storage, Rows, Weighted>::Stage, GroupShape<Storage, Rows, Weighted>::stages> {
+  typename GroupShape<Storage, Rows, Weighted>::Slab slabs[Rows / 16];  // where operands are weights
+};
+template <class Storage, int Rows>
+struct GroupMemory<Storage, Rows, false>
+    : TilePipeline<typename GroupShape<Storage, Rows, false>::Stage, GroupShape<Storage, Rows, false>::stages> {};
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 template <class Storage, int Rows, bool Weighted>
@@ -54,10 +50,9 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
                                        int parts)
       : Block{args, parts}, shared(shared) {}
 
-  __device__ __forceinline__ TileCopies<Shape::row_warps> copies() const {
+  __device__ __forceinline__ TileCopies copies() const {
     const int feature = this->first_feature + lane % 8 * 8;
-    TileCopies<Shape::row_warps> copies{args.windows.cols + first_tile * window_step, tiles,
-                                        warp - Shape::multiplying / 32};
+    TileCopies copies{args.windows.cols + first_tile * window_step, tiles, warp - Shape::multiplying / 32};
     if constexpr (Shape::pieces > 1) {
       copies.x =
           reinterpret_cast<const unsigned char*>(args.pieces + this->first_feature * Shape::pieces + lane % 8 * 8);
@@ -76,9 +71,67 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
   int quad = lane % 4, first_row = warp * 16 + lane / 4;
   float near[32], far[32];  // rows first_row and 8 later: see multiply_group
 
-  __device__ __forceinline__ void operands_of_slab(const Stage& stage, TileOperands& a) const {
+  /// All warps that multiply fill the slabs of a tile together. Between two fills each has loaded its operands.
+  struct NoWeights {
+    __device__ __forceinline__ void begin() {}
+    __device__ __forceinline__ void next(int) {}
+    __device__ __forceinline__ void ready() {}
+  };
+  struct Weights {
+    GroupMemory<Storage, Rows, Weighted>& shared;
+    TileWeights<Storage, Rows> values;
+
+    __device__ __forceinline__ void begin() {
+      clear(shared.slabs[threadIdx.x / 32]);
+      values.begin();
+      meet<Rows>();
+      if (values.edges.tiles > 0) values.store(shared.slabs[0].values[0]);
+      values.advance(4);
+      meet<Rows>();
+    }
+    /// After the operands of a tile, in front of its products' end.
+    __device__ __forceinline__ void next(int tile) {
+      if (tile + 1 >= values.edges.tiles) return;
+      __syncwarp();
+      clear(shared.slabs[threadIdx.x / 32]);
+      meet<Rows>();
+      values.store(shared.slabs[0].values[0]);
+      values.advance(tile + 5);
+    }
+    __device__ __forceinline__ void ready() { meet<Rows>(); }
+  };
+  __device__ __forceinline__ auto weights_of_tiles() const {
+    if constexpr (Weighted)
+      return Weights{shared, {args, {args.edges.edges, args.edges.starts + first_tile * (Rows / 16), tiles}}};
+    else
+      return NoWeights{};
+  }
+
+  /// Start the products of a tile.
+  __device__ __forceinline__ void multiply_bits(const Stage& stage, std::uint64_t x) {
+    TileOperands a;
+    operands_of_bits(stage.bits, first_row, quad, a);
+    fence_sums(near);
 #pragma unroll
-    for (int k = 0; k < window_step / 16; ++k) stage.slabs[warp].load(k, a[k]);
+    for (int p = 0; p < Shape::pieces; ++p)
+#pragma unroll
+      for (int k = 0; k < window_step / 16; ++k)
+        multiply_group<typename Operand::type>(near, a[k], x + (p * sizeof(stage.x[0]) + k * 2048) / 16);
+    commit_products();
+  }
+  __device__ __forceinline__ void multiply_weights(std::uint64_t x) {
+    unsigned a[2][4];  // of 16 columns while those of the 16 before them are multiplied
+#pragma unroll
+    for (int k = 0; k < window_step / 16; ++k) {
+      if (k >= 2) wait_for_all_but_last();
+      shared.slabs[warp].load(k, a[k % 2]);
+      if (k == 0)
+        fence_sums(near);
+      else
+        fence_operands();
+      multiply_group<typename Operand::type>(near, a[k % 2], x + k * (2048 / 16));
+      commit_products();
+    }
   }
 
   __device__ __forceinline__ void sum_tiles() {
@@ -86,26 +139,21 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
     for (int i = 0; i < 32; ++i) near[i] = far[i] = 0;
     const std::uint64_t tiles_at = describe_rows(shared.stages[0].x[0]);
     StageOfTile<Shape::stages> at;
+    auto weights = weights_of_tiles();
+    weights.begin();
     for (int first = 0; first < tiles; first += Operand::chain) {
       for (int tile = first; tile < min(first + Operand::chain, tiles); ++tile, at.advance(1)) {
-        const Stage& stage = shared.stages[at.stage];
         shared.full[at.stage].wait(at.parity);
         show_copies();
-        TileOperands a;
+        const std::uint64_t x = tiles_at + at.stage * (sizeof(Stage) / 16);
         if constexpr (Weighted)
-          operands_of_slab(stage, a);
+          multiply_weights(x);
         else
-          operands_of_bits(stage.bits, first_row, quad, a);
-        fence_sums(near);
-#pragma unroll
-        for (int p = 0; p < Shape::pieces; ++p)
-#pragma unroll
-          for (int k = 0; k < window_step / 16; ++k)
-            multiply_group<typename Operand::type>(
-                near, a[k], tiles_at + at.stage * (sizeof(stage) / 16) + (p * sizeof(stage.x[0]) + k * 2048) / 16);
-        commit_products();
+          multiply_bits(shared.stages[at.stage], x);
+        weights.next(tile);
         wait_for_products(near);
         if (lane == 0) shared.empty[at.stage].arrive();
+        weights.ready();
       }
 #pragma unroll
       for (int i = 0; i < 32; ++i) settle(far[i], near[i]);
@@ -157,17 +205,12 @@ __global__ void __launch_bounds__(GroupShape<Storage, Rows, Weighted>::threads,
   auto& shared = *reinterpret_cast<GroupMemory<Storage, Rows, Weighted>*>(aligned_shared(memory));
   GroupSums<Storage, Rows, Weighted> sums(args, shared, parts);
   const bool copies = threadIdx.x >= Shape::multiplying;
-  const auto job = sums.copies();
+  const TileCopies job = sums.copies();
   const int2 columns = copies ? job.columns_of(job.warp) : int2{};
-  shared.prepare(Shape::multiplying / 32, Weighted ? 64 : 32);
+  shared.prepare(Shape::multiplying / 32);
   if (copies) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Shape::copying_registers));
-    if (!Weighted || job.warp < Shape::row_warps)
-      job.run(shared, columns);
-    else if constexpr (Weighted)
-      TileWeights<Storage, Rows, copying_warps - Shape::row_warps>{
-          args, args.edges.starts + sums.first_tile * (Rows / 16), job.tiles, job.warp - Shape::row_warps}
-          .run(shared);
+    job.run(shared, columns);
     if (parts > 1) {  // barriers of a cluster are for all its threads
       cooperative_groups::this_cluster().sync();
       cooperative_groups::this_cluster().sync();
