@@ -116,6 +116,7 @@ struct Call {
   Dtype dtype;
   Reduce reduce;
   bool epilogue;
+  double more = 0;  // roundings that each term may be off by
 };
 
 /// The sum on tensor cores, twice, against the reference.
@@ -140,7 +141,8 @@ void expect_sum(Context& context, const BatteryGraph& battery, const Graph& ther
     options.epilogue.bias = bias;
     options.epilogue.relu = true;
   }
-  const SpmmExpected expected = expected_spmm(graph, x, {}, options);
+  SpmmExpected expected = expected_spmm(graph, x, {}, options);
+  expected.more = call.more;
   const Tensor x_there = x.to(gpu), row_there = on(gpu, row_scale), bias_there = on(gpu, bias);
   if (call.epilogue) {
     options.epilogue.row_scale = row_there;
@@ -180,6 +182,60 @@ TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
         if (HasFailure()) return;
       }
   }
+}
+
+TEST_F(cuda_windows, sum_f32_as_tf32_where_the_policy_says_so) {
+  Context context = Context::cuda();
+  std::vector<BatteryGraph> graphs = battery_graphs();
+  graphs.push_back({"communities", generate("powerlaw:nodes=3000,edges=90000,communities=20,inside=0.9,seed=1").graph});
+  std::uint64_t seed = 7500;
+  for (const BatteryGraph& battery : graphs) {
+    if (!battery.graph.is_square() || battery.graph.num_edges() == 0) continue;
+    const Graph there = battery.graph.to(gpu);
+    for (const WindowShape& shape : shapes)
+      for (const std::int64_t width : {8, 40, 128}) {
+        ++seed;
+        // TF32 has 11 bits: 2^-11 of a term are 2^12 times what f32 may be off by.
+        const Call call{width, Dtype::f32, seed % 4 == 0 ? Reduce::mean : Reduce::sum, seed % 5 == 0, /*more=*/0x1p12};
+        const std::string policy = fmt::format("core=tensor,window={},threshold={},layout={},tf32=yes", shape.rows,
+                                               shape.threshold, shape.clustered ? "clusters" : "none");
+        expect_sum(context, battery, there, call, policy, seed);
+        if (HasFailure()) return;
+      }
+  }
+}
+
+TEST_F(cuda_windows, round_to_tf32_by_policy_alone_and_as_its_rounding_says) {
+  // A row has one edge, so that its sum is one value of x; ones are exact, and 1 + 2^-12 is rounded.
+  constexpr NodeId nodes = 32;
+  battery::GrowingEdges edges;
+  for (NodeId v = 0; v < nodes; ++v) edges.add(v / 2, v);
+  const Graph there = edges.graph(nodes, nodes).to(gpu);
+  constexpr OpDesc desc{OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, false};
+  Context context = Context::cuda();
+  const std::vector<double> values(nodes * 64, 1 + 0x1p-12);
+  const Tensor x = Tensor::from(values, Shape(nodes, 64), Dtype::f32).to(gpu);
+  const Tensor scale = constant(Shape(nodes), Dtype::f32, 1).to(gpu);
+  for (const int rows : {16, 64, 128})
+    for (const bool tf32 : {false, true}) {
+      const Plan plan =
+          make_plan(context, there, desc,
+                    parse_policy(fmt::format("core=tensor,window={},threshold=1{}", rows, tf32 ? ",tf32=yes" : "")));
+      EXPECT_EQ(to_string(plan).find("tf32=yes") != std::string::npos, tf32);
+      context.reserve(plan.workspace_bytes);
+      Tensor out = constant(Shape(nodes, 64), Dtype::f32, 0).to(gpu);
+      spmm(context, plan, there, x, {}, out, {.op = SpmmOp::copy_u});
+      for (const double value : doubles(out.to(Device{})))
+        ASSERT_EQ(value, tf32 ? 1 : 1 + 0x1p-12) << "windows of " << rows << " rows";
+      SpmmOptions scaled{.op = SpmmOp::copy_u};
+      scaled.epilogue.col_scale = scale;
+      if (tf32)
+        expect_refused([&] { spmm(context, plan, there, x, {}, out, scaled); }, "col_scale", ErrorCode::unsupported);
+    }
+  for (const OpDesc& other : {OpDesc{OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, false},
+                              OpDesc{OpKind::spmm, Dtype::bf16, 1, 64, Reduce::mean, false}})
+    expect_refused([&] { make_plan(context, there, other, parse_policy("core=tensor,tf32=yes")); }, "tf32",
+                   ErrorCode::unsupported);
 }
 
 TEST_F(cuda_windows, keep_what_is_not_finite_to_the_rows_that_have_it) {
