@@ -108,11 +108,13 @@ struct Policy {
   int threshold = 0;         // edges that make a column of a window dense; 0: the planner's
   std::optional<WindowLayout> layout;
   std::optional<WindowSelect> select;
+  bool tf32 = false;  // sums of f32 on tensor cores round x to 10 bits of mantissa, outside of weft's error bound
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 /// "schedule=rows,tasks=64,prefetch=16,assignment=round_robin" on a CPU; "edges=128,order=columns,join=no,vector=4,
 /// lanes=8,loads=4,waves=off" and "stage=128,assignment=consecutive,flush=atomic" and "sample_kernel=cache_first" and
-/// "core=tensor,window=128,threshold=3,layout=clusters,select=model" on a GPU. An unknown key is an Error listing them.
+/// "core=tensor,window=128,threshold=3,layout=clusters,select=model,tf32=yes" on a GPU. An unknown key is an Error
+/// listing them.
 Policy parse_policy(std::string_view text);
 
 struct Partition;   // src/plan: task borders and the pieces of long rows
@@ -148,6 +150,7 @@ struct CudaPlan {
   int window_threshold = 0;  // edges of a dense column
   WindowLayout window_layout = WindowLayout::none;
   WindowSelect window_select = WindowSelect::all;
+  bool tf32 = false;       // sums of f32 there round x to 10 bits of mantissa
   int vector = 0;          // elements a load
   int lanes = 0;           // threads of a group: they cover a row, or where rows are narrow one edge each
   int steps = 0;           // loads a thread makes for one row

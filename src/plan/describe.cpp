@@ -43,9 +43,9 @@ constexpr NameTable<WindowSelect, 3> select_names{
 constexpr NameTable<Flush, 2> flush_names{{{Flush::ordered, "ordered"}, {Flush::atomic, "atomic"}}};
 
 constexpr auto policy_keys = std::to_array<std::string_view>(
-    {"schedule",   "tasks",         "prefetch", "assignment", "edges",     "order",  "join",
-     "whole",      "vector",        "lanes",    "loads",      "waves",     "stage",  "flush",
-     "accumulate", "sample_kernel", "core",     "window",     "threshold", "layout", "select"});
+    {"schedule", "tasks",  "prefetch",  "assignment", "edges",  "order", "join",       "whole",
+     "vector",   "lanes",  "loads",     "waves",      "stage",  "flush", "accumulate", "sample_kernel",
+     "core",     "window", "threshold", "layout",     "select", "tf32"});
 // schedule and assignment are of both devices.
 constexpr auto keys_on_cpu = std::to_array<std::string_view>({"schedule", "tasks", "prefetch", "assignment"});
 constexpr auto keys_of_cpu_alone = std::to_array<std::string_view>({"tasks", "prefetch"});
@@ -151,6 +151,8 @@ Policy parse_policy(std::string_view text) {
       policy.layout = parse_in(layout_names, "layout", value);
     } else if (key == "select") {
       policy.select = parse_in(select_names, "select", value);
+    } else if (key == "tf32") {
+      policy.tf32 = parse_switch(key, value, "yes", "no");
     } else {
       fail_unknown("policy key", key, policy_keys);
     }
@@ -215,8 +217,9 @@ std::string to_string(const Plan& plan) {
         : cuda->sample_kernel == SampleKernel::cache_first ? ", sample_kernel=cache_first"
         : cuda->core == Core::tensor
             ? fmt::format(
-                  ", after windows of {} rows on tensor cores (columns of {} edges and more, layout={}, select={})",
-                  cuda->window_rows, cuda->window_threshold, name(cuda->window_layout), name(cuda->window_select))
+                  ", after windows of {} rows on tensor cores (columns of {} edges and more, layout={}, select={}{})",
+                  cuda->window_rows, cuda->window_threshold, name(cuda->window_layout), name(cuda->window_select),
+                  cuda->tf32 ? ", tf32=yes" : "")
             : "",
         plan.workspace_bytes);
   const CpuPlan& cpu = plan.cpu();

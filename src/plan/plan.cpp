@@ -74,9 +74,9 @@ void check(const Policy& policy) {
              "policy window is {}: expected 0 (the planner's choice), 16, 64 or 128 rows", window);
   WEFT_CHECK(policy.threshold >= 0 && policy.threshold <= most_threshold, invalid_argument,
              "policy threshold is {}: expected 0 (the planner's choice) to {} edges", policy.threshold, most_threshold);
-  const bool windows = window > 0 || policy.threshold > 0 || policy.layout || policy.select;
+  const bool windows = window > 0 || policy.threshold > 0 || policy.layout || policy.select || policy.tf32;
   WEFT_CHECK(!windows || policy.core == Core::tensor, invalid_argument,
-             "policy window, threshold, layout and select are of core=tensor: give it, too, or leave them out");
+             "policy window, threshold, layout, select and tf32 are of core=tensor: give it, too, or leave them out");
 }
 
 // How much longer the slowest thread works than the average, were tasks handed to the next free one.

@@ -164,6 +164,61 @@ TEST_F(cuda_windows, sum_on_tensor_cores_as_the_reference_does) {
       }
 }
 
+TEST_F(cuda_windows, sum_f32_as_tf32_where_the_policy_says_so) {
+  Context context = Context::cuda();
+  std::uint64_t seed = 7500;
+  for (const auto& [graph, here, there] : placed(graphs_with_windows()))
+    for (const WindowShape& shape : shapes)
+      for (const std::int64_t width : {8, 40, 128}) {
+        ++seed;
+        const bool epilogue = seed % 5 == 0;
+        const Finish finish{seed % 4 == 0 ? Reduce::mean : Reduce::sum, epilogue, epilogue, epilogue};
+        const std::string policy = fmt::format("core=tensor,window={},threshold={},layout={},tf32=yes", shape.rows,
+                                               shape.threshold, name(shape.layout));
+        const std::string where =
+            fmt::format("{} {} width {} policy '{}' seed {}", graph, text(finish), width, policy, seed);
+        SumOperands sum(here, Dtype::f32, width, false, seed);
+        const Plan plan = make_plan(context, there, sum.desc(finish), parse_policy(policy));
+        ASSERT_EQ(plan.cuda().core, Core::tensor) << where;
+        // TF32 has 11 bits: 2^-11 of a term are 2^12 times what f32 may be off by.
+        sum.expect_by(context, there, plan, finish, where, /*more=*/0x1p12);
+        if (HasFailure()) return;
+      }
+}
+
+TEST_F(cuda_windows, round_to_tf32_by_policy_alone_and_as_its_rounding_says) {
+  // A row has one edge, so that its sum is one value of x; ones are exact, and 1 + 2^-12 is rounded.
+  constexpr NodeId nodes = 32;
+  battery::GrowingEdges edges;
+  for (NodeId v = 0; v < nodes; ++v) edges.add(v / 2, v);
+  const Graph there = edges.graph(nodes, nodes).to(gpu);
+  constexpr OpDesc desc{OpKind::spmm, Dtype::f32, 1, 64, Reduce::sum, false};
+  Context context = Context::cuda();
+  const std::vector<double> values(nodes * 64, 1 + 0x1p-12);
+  const Tensor x = Tensor::from(values, Shape(nodes, 64), Dtype::f32).to(gpu);
+  const Tensor scale = constant(Shape(nodes), Dtype::f32, 1).to(gpu);
+  for (const int rows : {16, 64, 128})
+    for (const bool tf32 : {false, true}) {
+      const Plan plan =
+          make_plan(context, there, desc,
+                    parse_policy(fmt::format("core=tensor,window={},threshold=1{}", rows, tf32 ? ",tf32=yes" : "")));
+      EXPECT_EQ(to_string(plan).find("tf32=yes") != std::string::npos, tf32);
+      context.reserve(plan.workspace_bytes);
+      Tensor out = constant(Shape(nodes, 64), Dtype::f32, 0).to(gpu);
+      spmm(context, plan, there, x, {}, out, {.op = SpmmOp::copy_u});
+      for (const double value : doubles(out.to(Device{})))
+        ASSERT_EQ(value, tf32 ? 1 : 1 + 0x1p-12) << "windows of " << rows << " rows";
+      SpmmOptions scaled{.op = SpmmOp::copy_u};
+      scaled.epilogue.col_scale = scale;
+      if (tf32)
+        expect_refused([&] { spmm(context, plan, there, x, {}, out, scaled); }, "col_scale", ErrorCode::unsupported);
+    }
+  for (const OpDesc& other : {OpDesc{OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, false},
+                              OpDesc{OpKind::spmm, Dtype::bf16, 1, 64, Reduce::mean, false}})
+    expect_refused([&] { make_plan(context, there, other, parse_policy("core=tensor,tf32=yes")); }, "tf32",
+                   ErrorCode::unsupported);
+}
+
 TEST_F(cuda_windows, keep_what_is_not_finite_to_the_rows_that_have_it) {
   // Row 0 gathers an infinity and row 1 a NaN; all others share the window's columns, but not those two.
   battery::GrowingEdges edges;

@@ -22,7 +22,8 @@ TEST(policy_keys, of_a_device_and_of_both_are_taken) {
       "schedule=rows,assignment=consecutive,edges=64,order=none,join=no,whole=4,vector=4,lanes=8,loads=4,waves=off,"
       "stage=64,flush=atomic,accumulate=half2",
       DeviceKind::cuda));
-  EXPECT_NO_THROW(check_policy_keys("core=tensor,window=16,threshold=1,layout=none,select=model", DeviceKind::cuda));
+  EXPECT_NO_THROW(
+      check_policy_keys("core=tensor,window=16,threshold=1,layout=none,select=model,tf32=yes", DeviceKind::cuda));
 }
 
 TEST(policy_keys, of_windows_are_read) {
@@ -33,6 +34,10 @@ TEST(policy_keys, of_windows_are_read) {
     EXPECT_EQ(policy.select, select) << text;
   }
   EXPECT_EQ(parse_policy("core=tensor").select, std::nullopt);
+  EXPECT_FALSE(parse_policy("core=tensor").tf32);
+  EXPECT_FALSE(parse_policy("core=tensor,tf32=no").tf32);
+  EXPECT_TRUE(parse_policy("core=tensor,tf32=yes").tf32);
+  expect_refused([] { parse_policy("core=tensor,tf32=on"); }, "tf32");
   expect_refused([] { parse_policy("core=tensor,select=some"); },
                  "select 'some' is not known: did you mean none? expected one of all, none, model");
 }
@@ -54,7 +59,8 @@ TEST(policy_keys, of_the_rows_of_windows_are_read) {
 TEST(policy_keys, of_windows_need_tensor_cores) {
   const Context context = Context::cpu(1);
   const Graph graph = Graph::from_csr(1, 1, std::vector<EdgeId>{0, 1}, std::vector<NodeId>{0});
-  for (const std::string_view text : {"select=model", "core=cuda,select=all", "window=16", "layout=none", "layout=loa"})
+  for (const std::string_view text :
+       {"select=model", "core=cuda,select=all", "window=16", "layout=none", "layout=loa", "tf32=yes"})
     expect_refused([&] { make_plan(context, graph, {}, parse_policy(text)); }, "core=tensor");
 }
 

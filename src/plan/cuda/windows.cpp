@@ -101,6 +101,9 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   if (policy.threshold > 0) shape.threshold = policy.threshold;
   shape.layout = policy.layout.value_or(shape.layout);
   check_has_windows(context.device(), desc, shape);
+  WEFT_CHECK(!policy.tf32 || (desc.kind == OpKind::spmm && desc.dtype == Dtype::f32), unsupported,
+             "policy core=tensor,tf32=yes for {} {}: expected sums of f32, leave tf32 out", name(desc.kind),
+             name(desc.dtype));
   const WindowSelect select = policy.select.value_or(WindowSelect::all);
   shape.select = model_of(*made, context, desc, shape.rows, select);
   made->windows = GraphInternals::row_windows(graph, shape, context.stream());
@@ -110,6 +113,7 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   rest.layout = {};
   rest.select = {};
   rest.window = rest.threshold = 0;
+  rest.tf32 = false;
   if (select == WindowSelect::model && made->windows->selected() == 0)
     return without_windows(context, graph, desc, rest, made);
   OpDesc of_rest = desc;
@@ -128,6 +132,7 @@ PlanReport explain_windows(const Context& context, const Graph& graph, const OpD
   plan.cuda().window_threshold = shape.threshold;
   plan.cuda().window_layout = shape.layout;
   plan.cuda().window_select = select;
+  plan.cuda().tf32 = policy.tf32;
   plan.backing.windows = made;
   Arena counting;
   WindowScratch::take(counting, plan, graph.num_rows());

@@ -22,7 +22,7 @@ struct WindowPlan {
 
 struct WindowScratch {
   std::span<float> residual;   // [rows, features]: its sums, before the windows' are added to them
-  std::span<BFloat16> pieces;  // of f32, 64 features of three bf16 each for a row's every 64
+  std::span<BFloat16> pieces;  // of f32, 64 features of three bf16 each for a row's every 64; none with tf32
   /// Of attention: the residual's statistics, and two terms of every source.
   std::span<float> residual_max, residual_sum;  // [rows, heads]
   std::span<float> sources;                     // [rows, heads, 2]
@@ -33,7 +33,7 @@ struct WindowScratch {
     const bool attends = plan.desc.kind == OpKind::attention;
     const bool any =
         (plan.desc.kind == OpKind::spmm || attends) && plan.backing.windows->windows->residual().num_edges() > 0;
-    const std::size_t splits = plan.desc.dtype == Dtype::f32 ? (features + 63) / 64 * 64 * 3 : 0;
+    const std::size_t splits = plan.desc.dtype == Dtype::f32 && !plan.cuda().tf32 ? (features + 63) / 64 * 64 * 3 : 0;
     const auto rows = static_cast<std::size_t>(num_rows);
     WindowScratch scratch;
     scratch.residual = arena.take<float>(any ? rows * features : 0, "sums of the residual");

@@ -47,6 +47,13 @@ __device__ __forceinline__ float2 values_of(unsigned pair) {
   return {widen(first), widen(second)};
 }
 
+/// The nearest TF32, as a word of an operand.
+__device__ __forceinline__ unsigned nearest_tf32(float value) {
+  unsigned word;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(value));
+  return word;
+}
+
 /// c [16, 8] += a [16, depth] b [depth, 8], depth being 8 words: 8 of f32 (as tf32), 16 of halves.
 template <class T>
 __device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {

@@ -42,7 +42,7 @@ WindowSumArgs<Storage> window_sum_args(const SpmmArgs& args, const WindowPlan& p
   call.x = static_cast<const Storage*>(args.x.data);
   call.x_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
   call.features = static_cast<int>(args.width);
-  call.pieces = scratch.pieces.data();
+  call.pieces = scratch.pieces.empty() ? nullptr : scratch.pieces.data();
   call.col_scale = static_cast<const float*>(args.col_scale.data);
   if (args.op == SpmmOp::u_mul_e) {
     call.weights = static_cast<const Storage*>(args.edge.data);
@@ -57,7 +57,8 @@ WindowSumArgs<Storage> window_sum_args(const SpmmArgs& args, const WindowPlan& p
 template <class Storage>
 void add_windows(const WindowSumArgs<Storage>& call, const CudaDevice& gpu, CUstream_st* stream) {
   if constexpr (has_wgmma) {
-    if (call.window_rows >= 64 && gpu.compute_capability == 90)
+    const bool tf32 = sizeof(Storage) == 4 && call.pieces == nullptr;
+    if (call.window_rows >= 64 && gpu.compute_capability == 90 && !tf32)
       return launch_window_sums_sm90(call, gpu.multiprocessors, stream);
   }
   launch_window_sums(call, stream);
@@ -80,6 +81,7 @@ const char* misfit(const SpmmArgs& args, const Plan& plan) {
     return "only sums of sources run on tensor cores, as they are or times one value of each edge";
   if (args.col_scale.given() && plan.desc.dtype != Dtype::f32)
     return "col_scale runs on tensor cores in f32 alone: of f16 and bf16, a scaled source is no half any more";
+  if (args.col_scale.given() && plan.cuda().tf32) return "tf32=yes takes sources as they are, without col_scale";
   if (weighted && (!plan.desc.weighted || args.edge.dtype != plan.desc.dtype || args.edge.feature_stride != 0 ||
                    args.edge_places != nullptr))
     return "values of edges are one for each edge, by id, in the type of x";
@@ -130,10 +132,12 @@ void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstre
   with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
     if constexpr (sizeof(Storage) <= 4) {
       const auto call = window_sum_args<Storage>(args, windows, scratch);
-      if constexpr (sizeof(Storage) == 4)
-        split_rows(
-            {call.x, call.col_scale, args.graph.num_cols, args.x.row_stride, call.features, scratch.pieces.data()},
-            stream);
+      if constexpr (sizeof(Storage) == 4) {
+        if (!plan.cuda().tf32)
+          split_rows(
+              {call.x, call.col_scale, args.graph.num_cols, args.x.row_stride, call.features, scratch.pieces.data()},
+              stream);
+      }
       if (!scratch.residual.empty()) sum_residual(args, windows, scratch.residual, arena, stream);
       add_windows(call, cuda_device(plan.device.index), stream);
     }

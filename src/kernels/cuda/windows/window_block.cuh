@@ -24,6 +24,13 @@ struct WindowOperand<float> {
   static constexpr int pieces = split_pieces, chain = 1;
 };
 
+/// An f32 rounded to TF32, 10 bits of mantissa: one product instead of three, and none exact. A row of 64 features is
+/// two pieces of 128 bytes.
+struct Tf32Operand {
+  using type = float;
+  static constexpr int pieces = 2, chain = 4;
+};
+
 /// What stands for an edge: 2, in f16 and in bf16, which is one bit; sums are halved for it.
 inline constexpr unsigned two_edges = 0x40004000;  // two halves
 inline constexpr float edge_unit = 0.5f;

@@ -1,7 +1,7 @@
 // Sums of windows by mma.sync, for every GPU that has it for halves (sm_80 and later). A block sums 64 features of a
 // window. Tiles of 64 dense columns come to shared memory in a pipeline; their bits become operands in registers (0 and
-// a power of two are exact), so that products of halves are exact and only sums round. Weights of edges become operands
-// by way of shared memory.
+// a power of two are exact), so that products of halves, and of the three that an f32 is split into, are exact and only
+// sums round. Weights of edges become operands by way of shared memory. Where f32 is asked for as TF32, x is rounded.
 #include "core/cuda/copy_async.cuh"
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/windows/weight_feed.cuh"
@@ -10,12 +10,16 @@ namespace weft::cuda {
 namespace {
 
 constexpr int window_threads = 256, window_warps = window_threads / 32;
+constexpr unsigned two_as_f32 = 0x40000000;  // of two_edges the later half and 16 bits behind it
+
+/// Whether tiles are pieces that split_rows made, and not x itself.
+template <class Storage, class Operand>
+constexpr bool splits = !std::is_same_v<Storage, typename Operand::type>;
 
 /// A block, whose warps share `Rows` x 64 sums: 16 rows each, and where there are more warps than that, a part of the
 /// features. `Weighted`: operands are values of edges instead of bits.
-template <class Storage, int Rows, bool Weighted>
+template <class Storage, int Rows, bool Weighted, class Operand>
 struct BlockShape {
-  using Operand = WindowOperand<Storage>;
   static constexpr int row_warps = Rows / 16;
   static constexpr int feature_warps = window_warps / row_warps;
   static constexpr int feature_tiles = tile_features / 8 / feature_warps;  // of 8 features, a warp's
@@ -37,31 +41,31 @@ struct BlockShape {
   static constexpr int stages = stages_that_fit < 4 ? stages_that_fit : 4;
 };
 
-template <class Storage, int Rows, bool Weighted>
+template <class Storage, int Rows, bool Weighted, class Operand>
 struct BlockMemory {
-  using Shape = BlockShape<Storage, Rows, Weighted>;
+  using Shape = BlockShape<Storage, Rows, Weighted, Operand>;
   typename Shape::Stage stages[Shape::stages];
   typename Shape::Slab slabs[Shape::slabs_of_rows][Shape::row_warps];
 };
-template <class Storage, int Rows>
-struct BlockMemory<Storage, Rows, false> {
-  using Shape = BlockShape<Storage, Rows, false>;
+template <class Storage, int Rows, class Operand>
+struct BlockMemory<Storage, Rows, false, Operand> {
+  using Shape = BlockShape<Storage, Rows, false, Operand>;
   typename Shape::Stage stages[Shape::stages];
 };
 
-template <class Storage, int Rows, bool Weighted>
+template <class Storage, int Rows, bool Weighted, class Operand>
 struct WindowSums : WindowBlock<Storage, Rows, Weighted> {
   using Block = WindowBlock<Storage, Rows, Weighted>;
-  using Shape = BlockShape<Storage, Rows, Weighted>;
+  using Shape = BlockShape<Storage, Rows, Weighted, Operand>;
+  using Memory = BlockMemory<Storage, Rows, Weighted, Operand>;
   using Stage = typename Shape::Stage;
-  using Operand = typename Shape::Operand;
+  using Type = typename Operand::type;
   using Block::lane, Block::warp, Block::tiles, Block::args, Block::first_tile, Block::first_feature;
-  BlockMemory<Storage, Rows, Weighted>& shared;
+  Memory& shared;
   int row_warp = warp % Shape::row_warps, feature_warp = warp / Shape::row_warps;
   float near[Shape::feature_tiles][4] = {}, far[Shape::feature_tiles * 4] = {};
 
-  __device__ __forceinline__ WindowSums(const WindowSumArgs<Storage>& args,
-                                        BlockMemory<Storage, Rows, Weighted>& shared)
+  __device__ __forceinline__ WindowSums(const WindowSumArgs<Storage>& args, Memory& shared)
       : Block{args}, shared(shared) {}
 
   static constexpr int packs_a_thread = window_step * 8 / window_threads;  // of each piece
@@ -78,17 +82,20 @@ struct WindowSums : WindowBlock<Storage, Rows, Weighted> {
   /// 16 bytes of a row, of every piece: a thread has the same pack of all its columns.
   __device__ __forceinline__ void copy_pack(Stage& stage, int column, int pack, NodeId id) const {
     const auto row = static_cast<std::uint32_t>(id);
-    if constexpr (Operand::pieces > 1) {
+    if constexpr (splits<Storage, Operand>) {
       const auto pitch = static_cast<std::uint32_t>(split_pitch(args.features) * sizeof(BFloat16));
       const BFloat16* const from = row_at(args.pieces + first_feature * Operand::pieces + pack * 8, row, pitch);
 #pragma unroll
       for (int p = 0; p < Operand::pieces; ++p)
         copy_async<16>(stage.x[p] + place_of_pack(column, pack), from + p * tile_features, 16);
     } else {
-      const int feature = first_feature + pack * 8;
-      const bool there = feature < args.features;
       const Storage* const from = row_at(args.x, row, args.x_pitch_bytes);
-      copy_async<16>(stage.x[0] + place_of_pack(column, pack), there ? from + feature : args.x, there ? 16 : 0);
+#pragma unroll
+      for (int p = 0; p < Operand::pieces; ++p) {
+        const int feature = first_feature + (p * 8 + pack) * static_cast<int>(16 / sizeof(Storage));
+        const bool there = feature < args.features;
+        copy_async<16>(stage.x[p] + place_of_pack(column, pack), there ? from + feature : args.x, there ? 16 : 0);
+      }
     }
   }
   __device__ __forceinline__ void start_copies(int tile, const Columns& columns) const {
@@ -134,7 +141,6 @@ struct WindowSums : WindowBlock<Storage, Rows, Weighted> {
   /// `load(k, a)`: the operands of the k-th 16 columns.
   template <class Load>
   __device__ __forceinline__ void multiply_tile(const Stage& stage, const Load& load) {
-    using Type = typename Operand::type;
     const auto x = static_cast<unsigned>(__cvta_generic_to_shared(stage.x[0]));
 #pragma unroll 1  // all at once take more registers than there are
     for (int p = 0; p < Operand::pieces; ++p)
@@ -162,6 +168,28 @@ struct WindowSums : WindowBlock<Storage, Rows, Weighted> {
       }
   }
 
+  /// Of a pair of columns each is an operand of its own; of eight the even ones come first.
+  __device__ __forceinline__ void multiply_tf32(const Stage& stage) {
+    const int group = lane / 4, quad = lane % 4, row = row_warp * 16 + group;
+    const RowBits low(stage.bits[row], quad), high(stage.bits[row + 8], quad);
+    const auto number = [&](int column, int feature) {
+      const unsigned char* const pack = stage.x[feature / 32] + place_of_pack(column, feature % 32 / 4);
+      return nearest_tf32(reinterpret_cast<const float*>(pack)[feature % 4]);
+    };
+#pragma unroll
+    for (int k = 0; k < window_step / 8; ++k) {
+      const unsigned first = low.halves(k / 2, k % 2 != 0), later = high.halves(k / 2, k % 2 != 0);
+      const unsigned a[4] = {first << 16 & two_as_f32, later << 16 & two_as_f32, first & two_as_f32,
+                             later & two_as_f32};
+#pragma unroll
+      for (int n = 0; n < Shape::feature_tiles; ++n) {
+        const int feature = (feature_warp * Shape::feature_tiles + n) * 8 + group;
+        const unsigned b[2] = {number(k * 8 + quad * 2, feature), number(k * 8 + quad * 2 + 1, feature)};
+        multiply<Type>(near[n], a, b);
+      }
+    }
+  }
+
   __device__ __forceinline__ void run() {
     Columns columns;
     fill_pipeline(columns);
@@ -181,6 +209,8 @@ struct WindowSums : WindowBlock<Storage, Rows, Weighted> {
         const Stage& stage = shared.stages[tile % Shape::stages];
         if constexpr (Weighted) {
           multiply_tile(stage, [&slab = slab_of(tile)](int k, unsigned(&a)[4]) { slab.load(k, a); });
+        } else if constexpr (std::is_same_v<Type, float>) {
+          multiply_tf32(stage);
         } else {
           TileOperands edges;
           operands_of_bits(stage.bits, row_warp * 16 + lane / 4, lane % 4, edges);
@@ -200,17 +230,18 @@ struct WindowSums : WindowBlock<Storage, Rows, Weighted> {
   }
 };
 
-template <class Storage, int Rows, bool Weighted>
+template <class Storage, int Rows, bool Weighted, class Operand>
 __global__ void __launch_bounds__(window_threads, 2) sum_windows(const WindowSumArgs<Storage> args) {
   extern __shared__ unsigned char memory[];
-  auto& shared = *reinterpret_cast<BlockMemory<Storage, Rows, Weighted>*>(aligned_shared(memory));
-  WindowSums<Storage, Rows, Weighted>(args, shared).run();
+  using Sums = WindowSums<Storage, Rows, Weighted, Operand>;
+  Sums(args, *reinterpret_cast<typename Sums::Memory*>(aligned_shared(memory))).run();
 }
 
-template <class Storage, int Rows, bool Weighted>
+template <class Storage, int Rows, bool Weighted, class Operand>
 void launch_block(const WindowSumArgs<Storage>& args, CUstream_st* stream) {
-  const auto kernel = sum_windows<Storage, Rows, Weighted>;
-  constexpr auto room = static_cast<std::int64_t>(sizeof(BlockMemory<Storage, Rows, Weighted>)) + alignment_room;
+  const auto kernel = sum_windows<Storage, Rows, Weighted, Operand>;
+  constexpr auto room =
+      static_cast<std::int64_t>(sizeof(BlockMemory<Storage, Rows, Weighted, Operand>)) + alignment_room;
   static_assert(room <= 99 * 1024, "what a block can have on every GPU from sm_80 on");
   const std::size_t bytes = allow_shared(reinterpret_cast<const void*>(kernel), room);
   const dim3 grid(static_cast<unsigned>(args.windows.windows),
@@ -221,10 +252,13 @@ void launch_block(const WindowSumArgs<Storage>& args, CUstream_st* stream) {
 
 template <class Storage, int Rows>
 void launch_rows(const WindowSumArgs<Storage>& args, CUstream_st* stream) {
+  using Operand = WindowOperand<Storage>;
   if constexpr (sizeof(Storage) == 2) {
-    if (args.weights != nullptr) return launch_block<Storage, Rows, true>(args, stream);
+    if (args.weights != nullptr) return launch_block<Storage, Rows, true, Operand>(args, stream);
+  } else {
+    if (args.pieces == nullptr) return launch_block<Storage, Rows, false, Tf32Operand>(args, stream);
   }
-  launch_block<Storage, Rows, false>(args, stream);
+  launch_block<Storage, Rows, false, Operand>(args, stream);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct WindowSumArgs {
   const Storage* x = nullptr;
   std::uint32_t x_pitch_bytes = 0;
   int features = 0;
-  const BFloat16* pieces = nullptr;  // of x in f32 times col_scale, as split_rows leaves them
+  const BFloat16* pieces = nullptr;  // of x in f32 times col_scale, as split_rows leaves them; null: x itself, as TF32
   const float* col_scale = nullptr;  // of f32; null: none
   const Storage* weights = nullptr;  // of edges, by id, with the edges of tiles; null: none
   std::int64_t weights_pitch = 1;
@@ -49,10 +49,11 @@ WEFT_ANYWHERE constexpr std::int64_t split_pitch(std::int64_t features) {
   return (features + tile_features - 1) / tile_features * split_pieces * tile_features;
 }
 
-/// Features come in whole packs of eight, and rows of x are aligned to 16 bytes. Weights are of f16 and bf16 alone.
+/// Features come in whole packs of eight, and rows of x are aligned to 16 bytes. Weights are of f16 and bf16 alone;
+/// TF32 takes no col_scale.
 template <class Storage>
 void launch_window_sums(const WindowSumArgs<Storage>& args, CUstream_st* stream);
-/// The same by wgmma: windows of 64 and 128 rows on Hopper, in builds that have it (has_wgmma).
+/// The same by wgmma, but for TF32: windows of 64 and 128 rows on Hopper, in builds that have it (has_wgmma).
 template <class Storage>
 void launch_window_sums_sm90(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream);
 
