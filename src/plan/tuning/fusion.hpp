@@ -22,7 +22,7 @@ struct FusionCase {
 /// Fusing saves that the sums are written and read again, which counts beside the rows of neighbours that are read
 /// where those are few. It has its price: a block of rows is one warp's or one thread's, so that a long row makes the
 /// others of its block wait. On a CPU it takes 0.5 to 1.05 of the time of both (2 threads, molecules, 32 to 128
-/// columns), on an H200 0.80 to 0.97 for molecules of up to 64 columns; of 128 it takes 1 to 1.8 times as long
+/// columns), on an H200 0.81 to 0.90 for molecules of up to 64 columns; of 128 it takes 0.97 to 1.8 times as long
 /// (bench/records/h200/fused.json). A GPU's kernel has room for 64 edges of 16 rows, or for 48 and their own; tiles
 /// with more are added up from memory, which is slow, and must be few.
 constexpr bool fusion_pays(const FusionCase& c) {
