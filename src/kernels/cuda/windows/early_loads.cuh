@@ -28,7 +28,7 @@ __device__ __forceinline__ void ask_for_half(std::uint32_t& word, const void* fr
       : "+r"(word)
       : "l"(from), "r"(static_cast<unsigned>(wanted)));
 }
-/// Where a group of edges begins, and another that `groups` come before.
+/// Where a group of edges begins, and where the `groups`-th one after it does.
 __device__ __forceinline__ uint2 ask_for_range(const std::uint32_t* starts, int groups) {
   uint2 range;
   asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(range.x) : "l"(starts));

@@ -6,6 +6,13 @@
 
 namespace weft::cuda {
 
+/// What an edge weighs is exp(leaky_relu(src[u] + dst[v])). For slopes from 0 to 1 leaky_relu is the larger of two
+/// sums, so a weight is the larger of two products of a source's term and a destination's: no edge has an exponential
+/// of its own. These are a source's, exp(src - typical) and exp(slope * (src - typical)).
+struct alignas(8) SourceTerms {
+  float above, below;  // where leaky_relu's argument is positive, and where not
+};
+
 template <class Storage>
 struct WindowGatArgs {
   WindowsView windows;  // of 128 rows

@@ -5,15 +5,10 @@
 #include "core/cuda/copy_async.cuh"
 #include "kernels/cuda/windows/early_loads.cuh"
 #include "kernels/cuda/windows/operand_slab.cuh"
-#include "kernels/cuda/windows/row_again.cuh"
+#include "kernels/cuda/windows/tile_pipeline.cuh"
 
 namespace weft::cuda {
 
-/// Until all threads that multiply `Rows` rows are here. What they stored in shared memory all see then.
-template <int Rows>
-__device__ __forceinline__ void meet() {
-  asm volatile("bar.sync 1, %0;" ::"n"(Rows * 2) : "memory");
-}
 /// A tile's edges, of which a thread has every so manieth. Those of the next tile are on their way to L1 by then, and
 /// where the ones of the tile after it are is asked for.
 template <int Rows>

@@ -36,6 +36,12 @@ struct TilePipeline {
   }
 };
 
+/// Until all threads that multiply `Rows` rows are here. What they stored in shared memory all see then.
+template <int Rows>
+__device__ __forceinline__ void meet() {
+  asm volatile("bar.sync 1, %0;" ::"n"(Rows * 2) : "memory");
+}
+
 /// Which stage a tile has, and the parity of its phase.
 template <int Stages>
 struct StageOfTile {

@@ -96,7 +96,7 @@ struct GatWindow {
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, step));
     if (lane == 0) shared.largest[warp] = largest;
-    asm volatile("bar.sync 1, %0;" ::"n"(multiplying) : "memory");
+    meet<gat_rows>();
 #pragma unroll
     for (int w = 0; w < multiplying / 32; ++w) largest = fmaxf(largest, shared.largest[w]);
     return largest;

@@ -166,7 +166,7 @@ struct GroupSums : WindowBlock<Storage, Rows, Weighted> {
     static_assert(Rows * pitch * sizeof(float) <= sizeof(shared.stages));
     const auto cluster = cooperative_groups::this_cluster();
     float* const sums = reinterpret_cast<float*>(shared.stages);
-    asm volatile("bar.sync 1, %0;" ::"n"(Shape::multiplying) : "memory");  // all warps have left the stages
+    meet<Rows>();  // all warps have left the stages
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll

@@ -1,4 +1,4 @@
-// Operators over the dense columns of row windows, on tensor cores.
+// Sums and dot products over the dense columns of row windows, on tensor cores.
 #pragma once
 
 #include "graph/windows/row_windows.hpp"
@@ -8,13 +8,6 @@ namespace weft::cuda {
 
 inline constexpr int tile_features = 64;  // of a block: 128 bytes of a row of halves
 inline constexpr int split_pieces = 3;
-
-/// What an edge weighs is exp(leaky_relu(src[u] + dst[v])). For slopes from 0 to 1 leaky_relu is the larger of two
-/// sums, so a weight is the larger of two products of a source's term and a destination's: no edge has an exponential
-/// of its own. These are a source's, exp(src - typical) and exp(slope * (src - typical)).
-struct alignas(8) SourceTerms {
-  float above, below;  // where leaky_relu's argument is positive, and where not
-};
 
 template <class Storage>
 struct WindowSumArgs {
