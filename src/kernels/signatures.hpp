@@ -109,6 +109,9 @@ struct AttentionBackwardArgs {
   Result score_grad;            // accumulators, of what gat's leaky_relu is applied to: by edge id, or else where
   bool by_id = true;            // `places` says in the order of the plan's work
   const std::int32_t* places = nullptr;  // null: in that order
+  /// By a plan with core=tensor: the edges that score_grad and places are of are the residual's, and the others' score
+  /// gradients are added up by column of a tile, f32 [heads, tiles, 64].
+  Result column_sums;
 };
 
 /// out[v] = sum over u -> v of edge * f(col[u] + row[v]), a head at a time: f is leaky_relu itself, or
@@ -147,10 +150,16 @@ WEFT_LAUNCHER(void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Ar
 WEFT_LAUNCHER(void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
 WEFT_LAUNCHER(void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
 /// Whether the gradients of these arguments have a kernel that visits each edge once. (gat without a bias, whose heads
-/// lie evenly in the lanes of the plan's groups.)
+/// lie evenly in the lanes of the plan's groups; by windows also what keeps_from_windows says.)
 WEFT_LAUNCHER(bool has_attention_backward(const AttentionBackwardArgs& args, const Plan& plan));
+/// What of these arguments has no kernel by row windows; null: nothing.
+WEFT_LAUNCHER(const char* keeps_from_windows(const AttentionBackwardArgs& args));
 WEFT_LAUNCHER(void attention_backward(const AttentionBackwardArgs& args, const Plan& plan, Arena arena,
                                       CUstream_st* stream));
+/// Behind it, by a plan with core=tensor: dst's gradient from column_sums and the residual's, f32 [rows, heads] (no
+/// data: it has no edges).
+WEFT_LAUNCHER(void attention_column_gradients(const AttentionBackwardArgs& args, const Plan& plan,
+                                              const Operand& residual, const Result& dst_grad, CUstream_st* stream));
 /// The weights alone, from the statistics.
 WEFT_LAUNCHER(void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream));
 /// Multiplies values, [edges, heads], by what dropout makes of them.

@@ -10,6 +10,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/finite.hpp"
 #include "plan/cuda/places.hpp"
+#include "plan/cuda/windows.hpp"
 #include "plan/plan_view.hpp"
 
 namespace weft {
@@ -25,11 +26,22 @@ AttentionShape checked(const Context& context, const Graph& graph, const Attenti
   return shape;
 }
 
+/// Those that the edges are visited by; null: by none.
+const RowWindows* windows_of(const AttentionBackwardPlan& plan) {
+  return plan.gather.cuda().core == Core::tensor ? plan.gather.backing.windows->windows.get() : nullptr;
+}
+/// The graph whose edges have score gradients of their own: all of them, or where there are windows the residual's.
+Graph scored_graph(const AttentionBackwardPlan& plan, const Graph& graph) {
+  const RowWindows* const windows = windows_of(plan);
+  return windows != nullptr ? windows->residual().transpose() : graph;
+}
+
 /// A run's part of the workspace. Over an arena without memory this only counts.
 struct BackwardScratch {
   std::span<std::byte> destinations;  // [rows, heads, 4]
-  std::span<std::byte> scores;        // [edges, heads]
+  std::span<std::byte> scores;        // [edges, heads], of the scored graph
   std::span<std::byte> sums;          // [rows, heads], where dst's gradient is rounded from them
+  std::span<std::byte> column_sums;   // [heads, places in tiles], where there are windows
   std::span<std::byte> staging;       // of one plan after the other
 
   static BackwardScratch take(Arena& arena, const Graph& graph, const AttentionShape& shape,
@@ -38,10 +50,13 @@ struct BackwardScratch {
     const auto bytes = [&](std::int64_t rows, std::int64_t each) {
       return static_cast<std::size_t>(rows * shape.value.heads * each) * size_of(acc);
     };
+    const RowWindows* const windows = windows_of(plan);
     BackwardScratch s;
     s.destinations = arena.take<std::byte>(bytes(graph.num_rows(), 4), "what edges need of their destinations");
-    s.scores = arena.take<std::byte>(bytes(graph.num_edges(), 1), "score gradients");
+    s.scores = arena.take<std::byte>(bytes(scored_graph(plan, graph).num_edges(), 1), "score gradients");
     s.sums = arena.take<std::byte>(acc == shape.desc.dtype ? 0 : bytes(graph.num_rows(), 1), "sums of score gradients");
+    s.column_sums = arena.take<std::byte>(windows != nullptr ? bytes(windows->tiles() * window_step, 1) : 0,
+                                          "score gradients by columns of tiles");
     s.staging =
         arena.take<std::byte>(std::max(plan.gather.workspace_bytes, plan.sum.workspace_bytes), "parts of cut rows");
     return s;
@@ -108,7 +123,11 @@ void check_gradients(const Context& context, const Graph& graph, const Attention
 
 /// Why arguments that were planned for one visit of the edges cannot have it.
 [[noreturn]] void refuse(const AttentionInputs& in, const AttentionShape& shape, ConstTensorView out_grad,
-                         const AttentionGradientViews& into) {
+                         const AttentionGradientViews& into, const char* keeps_from_windows) {
+  WEFT_CHECK(keeps_from_windows == nullptr, unsupported,
+             "plan visits edges by row windows, but {}: make a plan for these inputs with plan_attention_backward, or "
+             "one without windows (core=cuda)",
+             keeps_from_windows);
   WEFT_CHECK(in.score == Score::gat && !in.bias.given, invalid_argument,
              "plan visits each edge once, as gat without a bias can, but score is {}{}: make a plan for these inputs "
              "with plan_attention_backward",
@@ -154,7 +173,8 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
                  const AttentionShape& shape, const AttentionGradientViews& into) {
   const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
   const std::int64_t heads = shape.value.heads;
-  const Shape by_row(graph.num_rows(), heads, 1), by_edge(graph.num_edges(), heads, 1);
+  const Graph scored = scored_graph(plan, graph);
+  const Shape by_row(graph.num_rows(), heads, 1), by_edge(scored.num_edges(), heads, 1);
   Arena arena = context.arena();
   const BackwardScratch scratch = BackwardScratch::take(arena, graph, shape, plan);
   const TensorView scores(scratch.scores.data(), acc, by_edge, context.device());
@@ -163,19 +183,27 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   args.score_grad = result(scores);
   args.by_id = plan.places == nullptr;
   if (!args.by_id) args.places = plan.places->written();
+  args.column_sums = {scratch.column_sums.data(), acc, 1};
   cuda::attention_backward(args, plan.gather, scratch.arena(), context.stream());
 
   const bool rounds = dtype != acc;
   const TensorView sums = rounds ? TensorView(scratch.sums.data(), acc, by_row, context.device()) : into.dst;
-  SpmmArgs sum;
-  sum.graph = view_by(plan.sum, graph);
-  sum.op = SpmmOp::copy_e;
-  sum.heads = heads;
-  sum.edge = operand(scores, Features::of(by_edge));
-  sum.out = result(sums);
-  if (plan.places != nullptr) sum.edge_places = plan.places->read();
-  cuda::spmm(sum, plan.sum, scratch.arena(), context.stream());
-  if (rounds) reduce_to(context, sums, into.dst);  // only rounds, as nothing is missing
+  if (scored.num_edges() > 0 || windows_of(plan) == nullptr) {
+    SpmmArgs sum;
+    sum.graph = view_by(plan.sum, scored);
+    sum.op = SpmmOp::copy_e;
+    sum.heads = heads;
+    sum.edge = operand(scores, Features::of(by_edge));
+    sum.out = result(sums);
+    if (plan.places != nullptr) sum.edge_places = plan.places->read();
+    cuda::spmm(sum, plan.sum, scratch.arena(), context.stream());
+  }
+  if (windows_of(plan) != nullptr) {
+    const Operand residual = scored.num_edges() > 0 ? operand(sums, Features::of(by_row)) : Operand{};
+    cuda::attention_column_gradients(args, plan.gather, residual, result(into.dst), context.stream());
+  } else if (rounds) {
+    reduce_to(context, sums, into.dst);  // only rounds, as nothing is missing
+  }
 
   check_result(context, into.value, "attention_backward (value)");
   check_result(context, into.src, "attention_backward (src)");
@@ -192,13 +220,26 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
   if (context.device().kind == DeviceKind::cuda && in.score == Score::gat && !in.bias.given) {
     OpDesc desc = shape.desc;
     desc.backward = true;
-    plan.gather = make_plan(context, graph.transpose(), desc, policy);
-    plan.at_once = cuda::has_attention_backward(
-        backward_args(plan.gather, graph, in, shape, any_operand(shape), any_result(shape)), plan.gather);
+    const auto planned = [&](const Policy& by) {
+      plan.gather = make_plan(context, graph.transpose(), desc, by);
+      const AttentionBackwardArgs args =
+          backward_args(plan.gather, graph, in, shape, any_operand(shape), any_result(shape));
+      plan.at_once = cuda::has_attention_backward(args, plan.gather);
+      return windows_of(plan) != nullptr ? cuda::keeps_from_windows(args) : nullptr;
+    };
+    if (const char* const why = planned(policy)) {
+      WEFT_CHECK(policy.core != Core::tensor, unsupported, "policy core=tensor: {}; leave the policy out", why);
+      Policy without = policy;
+      without.core = Core::cuda;
+      planned(without);
+    }
   }
   if (!plan.at_once) return composed_plan(context, graph, in, shape);
-  plan.sum = make_plan(context, graph, score_sums(shape));
-  plan.places = places_between(context, graph, plan.gather, plan.sum);
+  const Graph scored = scored_graph(plan, graph);
+  const bool by_windows = windows_of(plan) != nullptr;
+  plan.sum = make_plan(context, scored, score_sums(shape));
+  plan.places =
+      places_between(context, scored, by_windows ? plan.gather.backing.windows->residual : plan.gather, plan.sum);
   Arena counting;
   BackwardScratch::take(counting, graph, shape, plan);
   plan.workspace_bytes = counting.used();
@@ -217,11 +258,11 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
   check_gradients(context, graph, in, shape, given, out_grad, into);
   if (!plan.at_once) return run_composed(context, plan, graph, in, shape, given, out_grad, into);
   check_plan(context, plan.gather, plan.gather.backing.graph, shape.desc);
-  check_plan(context, plan.sum, graph.identity(), score_sums(shape));
+  check_plan(context, plan.sum, scored_graph(plan, graph).identity(), score_sums(shape));
   AttentionBackwardArgs args =
       backward_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), result(into.value));
   if (context.device().kind != DeviceKind::cuda || !cuda::has_attention_backward(args, plan.gather))
-    refuse(in, shape, out_grad, into);
+    refuse(in, shape, out_grad, into, windows_of(plan) != nullptr ? cuda::keeps_from_windows(args) : nullptr);
   args.forward = arguments(graph, in, shape, given);
   run_at_once(context, plan, graph, args, shape, into);
 }

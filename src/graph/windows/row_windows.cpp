@@ -44,11 +44,15 @@ RowWindows::RowWindows(Device device, const GraphView& graph, const WindowShape&
   counts_ = std::move(built.counts);
   edge_starts_ = std::move(built.edge_starts);
   edges_ = std::move(built.edges);
+  place_starts_ = std::move(built.place_starts);
+  places_ = std::move(built.places);
   const auto rows = static_cast<std::size_t>(shape.rows), tiles = static_cast<std::size_t>(tiles_count_);
   bytes_ = static_cast<std::size_t>(windows_) * (rows * sizeof(NodeId) + sizeof(WindowWork) + sizeof(WindowCounts)) +
            tiles * (window_step * sizeof(NodeId) + window_step / 32 * rows * sizeof(std::uint32_t));
   if (shape.edges)
     bytes_ += tiles * (rows / 16) * sizeof(std::uint32_t) + static_cast<std::size_t>(dense_edges_) * sizeof(TileEdge);
+  if (shape.places)
+    bytes_ += (static_cast<std::size_t>(graph.num_cols) + 1 + tiles * window_step) * sizeof(std::uint32_t);
   auto arrays = std::make_shared<Residual>();
   arrays->offsets = std::move(built.residual_offsets);
   arrays->rows = std::move(built.residual_rows);
@@ -70,6 +74,10 @@ WindowsView RowWindows::view() const {
 }
 
 TileEdgesView RowWindows::tile_edges() const { return {array<std::uint32_t>(edge_starts_), array<TileEdge>(edges_)}; }
+
+TilePlacesView RowWindows::tile_places() const {
+  return {array<std::uint32_t>(place_starts_), array<std::uint32_t>(places_)};
+}
 
 std::vector<WindowCounts> RowWindows::counts() const {
   std::vector<WindowCounts> counts(static_cast<std::size_t>(windows_));

@@ -33,6 +33,7 @@ struct WindowShape {
   WindowLayout layout = WindowLayout::clusters;
   WindowModel select{};  // the windows that have tiles: every one with dense columns
   bool edges = false;    // with lists of the tiles' edges (8 bytes each), for values of edges
+  bool places = false;  // with lists of where columns stand in tiles (4 bytes each), for what tiles add up to by column
   friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 
@@ -62,6 +63,12 @@ struct TileEdgesView {
   const TileEdge* edges = nullptr;
 };
 
+/// Where a column of the graph stands in tiles, in their order: places[starts[c]] up to places[starts[c + 1]].
+struct TilePlacesView {
+  const std::uint32_t* starts = nullptr;  // [columns + 1]
+  const std::uint32_t* places = nullptr;  // tile * window_step + column of the tile
+};
+
 class RowWindows {
  public:
   /// Of a square graph on a device with 1 to 2^31 - 1 edges. `order`: null for rows in sequence.
@@ -71,7 +78,8 @@ class RowWindows {
   const WindowShape& shape() const { return shape_; }
   std::int64_t windows() const { return windows_; }
   WindowsView view() const;
-  TileEdgesView tile_edges() const;  // of a shape with edges
+  TileEdgesView tile_edges() const;    // of a shape with edges
+  TilePlacesView tile_places() const;  // of a shape with places
   /// The edges that are no bits; of a shape with edges they have the graph's ids.
   const Graph& residual() const { return residual_; }
   /// Windows with tiles, the columns of those and the edges that are bits.
@@ -93,7 +101,7 @@ class RowWindows {
   std::size_t bytes_ = 0;
   double seconds_ = 0;
   DeviceBuffer rows_, work_, cols_, bits_, counts_;
-  DeviceBuffer edge_starts_, edges_;
+  DeviceBuffer edge_starts_, edges_, place_starts_, places_;
   Graph residual_;
   Milestone made_;
 };

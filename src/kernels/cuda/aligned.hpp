@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/storage.hpp"
+#include "kernels/signatures.hpp"
 
 namespace weft::cuda {
 
@@ -25,6 +26,17 @@ int aligned_elements(const Storage* out, bool wide, std::int64_t pitch) {
   const int whole = 16 / static_cast<int>(sizeof(Acc));
   const int elements = aligned_elements(reinterpret_cast<const Acc*>(out), pitch);
   return elements == whole ? StorageTraits<Storage>::widest_load : elements;
+}
+
+/// Whether all rows begin at multiples of 16 bytes.
+inline bool begins_at_16_bytes(const Operand& rows) {
+  const auto pitch = static_cast<std::size_t>(rows.row_stride) * size_of(rows.dtype);
+  return reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 && pitch % 16 == 0;
+}
+/// Whether some row does not begin at a whole pair of elements.
+inline bool begins_at_odd_elements(const Result& rows) {
+  const std::size_t pair = 2 * size_of(rows.dtype);
+  return reinterpret_cast<std::uintptr_t>(rows.data) % pair != 0 || rows.row_stride % 2 != 0;
 }
 
 }  // namespace weft::cuda

@@ -15,7 +15,8 @@ bool has_tiles(const OpDesc& desc) {
   const bool halves = size_of(desc.dtype) == 2, all = desc.sample_width == 0;
   if (desc.kind == OpKind::sddmm) return halves && all && desc.heads == 1 && desc.width <= most_window_dots;
   if (desc.kind == OpKind::attention)
-    return halves && all && !desc.backward && (desc.heads == 1 || desc.width % 64 == 0);
+    return halves && all && (desc.heads == 1 || desc.width % 64 == 0) &&
+           (!desc.backward || desc.width <= most_window_dots);
   return desc.kind == OpKind::spmm && all && !is_extremum(desc.reduce) && (halves || desc.dtype == Dtype::f32) &&
          (!desc.weighted || (halves && desc.heads == 1));
 }
@@ -37,11 +38,11 @@ void check_has_windows(Device device, const OpDesc& desc, const WindowShape& sha
       "policy core=tensor for {} {} of {} heads and {} features, {}{}{}: tensor cores run sums and means over "
       "all edges, of f16 and bf16 "
       "with or without one value for each edge and of f32 without, dot products (sddmm) of f16 and bf16 of up to "
-      "{} features, and attention's forward in f16 and bf16 of one head or of heads of whole 64 features; leave "
-      "the policy out",
+      "{} features, and attention with scores of gat in f16 and bf16 of one head or of heads of whole 64 features, its "
+      "backward of up to {} features a head; leave the policy out",
       name(desc.kind), name(desc.dtype), desc.heads, desc.width, name(desc.reduce),
       desc.weighted ? " with values of edges" : "", desc.sample_width > 0 ? " over sampled edges" : "",
-      most_window_dots);
+      most_window_dots, most_window_dots);
   WEFT_CHECK(has_packs(desc), unsupported,
              "policy core=tensor for {} features: expected a multiple of 8, as rows come in packs of 16 bytes; leave "
              "the policy out",
@@ -87,7 +88,8 @@ WindowShape usual_windows(const OpDesc& desc) {
   return {.rows = 128,
           .threshold = desc.dtype == Dtype::f32 ? 4 : 3,
           .layout = WindowLayout::clusters,
-          .edges = desc.kind != OpKind::attention && reads_ids(desc)};
+          .edges = desc.kind != OpKind::attention && reads_ids(desc),
+          .places = desc.kind == OpKind::attention && desc.backward};
 }
 
 bool sums_by_windows(Device device, const OpDesc& desc, const WindowShape& shape) {

@@ -9,7 +9,8 @@
 
 namespace weft {
 
-/// Features of dot products by windows: the rows of one and some tiles fit into a block's shared memory.
+/// Features of dot products by windows, and of a head in attention's gradients: the rows of one and some tiles fit into
+/// a block's shared memory.
 inline constexpr std::int64_t most_window_dots = 128;
 
 /// What a plan of windows keeps for its runs.
@@ -23,9 +24,10 @@ struct WindowPlan {
 struct WindowScratch {
   std::span<float> residual;   // [rows, features]: its sums, before the windows' are added to them
   std::span<BFloat16> pieces;  // of f32, 64 features of three bf16 each for a row's every 64; none with tf32
-  /// Of attention: the residual's statistics, and two terms of every source.
+  /// Of attention: the residual's statistics, and two terms of every source. Of its backward: the residual's gradients
+  /// of src, and what tiles need of every destination.
   std::span<float> residual_max, residual_sum;  // [rows, heads]
-  std::span<float> sources;                     // [rows, heads, 2]
+  std::span<float> sources;                     // [rows, heads, 2]; of the backward 4
 
   static WindowScratch take(Arena& arena, const Plan& plan, std::int64_t num_rows) {
     const auto heads = static_cast<std::size_t>(plan.desc.heads);
@@ -39,9 +41,10 @@ struct WindowScratch {
     scratch.residual = arena.take<float>(any ? rows * features : 0, "sums of the residual");
     scratch.pieces = arena.take<BFloat16>(rows * splits, "values as sums of bf16");
     if (!attends) return scratch;
-    scratch.residual_max = arena.take<float>(any ? rows * heads : 0, "statistics of the residual");
+    const bool backward = plan.desc.backward;
+    scratch.residual_max = arena.take<float>(any && !backward ? rows * heads : 0, "statistics of the residual");
     scratch.residual_sum = arena.take<float>(any ? rows * heads : 0, "statistics of the residual");
-    scratch.sources = arena.take<float>(2 * rows * heads, "terms of sources");
+    scratch.sources = arena.take<float>((backward ? 4 : 2) * rows * heads, "terms of nodes");
     return scratch;
   }
 };

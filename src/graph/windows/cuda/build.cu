@@ -34,6 +34,7 @@ class Builder {
     fill(as<NodeId>(places), result);
     take_residual(result);
     if (shape_.edges) list_edges(result);
+    if (shape_.places) list_places(result);
     return result;
   }
 
@@ -163,6 +164,25 @@ class Builder {
     each(edges + 1, stream_, "listing the edges of tiles",
          ListEdges{g_.edge_ids, keys[at], listed[at], as<std::uint16_t>(spots_), edges, dense, groups,
                    as<std::uint32_t>(result.edge_starts), as<TileEdge>(result.edges), as<EdgeId>(result.residual_ids)});
+  }
+
+  /// Places of tiles by their columns; those behind a window's last column, which it fills up, are among them.
+  void list_places(BuiltWindows& result) {
+    const std::int64_t count = result.tiles * window_step;
+    DeviceBuffer keys[2], places[2];
+    for (int i = 0; i < 2; ++i) {
+      keys[i] = buffer<std::uint32_t>(count, "columns of tiles");
+      places[i] = buffer<std::uint32_t>(count, "places of columns in tiles");
+    }
+    std::uint32_t* const from[] = {as<std::uint32_t>(keys[0]), as<std::uint32_t>(keys[1])};
+    std::uint32_t* const to[] = {as<std::uint32_t>(places[0]), as<std::uint32_t>(places[1])};
+    each(count, stream_, "listing the columns of tiles", KeyOfPlace{as<NodeId>(result.cols), from[0], to[0]});
+    const int at =
+        sort_between(device_, stream_, "listing the columns of tiles", from, to, count, bits_for(g_.num_cols - 1));
+    result.place_starts = buffer<std::uint32_t>(g_.num_cols + 1, "places of columns in tiles");
+    each(g_.num_cols + 1, stream_, "listing the columns of tiles",
+         StartsOfColumns{from[at], count, as<std::uint32_t>(result.place_starts)});
+    result.places = std::move(places[at]);
   }
 
   void take_residual(BuiltWindows& result) {

@@ -11,6 +11,7 @@ struct BuiltWindows {
   DeviceBuffer rows, counts, work, cols, bits;
   DeviceBuffer residual_offsets, residual_rows, residual_cols;
   DeviceBuffer edge_starts, edges, residual_ids;  // where shape.edges asks for them
+  DeviceBuffer place_starts, places;              // where shape.places does
 };
 /// `order` [rows]: null for rows in sequence. Waits for the stream.
 WEFT_LAUNCHER(BuiltWindows build_windows(Device device, CUstream_st* stream, const GraphView& graph,

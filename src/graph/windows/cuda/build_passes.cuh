@@ -213,6 +213,31 @@ struct ListEdges {
   }
 };
 
+struct KeyOfPlace {
+  const NodeId* cols;
+  std::uint32_t *keys, *places;
+  __device__ void operator()(std::int64_t i) const {
+    keys[i] = static_cast<std::uint32_t>(cols[i]);
+    places[i] = static_cast<std::uint32_t>(i);
+  }
+};
+struct StartsOfColumns {
+  const std::uint32_t* sorted;  // [count]
+  std::int64_t count;
+  std::uint32_t* starts;
+  __device__ void operator()(std::int64_t column) const {
+    std::int64_t begin = 0, end = count;  // the first place that is no smaller
+    while (begin < end) {
+      const std::int64_t middle = (begin + end) / 2;
+      if (std::int64_t{sorted[middle]} < column)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    starts[column] = static_cast<std::uint32_t>(begin);
+  }
+};
+
 struct ResidualOffsets {
   const EdgeId* offsets;
   const std::uint32_t* left;  // [edges + 1] those of tiles in front of an edge

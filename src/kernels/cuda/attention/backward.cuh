@@ -23,7 +23,8 @@ struct RowOf<GatBackward<Storage>, S, Kind> {
   static __device__ __forceinline__ void write(const GatherArgs<GatBackward<Storage>>& args, NodeId row, int feature,
                                                const Acc (&value)[Count], Acc total, int lead) {
     store_row<Count>(args.epilogue, row, feature, value);
-    if (lead >= 0) args.message.src_grad[row * args.message.src_grad_pitch + lead] = narrow<Storage>(total);
+    if (lead >= 0)
+      store_once(args.message.src_grad, args.message.src_grad_wide, row * args.message.src_grad_pitch + lead, total);
   }
 };
 

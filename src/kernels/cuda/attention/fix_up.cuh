@@ -77,7 +77,7 @@ struct AttentionBackwardRows {
     unite_head<Count>(args, left, feature, head, value, total);
     store_row<Count>(args.epilogue, left.row, feature, value);
     if (head * message.width == feature)
-      message.src_grad[left.row * message.src_grad_pitch + head] = narrow<Storage>(total[0]);
+      store_once(message.src_grad, message.src_grad_wide, left.row * message.src_grad_pitch + head, total[0]);
   }
 };
 

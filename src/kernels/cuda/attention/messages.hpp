@@ -79,6 +79,7 @@ struct GatBackward {
     std::uint32_t value_pitch_bytes = 0;
     std::int64_t value_head = 0;
     Storage* src_grad = nullptr;  // [rows, heads]
+    bool src_grad_wide = false;   // it holds accumulators instead
     std::int64_t src_grad_pitch = 1;
     Acc* score_grad = nullptr;  // [edges, heads]
     /// Where an edge's score_grad stands: by its id, or else at the k-th of `places` for the k-th edge of the work;

@@ -3,6 +3,7 @@
 #include "kernels/cuda/windows/launch.hpp"
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "kernels/cuda/aligned.hpp"
 #include "kernels/cuda/attention/score_args.hpp"
 #include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/pitch.hpp"
@@ -62,16 +63,6 @@ void add_windows(const WindowSumArgs<Storage>& call, const CudaDevice& gpu, CUst
       return launch_window_sums_sm90(call, gpu.multiprocessors, stream);
   }
   launch_window_sums(call, stream);
-}
-
-bool begins_at_16_bytes(const Operand& rows) {
-  const auto pitch = static_cast<std::size_t>(rows.row_stride) * size_of(rows.dtype);
-  return reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 && pitch % 16 == 0;
-}
-
-bool begins_at_odd_elements(const Result& rows) {
-  const std::size_t pair = 2 * size_of(rows.dtype);
-  return reinterpret_cast<std::uintptr_t>(rows.data) % pair != 0 || rows.row_stride % 2 != 0;
 }
 
 /// What of a call keeps it from running by windows; null: nothing.

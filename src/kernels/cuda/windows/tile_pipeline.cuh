@@ -78,21 +78,28 @@ struct TileCopies {
     return tile < tiles ? make_int2(__ldg(at), __ldg(at + 32)) : int2{};
   }
 
-  /// `next`: the columns of this warp's first tile. beside(stage, a lane's two columns) starts copies of its own.
+  /// `next`: the columns of this warp's first tile. beside(stage, a lane's two columns) starts copies of its own; where
+  /// it has drain(stage, tile), that takes what the warps that multiply left in the stage of each tile.
   template <class Stage, int Stages, class Beside = NothingBeside>
   __device__ __forceinline__ void run(TilePipeline<Stage, Stages>& pipeline, int2 next,
                                       const Beside& beside = {}) const {
     constexpr int panels = sizeof(Stage::x) / sizeof(Stage::x[0]);
+    constexpr bool drains = requires { beside.drain(pipeline.stages[0], 0); };
     const int lane = threadIdx.x % 32, pack = lane % 8;
     const auto stages = static_cast<unsigned>(__cvta_generic_to_shared(pipeline.stages));
     const unsigned even = stages + place_of_pack(lane / 8, pack),
                    odd = stages + place_of_pack(4 + lane / 8, pack) - 512;
     StageOfTile<Stages> at;
     at.advance(warp);
-    for (int tile = warp; tile < tiles; tile += copying_warps, at.advance(copying_warps)) {
+    const int end = drains ? tiles + Stages : tiles;
+    for (int tile = warp; tile < end; tile += copying_warps, at.advance(copying_warps)) {
       const int2 columns = next;
       next = columns_of(tile + copying_warps);
       pipeline.empty[at.stage].wait(at.parity ^ 1);
+      if constexpr (drains) {
+        if (tile >= Stages) beside.drain(pipeline.stages[at.stage], tile - Stages);
+        if (tile >= tiles) continue;
+      }
       const auto stage = static_cast<unsigned>(at.stage * sizeof(Stage));
 #pragma unroll
       for (int i = 0; i < window_step / 4; ++i) {

@@ -31,10 +31,18 @@ __device__ __forceinline__ void show_copies() { asm volatile("fence.proxy.async.
       "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), \
       "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]), "+f"(c[31])
 
+#define WEFT_HALF_SUMS "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}"
+#define WEFT_HALF_SUM_OPERANDS(c)                                                                             \
+  "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), \
+      "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15])
+
 // Sums in registers are read and written by the asynchronous unit between fence and wait, which take them so that no
 // use of theirs is moved across.
 __device__ __forceinline__ void fence_sums(float (&c)[32]) {
   asm volatile("wgmma.fence.sync.aligned;" : WEFT_SUM_OPERANDS(c)::"memory");
+}
+__device__ __forceinline__ void fence_sums(float (&c)[16]) {
+  asm volatile("wgmma.fence.sync.aligned;" : WEFT_HALF_SUM_OPERANDS(c)::"memory");
 }
 /// The same of operands in registers, which were written since the products before.
 __device__ __forceinline__ void fence_operands() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -45,6 +53,10 @@ __device__ __forceinline__ void wait_for_all_but_last() {
 }
 __device__ __forceinline__ void wait_for_products(float (&c)[32]) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" : WEFT_SUM_OPERANDS(c)::"memory");
+}
+
+__device__ __forceinline__ void wait_for_products(float (&c)[16]) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" : WEFT_HALF_SUM_OPERANDS(c)::"memory");
 }
 
 /// c [64, 64] += a [64, 16] b [16, 64]: of c, lane (group, quad) of warp w has rows 16 w + group and 8 more, columns
@@ -81,7 +93,27 @@ __device__ __forceinline__ void multiply_rows(float (&c)[32], std::uint64_t a, s
   }
 #undef WEFT_MULTIPLY
 }
+/// The same of 32 rows of b, for c [64, 32].
+template <class Storage>
+__device__ __forceinline__ void multiply_rows(float (&c)[16], std::uint64_t a, std::uint64_t b, bool adds) {
+#define WEFT_MULTIPLY(TYPE)                                                          \
+  asm volatile(                                                                      \
+      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %18, 0;\n"                             \
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32." TYPE "." TYPE " " WEFT_HALF_SUMS \
+      ", %16, %17, adds, 1, 1, 0, 0;\n"                                              \
+      "}\n"                                                                          \
+      : WEFT_HALF_SUM_OPERANDS(c)                                                    \
+      : "l"(a), "l"(b), "r"(static_cast<int>(adds)))
+  if constexpr (std::is_same_v<Storage, Half>) {
+    WEFT_MULTIPLY("f16");
+  } else {
+    WEFT_MULTIPLY("bf16");
+  }
+#undef WEFT_MULTIPLY
+}
 #undef WEFT_SUMS
 #undef WEFT_SUM_OPERANDS
+#undef WEFT_HALF_SUMS
+#undef WEFT_HALF_SUM_OPERANDS
 
 }  // namespace weft::cuda
