@@ -79,6 +79,10 @@ struct OpDesc {
   bool weighted = true;
   bool backward = false;          // attention: its gradients' one visit of the edges, over the transpose
   std::int64_t sample_width = 0;  // spmm and attention: rows keep at most so many edges; 0: all
+  /// Whether calls are known to be what row windows have kernels for, which nothing above says: sums of x times one
+  /// value of each edge in the type of x, without col_scale; dot products of both ends of edges; gat without bias and
+  /// dropout. Only then does the planner take windows for those by itself. Plans serve all other calls, too.
+  bool fits_windows = false;
   friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };
 

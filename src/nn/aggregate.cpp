@@ -74,7 +74,9 @@ Aggregate::Aggregate(const Build& build, std::int64_t width, Reduce reduce, bool
       slots_(build.slots) {
   weights_ = build.weights;
   if (reduce != Reduce::max && weights_.given) reduce_ = Reduce::sum;
-  forward_ = make_plan(context_, graph_, {OpKind::spmm, build.dtype, 1, width, reduce_, weights_.given});
+  OpDesc desc{OpKind::spmm, build.dtype, 1, width, reduce_, weights_.given};
+  desc.fits_windows = weights_.given && weights_.dtype == build.dtype;
+  forward_ = make_plan(context_, graph_, desc);
   context_.reserve(forward_.workspace_bytes);
   if (build.sampled_from && reduce_ == Reduce::sum && !weights_.given) factors_ = unbiased(build);
   if (!build.trains || !goes_back) return;

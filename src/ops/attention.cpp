@@ -1,3 +1,4 @@
+#include "core/expected_runs.hpp"
 #include "core/operator_timer.hpp"
 #include "ops/attention_inputs.hpp"
 #include "ops/finite.hpp"
@@ -45,6 +46,8 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
                to_string(in.step.device), to_string(context.device()));
   }
   shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
+  shape.desc.fits_windows =
+      in.score == Score::gat && !in.bias.given && in.dropout == 0 && in.slope >= 0 && in.slope <= 1;
   if (in.sample) {
     validate(*in.sample);
     shape.desc.sample_width = in.sample->width;
@@ -122,6 +125,7 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
 
 AttentionResult attention(Context& context, const Graph& graph, const AttentionInputs& inputs) {
   const AttentionShape shape = resolve(context, graph, inputs);
+  const ExpectedRuns once(context, 1);
   const Plan plan = make_plan(context, graph, shape.desc);
   context.reserve(plan.workspace_bytes);
   const Shape statistics(graph.num_rows(), shape.value.heads, 1);

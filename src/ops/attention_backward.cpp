@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/expected_runs.hpp"
 #include "core/memory.hpp"
 #include "core/operator_timer.hpp"
 #include "ops/attention_composed.hpp"
@@ -270,6 +271,7 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
                                       const AttentionResult& given, ConstTensorView out_grad) {
   const AttentionShape shape = checked(context, graph, in, given, out_grad);
+  const ExpectedRuns one(context, 1);
   AttentionBackwardPlan plan = plan_attention_backward(context, graph, in);
   if (plan.at_once &&
       !cuda::has_attention_backward(

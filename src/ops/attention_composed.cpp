@@ -145,7 +145,9 @@ ComposedAttention plan_composed_attention(Context& context, const Graph& graph, 
   if (context.device().kind == DeviceKind::cpu) {
     plan.edges = make_plan(context, graph, shape.desc);
   } else {
-    plan.dots = make_plan(context, graph, {OpKind::sddmm, dtype, heads, shape.value.width, Reduce::sum, false});
+    OpDesc dots{OpKind::sddmm, dtype, heads, shape.value.width, Reduce::sum, false};
+    dots.fits_windows = true;
+    plan.dots = make_plan(context, graph, dots);
     plan.softmax = make_plan(context, graph, {OpKind::softmax, acc, heads, 1, Reduce::sum, true});
   }
   plan.value = make_plan(context, reversed, sum_of(dtype, shape.value));

@@ -1,3 +1,4 @@
+#include "core/expected_runs.hpp"
 #include "core/operator_timer.hpp"
 #include "kernels/semantics.hpp"
 #include "ops/finite.hpp"
@@ -36,6 +37,9 @@ SddmmShape resolve(const Context& context, const Graph& graph, ConstTensorView l
     if (r.out.rank == 2) r.out.rank = 1;
   }
   r.desc = {OpKind::sddmm, (left ? lhs : rhs).dtype, r.operands.heads, r.operands.width, Reduce::sum, false};
+  const bool of_both_ends =
+      (options.lhs == Target::u && options.rhs == Target::v) || (options.lhs == Target::v && options.rhs == Target::u);
+  r.desc.fits_windows = options.op == SddmmOp::dot && of_both_ends && lhs.shape.width == rhs.shape.width;
   return r;
 }
 
@@ -68,6 +72,7 @@ void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorVi
 Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
              const SddmmOptions& options) {
   const SddmmShape r = resolve(context, graph, lhs, rhs, options);
+  const ExpectedRuns once(context, 1);
   const Plan plan = make_plan(context, graph, r.desc);
   context.reserve(plan.workspace_bytes);
   Tensor out = Tensor::empty(r.out.with_rows(graph.num_edges()), r.desc.dtype, "the output of sddmm", context.device(),

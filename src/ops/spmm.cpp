@@ -31,6 +31,7 @@ SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x,
                scalar && dtype != accumulator(dtype) ? ", or f32" : "");
   }
   r.desc = {kind, dtype, r.features.heads, r.features.width, options.reduce, on_edge};
+  r.desc.fits_windows = weighs_by_one_value(options.op, edge, dtype) && !options.epilogue.col_scale.given;
   if (options.sample) {
     validate(*options.sample);
     r.desc.sample_width = options.sample->width;

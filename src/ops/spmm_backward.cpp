@@ -89,8 +89,10 @@ SpmmOp times_edge(int power) { return power == 0 ? SpmmOp::copy_u : power > 0 ? 
 
 OpDesc desc_of_x(const Problem& p) {
   if (p.extremum()) return extremum_backward_desc(p.features.heads, p.features.width);
-  const bool weighted = times_edge(p.by_x().right) != SpmmOp::copy_u;
-  return {OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, weighted};
+  const SpmmOp op = times_edge(p.by_x().right);
+  OpDesc desc{OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, op != SpmmOp::copy_u};
+  desc.fits_windows = weighs_by_one_value(op, p.edge, p.dtype) && !p.scales_destinations();
+  return desc;
 }
 
 OpDesc desc_of_edge(const Problem& p) {

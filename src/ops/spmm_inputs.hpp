@@ -14,4 +14,9 @@ struct SpmmShape {
 SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                   const SpmmOptions& options, OpKind kind = OpKind::spmm);
 
+/// Whether row windows have the messages, where those are of `dtype`: x times one value of each edge in its own type.
+inline bool weighs_by_one_value(SpmmOp op, ConstTensorView edge, Dtype dtype) {
+  return op == SpmmOp::u_mul_e && edge.shape.row_size() == 1 && edge.dtype == dtype;
+}
+
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include "graph/sample/kept_rows.hpp"
 #include "plan/cuda/plan.hpp"
 #include "plan/cuda/tasks.hpp"
+#include "plan/cuda/windows.hpp"
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
 #include "plan/scratch.hpp"
@@ -229,11 +230,23 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
   return report;
 }
 
-GraphView view_by(const Plan& plan, const Graph& graph) {
+namespace {
+
+/// Whether a run knows the ids of edges by its plan: from an order of the edges, or lists of the edges of windows.
+bool has_ids(const Plan& plan) {
   const OpKind kind = plan.desc.kind;
-  const bool from_plan = !plan.backing.draws_sample && walks_clusters(plan) &&
-                         (kind == OpKind::spmm || kind == OpKind::spmv || plan.desc.backward);
-  const GraphView whole = reads_ids(plan.desc) && !from_plan ? graph.view() : GraphInternals::view_without_ids(graph);
+  if (plan.backing.draws_sample || !(kind == OpKind::spmm || kind == OpKind::spmv || plan.desc.backward)) return false;
+  const auto* const cuda = std::get_if<CudaPlan>(&plan.how);
+  if (cuda == nullptr || cuda->core != Core::tensor) return walks_clusters(plan);
+  const std::optional<Plan>& otherwise = plan.backing.windows->otherwise;
+  return !otherwise || has_ids(*otherwise);
+}
+
+}  // namespace
+
+GraphView view_by(const Plan& plan, const Graph& graph) {
+  const GraphView whole =
+      reads_ids(plan.desc) && !has_ids(plan) ? graph.view() : GraphInternals::view_without_ids(graph);
   return plan.backing.draws_sample ? GraphInternals::kept_rows(graph, plan.desc.sample_width)->over(whole) : whole;
 }
 

@@ -179,6 +179,7 @@ int run(const Options& options) {
   desc.width = widths.front();
   desc.reduce = as_usage("--reduce", [&] { return parse_reduce(options.reduce); });
   desc.weighted = !options.unweighted;
+  desc.fits_windows = true;  // as weft bench runs the operator
   if (desc.reduce != Reduce::sum && desc.kind != OpKind::spmm && desc.kind != OpKind::segment)
     throw UsageError(fmt::format("--reduce is '{}': only spmm and segment have reducers", options.reduce));
   if (options.unweighted && desc.kind != OpKind::spmm && desc.kind != OpKind::spmv)
@@ -265,7 +266,10 @@ Command add_explain(CLI::App& root) {
       ->type_name("KEY=VALUE,..");
   app->add_flag("--json", options->json, "Print one JSON object instead of text");
   app->footer(
-      "Example:\n  weft explain spmm like:arxiv --width 64\n  weft explain attention like:arxiv --width 16 --heads 4");
+      "Example:\n  weft explain spmm like:arxiv --width 64\n  weft explain attention like:arxiv --width 16 --heads "
+      "4\n\n"
+      "The operator is the one that weft bench runs without --op: u_mul_e (copy_u with\n"
+      "--unweighted), dot, and gat without bias and dropout.");
   return {app, [options] { return run(*options); }};
 }
 

@@ -14,41 +14,75 @@
 namespace weft {
 namespace {
 
-/// Of the time without windows: what they save at the best on any graph measured, and what they have to save for a
-/// forecast that may be off (bench/records/h200/windows.json).
-constexpr double best_saving = 0.4, least_saving = 0.06;
+/// Of the time without windows: what they have to save for a forecast that may be off.
+constexpr double least_saving = 0.06;
 /// Of what windows save, at most this part may go into making them.
 constexpr double making_share = 0.7;
-/// Of the GPU's memory: what sums of the residual, and pieces of f32, may take.
+/// Of the GPU's memory: what sums of the residual, its statistics, terms of sources and pieces of f32 may take.
 constexpr double most_workspace = 0.125;
 
+/// Bytes of a node that windows have written for them, and read: sums of the residual; attention's statistics of it
+/// and two terms of each source, for every head.
+double bytes_a_node(const OpDesc& desc) {
+  if (desc.kind == OpKind::sddmm) return 0;
+  const std::int64_t of_heads = desc.kind == OpKind::attention ? 4 * desc.heads : 0;
+  return 2.0 * sizeof(float) * static_cast<double>(desc.heads * desc.width + of_heads);
+}
+
+/// Kernels besides the one that runs without windows: the windows' own, and a pass over sources.
+double more_kernels(const OpDesc& desc) { return desc.kind == OpKind::attention || desc.dtype == Dtype::f32 ? 2 : 1; }
+
 }  // namespace
+
+const tuning::WindowRates* window_rates(const OpDesc& desc, const tuning::CudaRates& rates) {
+  const tuning::WindowRates* of = nullptr;
+  if (desc.kind == OpKind::spmm && !desc.weighted) {
+    of = desc.dtype == Dtype::f32 ? &rates.sums_f32 : &rates.sums;
+  } else if (desc.fits_windows && size_of(desc.dtype) == 2) {
+    if (desc.kind == OpKind::spmm) of = &rates.weighted_sums;
+    if (desc.kind == OpKind::sddmm) of = &rates.dots;
+    if (desc.kind == OpKind::attention) of = &rates.gat;
+  }
+  return of != nullptr && of->tile_ns > 0 ? of : nullptr;
+}
+
+double window_run_us(const OpDesc& desc, const tuning::CudaRates& rates, const tuning::WindowRates& of,
+                     const GraphView& graph, const WindowEstimate& seen, double cuda_us) {
+  const double steps = std::ceil(static_cast<double>(desc.heads * desc.width) / 64);
+  const double dense_edges = static_cast<double>(graph.num_edges) * seen.dense_share;
+  const double tiles_us =
+      (seen.tiles * steps * of.tile_ns + dense_edges * (of.edge_ns + steps * of.edge_step_ns)) * 1e-3;
+  const double nodes_us = static_cast<double>(graph.num_rows) * bytes_a_node(desc) / (rates.stream_gb_s * 1e3);
+  const double measured_us = tiles_us + nodes_us + more_kernels(desc) * rates.launch_us;
+  return cuda_us * std::min(1.0, of.residual_factor * (1 - seen.dense_share)) + measured_us / of.run_share;
+}
 
 std::optional<WindowForecast> windows_that_pay(const Context& context, const Graph& graph, const OpDesc& desc,
                                                const tuning::CudaRates& rates, double cuda_us) {
   const double runs = static_cast<double>(context.expected_runs());
-  const double tile_ns = desc.dtype == Dtype::f32 ? rates.tile_f32_ns : rates.tile_ns;
+  const tuning::WindowRates* const of = window_rates(desc, rates);
   // Times of tiles are those of wgmma.
-  if (runs <= 1 || tile_ns == 0 || !has_wgmma || desc.kind != OpKind::spmm || desc.weighted) return std::nullopt;
+  if (runs <= 1 || of == nullptr || !has_wgmma) return std::nullopt;
   WindowForecast forecast;
   forecast.shape = usual_windows(desc);
   const GraphView view = GraphInternals::view_without_ids(graph);
-  if (!sums_by_windows(context.device(), desc, forecast.shape) || !EdgeOrder::possible(view) ||
+  if (!runs_by_windows(context.device(), desc, forecast.shape) || !EdgeOrder::possible(view) ||
       GraphInternals::is_redrawn(graph))
     return std::nullopt;
   const double edges = static_cast<double>(view.num_edges);
-  forecast.made_us = rates.window_us + edges * rates.window_edge_ns * 1e-3;
-  if (runs * cuda_us * best_saving * making_share < forecast.made_us) return std::nullopt;
+  const double edge_ns = forecast.shape.edges ? rates.listed_edge_ns : rates.window_edge_ns;
+  forecast.made_us = rates.window_us + edges * edge_ns * 1e-3;
+  // Microseconds of making that one pays for which a run saves on the model's scale.
+  const double paid_by_saving = runs * of->run_share * making_share;
+  if (paid_by_saving * of->best_saving * cuda_us < forecast.made_us) return std::nullopt;
+  const auto memory = static_cast<double>(cuda_device(context.device().index).memory_bytes);
+  if (static_cast<double>(WindowScratch::most_bytes(desc, view.num_rows)) > most_workspace * memory)
+    return std::nullopt;
 
   const WindowEstimate seen = GraphInternals::estimate_windows(graph, forecast.shape, context.stream());
-  forecast.dense_share = seen.dense_share;
-  forecast.tiles = seen.tiles;
-  const double features = static_cast<double>(desc.heads * desc.width);
-  const double sums = static_cast<double>(view.num_rows) * features * 8;  // of the residual: written, and read again
-  forecast.us = cuda_us * std::min(1.0, rates.residual_factor * (1 - seen.dense_share)) +
-                seen.tiles * std::ceil(features / 64) * tile_ns * 1e-3 + sums / (rates.stream_gb_s * 1e3);
+  forecast.us = window_run_us(desc, rates, *of, view, seen, cuda_us);
   const double saved = cuda_us - forecast.us;
-  if (saved < least_saving * cuda_us || runs * saved * making_share < forecast.made_us) return std::nullopt;
+  if (saved < least_saving * cuda_us || paid_by_saving * saved < forecast.made_us) return std::nullopt;
   return forecast;
 }
 
@@ -71,11 +105,6 @@ void choose_windows(const Context& context, const Graph& graph, const OpDesc& de
     return;
   }
   PlanCandidate candidate = std::move(windows.candidates.front());
-  const CudaDevice& gpu = cuda_device(context.device().index);
-  if (static_cast<double>(candidate.plan.workspace_bytes) > most_workspace * static_cast<double>(gpu.memory_bytes)) {
-    GraphInternals::drop_windows(graph);
-    return;
-  }
   // Calls that windows do not fit, such as those whose rows are not aligned, run as if there were none.
   auto backing = std::make_shared<WindowPlan>(*candidate.plan.backing.windows);
   backing->otherwise = chosen->plan;

@@ -3,23 +3,30 @@
 
 #include <optional>
 
+#include "graph/graph_internals.hpp"
 #include "graph/windows/row_windows.hpp"
 #include "plan/tuning/cuda.hpp"
 #include "weft/plan.hpp"
 
 namespace weft {
 
+/// Of an operator's kind by windows; null: the planner takes none by itself.
+const tuning::WindowRates* window_rates(const OpDesc& desc, const tuning::CudaRates& rates);
+/// A run by windows that have what was seen, on the scale of the planner's model: there a run without them takes
+/// `cuda_us`.
+double window_run_us(const OpDesc& desc, const tuning::CudaRates& rates, const tuning::WindowRates& of,
+                     const GraphView& graph, const WindowEstimate& seen, double cuda_us);
+
 /// Windows that are expected to save more than making them costs.
 struct WindowForecast {
   WindowShape shape;
-  double dense_share = 0, tiles = 0;
-  double us = 0;       // a run
+  double us = 0;       // a run, on the scale of the planner's model
   double made_us = 0;  // making them
 };
 
-/// `cuda_us`: a run's modelled time without windows. Most answers are no, and follow from the numbers of edges and of
-/// runs that the context expects; otherwise a kernel looks at some windows, and waits for the stream. Whether the graph
-/// has windows already makes no difference, as bits of results would then depend on what ran before.
+/// `cuda_us`: a run's modelled time without windows. Most answers are no, and follow from the operator and the numbers
+/// of edges and of runs that the context expects; otherwise a kernel looks at some windows, and waits for the stream.
+/// Whether the graph has windows already makes no difference, as bits of results would then depend on what ran before.
 std::optional<WindowForecast> windows_that_pay(const Context& context, const Graph& graph, const OpDesc& desc,
                                                const tuning::CudaRates& rates, double cuda_us);
 

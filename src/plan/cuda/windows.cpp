@@ -75,6 +75,14 @@ PlanReport without_windows(const Context& context, const Graph& graph, const OpD
   return report;
 }
 
+/// Edges of a column from which on it was faster on tensor cores (bench/records/h200/windows.json). Tiles of GAT and of
+/// f32 take longer, and so does an edge of a tile that has a weight.
+int usual_threshold(const OpDesc& desc) {
+  if (desc.kind == OpKind::attention) return 6;
+  if (desc.kind == OpKind::sddmm) return 3;
+  return desc.weighted ? 5 : desc.dtype == Dtype::f32 ? 4 : 3;
+}
+
 /// Of values in any order; the lower one of two in the middle.
 std::int32_t middle(std::vector<std::int32_t>& values) {
   const auto at = values.begin() + (std::ssize(values) - 1) / 2;
@@ -86,13 +94,13 @@ std::int32_t middle(std::vector<std::int32_t>& values) {
 
 WindowShape usual_windows(const OpDesc& desc) {
   return {.rows = 128,
-          .threshold = desc.dtype == Dtype::f32 ? 4 : 3,
+          .threshold = usual_threshold(desc),
           .layout = WindowLayout::clusters,
           .edges = desc.kind != OpKind::attention && reads_ids(desc),
           .places = desc.kind == OpKind::attention && desc.backward};
 }
 
-bool sums_by_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
+bool runs_by_windows(Device device, const OpDesc& desc, const WindowShape& shape) {
   return has_tiles(desc) && has_packs(desc) && has_kernel(device, desc, shape);
 }
 

@@ -30,13 +30,23 @@ struct WindowScratch {
   std::span<float> sources;                     // [rows, heads, 2]; of the backward 4
 
   static WindowScratch take(Arena& arena, const Plan& plan, std::int64_t num_rows) {
-    const auto heads = static_cast<std::size_t>(plan.desc.heads);
-    const std::size_t features = heads * static_cast<std::size_t>(plan.desc.width);
-    const bool attends = plan.desc.kind == OpKind::attention;
-    const bool any =
-        (plan.desc.kind == OpKind::spmm || attends) && plan.backing.windows->windows->residual().num_edges() > 0;
-    const std::size_t splits = plan.desc.dtype == Dtype::f32 && !plan.cuda().tf32 ? (features + 63) / 64 * 64 * 3 : 0;
-    const auto rows = static_cast<std::size_t>(num_rows);
+    return take(arena, plan.desc, plan.cuda().tf32, plan.backing.windows->windows->residual().num_edges() > 0,
+                num_rows);
+  }
+  /// Where windows may leave edges to the residual.
+  static std::size_t most_bytes(const OpDesc& desc, std::int64_t num_rows) {
+    Arena counting;
+    take(counting, desc, false, true, num_rows);
+    return counting.used();
+  }
+
+ private:
+  static WindowScratch take(Arena& arena, const OpDesc& desc, bool tf32, bool any_residual, std::int64_t num_rows) {
+    const auto heads = static_cast<std::size_t>(desc.heads), rows = static_cast<std::size_t>(num_rows);
+    const std::size_t features = heads * static_cast<std::size_t>(desc.width);
+    const bool attends = desc.kind == OpKind::attention;
+    const bool any = (desc.kind == OpKind::spmm || attends) && any_residual;
+    const std::size_t splits = desc.dtype == Dtype::f32 && !tf32 ? (features + 63) / 64 * 64 * 3 : 0;
     WindowScratch scratch;
     scratch.residual = arena.take<float>(any ? rows * features : 0, "sums of the residual");
     scratch.pieces = arena.take<BFloat16>(rows * splits, "values as sums of bf16");
@@ -49,9 +59,9 @@ struct WindowScratch {
   }
 };
 
-/// The windows that a policy with core=tensor alone means, and whether there are kernels for sums over them.
+/// The windows that a policy with core=tensor alone means, and whether there are kernels for an operator over them.
 WindowShape usual_windows(const OpDesc& desc);
-bool sums_by_windows(Device device, const OpDesc& desc, const WindowShape& shape);
+bool runs_by_windows(Device device, const OpDesc& desc, const WindowShape& shape);
 
 /// Of a policy with core=tensor; windows are made where the graph has none of their shape. Where a model keeps none of
 /// them, the plan is one without windows.

@@ -9,6 +9,16 @@
 
 namespace weft::tuning {
 
+/// Of operators of one kind by windows of 128 rows; tile_ns is 0 where they were not measured.
+struct WindowRates {
+  double tile_ns = 0;          // 64 features of a tile
+  double edge_ns = 0;          // an edge of a tile,
+  double edge_step_ns = 0;     // and the same for every 64 features
+  double residual_factor = 1;  // an edge beside windows costs so many edges without them
+  double run_share = 1;        // of the time that is modelled for a run without windows: what it takes at the least
+  double best_saving = 0;      // of a run without windows, on any graph measured
+};
+
 struct CudaRates {
   std::int64_t blocks;                                 // of 256 threads, resident at once
   double l2_bytes;                                     // of tables that gathers find in L2
@@ -27,9 +37,9 @@ struct CudaRates {
   double sort_us, sort_edge_ns;                        // making an order by columns
   double cluster_us, cluster_row_ns, cluster_edge_ns;  // making clusters
   double order_runs;                                   // in so many runs an order must come back
-  double tile_ns, tile_f32_ns;                         // 64 features of a tile of a window of 128 rows; 0: not known
-  double window_us, window_edge_ns;                    // making windows
-  double residual_factor;                              // an edge beside windows costs so many edges without them
+  WindowRates sums, sums_f32;                          // by windows
+  WindowRates weighted_sums, dots, gat;                // the same, of halves
+  double window_us, window_edge_ns, listed_edge_ns;    // making windows; the last is an edge of those with lists
 };
 
 /// What was measured of one architecture, and on which GPU.
@@ -69,11 +79,24 @@ inline constexpr CudaTuning cuda_tunings[] = {
       .cluster_row_ns = 0.65,
       .cluster_edge_ns = 0.0095,
       .order_runs = 5,
-      .tile_ns = 2.6,
-      .tile_f32_ns = 7.2,
+      // Windows: bench/records/h200/windows.json, clusters-ordered. At threshold 3 its 49,350 tiles have 66.3 % of the
+      // edges, 29,529 at 5 57.6 %, 25,622 at 6 55.0 %; those of dense at 1, 1,539, have all (counted on the host).
+      // Kernels at 3, 64 features: weighted sums 352 us, 2.6 ns a tile, as sums have, and 0.007 ns an edge; dense takes
+      // 6.8 us longer than sums, and 12.5 in 128 features: 0.0055 ns. Dots 337 us and, in 128 features, 465 of all
+      // 1,113: as much a tile, and 0.0066 ns an edge once. GAT 382 us, 7.7 ns a tile.
+      // Residuals at 3 have 33.7 % of the edges: 275 of 665 us (weighted sums), 327 of 621 (dots), 340 of 827 (GAT).
+      // All of GAT at 6, 701 us, needs 1.28 instead of those 1.22.
+      // run_share: cuda_us by the model's time. As sums' is 1, their forecasts are too good, but right on all graphs.
+      // Windows were made in 4.6 ms, 6.9 the first time in a process; lists of edges add 2.1.
+      .sums = {.tile_ns = 2.6, .residual_factor = 1.35, .best_saving = 0.4},
+      .sums_f32 = {.tile_ns = 7.2, .residual_factor = 1.35, .best_saving = 0.4},
+      .weighted_sums =
+          {.tile_ns = 2.6, .edge_step_ns = 0.0055, .residual_factor = 1.22, .run_share = 0.7, .best_saving = 0.3},
+      .dots = {.tile_ns = 2.6, .edge_ns = 0.0066, .residual_factor = 1.55, .run_share = 0.7, .best_saving = 0.15},
+      .gat = {.tile_ns = 7.7, .residual_factor = 1.28, .run_share = 0.88, .best_saving = 0.25},
       .window_us = 1500,
-      .window_edge_ns = 0.15,
-      .residual_factor = 1.35}},
+      .window_edge_ns = 0.1,
+      .listed_edge_ns = 0.145}},
 };
 
 /// Of any GPU: its architecture's row with what depends on the number of multiprocessors, L2 and memory in proportion.
@@ -90,9 +113,12 @@ inline CudaRates cuda_rates(const CudaDevice& device) {
   rates.l2_gb_s *= cores;
   rates.memory_gather_gb_s *= memory;
   rates.stream_gb_s *= memory;
-  rates.tile_ns /= cores;
-  rates.tile_f32_ns /= cores;
-  if (device.compute_capability != row->compute_capability) rates.tile_ns = rates.tile_f32_ns = 0;
+  const bool measured = device.compute_capability == row->compute_capability;
+  for (WindowRates* kind : {&rates.sums, &rates.sums_f32, &rates.weighted_sums, &rates.dots, &rates.gat}) {
+    kind->tile_ns = measured ? kind->tile_ns / cores : 0;
+    kind->edge_ns /= cores;
+    kind->edge_step_ns /= cores;
+  }
   return rates;
 }
 

@@ -47,6 +47,16 @@ void read_variant(const BenchOptions& options, Setup& setup) {
     throw UsageError(fmt::format("--reduce is '{}': only spmm and segment have reducers", options.reduce));
 }
 
+/// What its policy auto may run by windows: inputs are in the type of --dtype, and scores have no bias and no dropout.
+bool fits_windows(const Setup& setup) {
+  switch (setup.desc.kind) {
+    case OpKind::spmm: return setup.spmm_op == SpmmOp::u_mul_e && !setup.edge_vectors;
+    case OpKind::sddmm: return setup.sddmm_op == SddmmOp::dot;
+    case OpKind::attention: return setup.score == Score::gat;
+    default: return false;
+  }
+}
+
 /// --linear: what else is asked for must be what spmm_linear has.
 void read_linear(const BenchOptions& options, BenchRequest& request) {
   if (options.linear.empty()) return;
@@ -72,6 +82,7 @@ BenchRequest read(const BenchOptions& options) {
   OpDesc& desc = request.setup.desc;
   desc.kind = as_usage("OP", [&] { return parse_op_kind(options.op); });
   read_variant(options, request.setup);
+  desc.fits_windows = fits_windows(request.setup);
   desc.heads = parse_count("--heads", options.heads, 1, 4096);
   request.widths = parse_widths(desc.kind, desc.heads, options.width);
   request.dtypes = parse_dtypes(options.dtype);

@@ -137,8 +137,10 @@ void spmm_by_windows(const SpmmArgs& args, const Plan& plan, Arena arena, CUstre
 
 void sddmm_by_windows(const SddmmArgs& args, const Plan& plan, CUstream_st* stream) {
   const WindowPlan& windows = *plan.backing.windows;
-  const char* const why = misfit(args);
-  WEFT_CHECK(why == nullptr, unsupported, "policy core=tensor: {}; leave the policy out", why);
+  if (const char* const why = misfit(args)) {
+    WEFT_CHECK(windows.otherwise.has_value(), unsupported, "policy core=tensor: {}; leave the policy out", why);
+    return sddmm(args, *windows.otherwise, stream);
+  }
   SddmmArgs rest = args;
   rest.graph = view_by(windows.residual, windows.windows->residual());
   if (rest.graph.num_edges > 0) sddmm(rest, windows.residual, stream);
