@@ -41,7 +41,7 @@ const tuning::WindowRates* window_rates(const OpDesc& desc, const tuning::CudaRa
   } else if (desc.fits_windows && size_of(desc.dtype) == 2) {
     if (desc.kind == OpKind::spmm) of = &rates.weighted_sums;
     if (desc.kind == OpKind::sddmm) of = &rates.dots;
-    if (desc.kind == OpKind::attention) of = &rates.gat;
+    if (desc.kind == OpKind::attention) of = desc.backward ? &rates.gat_gradients : &rates.gat;
   }
   return of != nullptr && of->tile_ns > 0 ? of : nullptr;
 }

@@ -78,7 +78,7 @@ PlanReport without_windows(const Context& context, const Graph& graph, const OpD
 /// Edges of a column from which on it was faster on tensor cores (bench/records/h200/windows.json). Tiles of GAT and of
 /// f32 take longer, and so does an edge of a tile that has a weight.
 int usual_threshold(const OpDesc& desc) {
-  if (desc.kind == OpKind::attention) return 6;
+  if (desc.kind == OpKind::attention) return desc.backward ? 8 : 6;
   if (desc.kind == OpKind::sddmm) return 3;
   return desc.weighted ? 5 : desc.dtype == Dtype::f32 ? 4 : 3;
 }

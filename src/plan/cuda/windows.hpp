@@ -51,10 +51,9 @@ struct WindowScratch {
     scratch.residual = arena.take<float>(any ? rows * features : 0, "sums of the residual");
     scratch.pieces = arena.take<BFloat16>(rows * splits, "values as sums of bf16");
     if (!attends) return scratch;
-    const bool backward = plan.desc.backward;
-    scratch.residual_max = arena.take<float>(any && !backward ? rows * heads : 0, "statistics of the residual");
+    scratch.residual_max = arena.take<float>(any && !desc.backward ? rows * heads : 0, "statistics of the residual");
     scratch.residual_sum = arena.take<float>(any ? rows * heads : 0, "statistics of the residual");
-    scratch.sources = arena.take<float>((backward ? 4 : 2) * rows * heads, "terms of nodes");
+    scratch.sources = arena.take<float>((desc.backward ? 4 : 2) * rows * heads, "terms of nodes");
     return scratch;
   }
 };

@@ -20,26 +20,26 @@ struct WindowRates {
 };
 
 struct CudaRates {
-  std::int64_t blocks;                                 // of 256 threads, resident at once
-  double l2_bytes;                                     // of tables that gathers find in L2
-  double l2_gb_s;                                      // gathers from there
-  double memory_gather_gb_s;                           // gathers from beyond
-  double stream_gb_s;                                  // arrays read or written in sequence
-  double sector_bytes;                                 // the least a gather moves
-  double column_gain;                                  // what gathers gain where tasks run by column
-  double column_from_degree;                           // the mean degree from which that pays
-  double cluster_from_degree;                          // the same for clusters
-  double joined_clusters_bytes;                        // a row: from there on clustered tasks are a block's
-  double launch_us;                                    // a kernel
-  double finish_us;                                    // the second one
-  double load_ns;                                      // one dependent batch of loads
-  double task_ns;                                      // a task's start: its own loads before the first row arrives
-  double sort_us, sort_edge_ns;                        // making an order by columns
-  double cluster_us, cluster_row_ns, cluster_edge_ns;  // making clusters
-  double order_runs;                                   // in so many runs an order must come back
-  WindowRates sums, sums_f32;                          // by windows
-  WindowRates weighted_sums, dots, gat;                // the same, of halves
-  double window_us, window_edge_ns, listed_edge_ns;    // making windows; the last is an edge of those with lists
+  std::int64_t blocks;                                  // of 256 threads, resident at once
+  double l2_bytes;                                      // of tables that gathers find in L2
+  double l2_gb_s;                                       // gathers from there
+  double memory_gather_gb_s;                            // gathers from beyond
+  double stream_gb_s;                                   // arrays read or written in sequence
+  double sector_bytes;                                  // the least a gather moves
+  double column_gain;                                   // what gathers gain where tasks run by column
+  double column_from_degree;                            // the mean degree from which that pays
+  double cluster_from_degree;                           // the same for clusters
+  double joined_clusters_bytes;                         // a row: from there on clustered tasks are a block's
+  double launch_us;                                     // a kernel
+  double finish_us;                                     // the second one
+  double load_ns;                                       // one dependent batch of loads
+  double task_ns;                                       // a task's start: its own loads before the first row arrives
+  double sort_us, sort_edge_ns;                         // making an order by columns
+  double cluster_us, cluster_row_ns, cluster_edge_ns;   // making clusters
+  double order_runs;                                    // in so many runs an order must come back
+  WindowRates sums, sums_f32;                           // by windows
+  WindowRates weighted_sums, dots, gat, gat_gradients;  // the same, of halves
+  double window_us, window_edge_ns, listed_edge_ns;     // making windows; the last is an edge of those with lists
 };
 
 /// What was measured of one architecture, and on which GPU.
@@ -94,6 +94,7 @@ inline constexpr CudaTuning cuda_tunings[] = {
           {.tile_ns = 2.6, .edge_step_ns = 0.0055, .residual_factor = 1.22, .run_share = 0.7, .best_saving = 0.3},
       .dots = {.tile_ns = 2.6, .edge_ns = 0.0066, .residual_factor = 1.55, .run_share = 0.7, .best_saving = 0.15},
       .gat = {.tile_ns = 7.7, .residual_factor = 1.28, .run_share = 0.88, .best_saving = 0.25},
+      .gat_gradients = {.tile_ns = 13, .residual_factor = 1.3, .run_share = 0.9, .best_saving = 0.35},
       .window_us = 1500,
       .window_edge_ns = 0.1,
       .listed_edge_ns = 0.145}},
@@ -114,7 +115,8 @@ inline CudaRates cuda_rates(const CudaDevice& device) {
   rates.memory_gather_gb_s *= memory;
   rates.stream_gb_s *= memory;
   const bool measured = device.compute_capability == row->compute_capability;
-  for (WindowRates* kind : {&rates.sums, &rates.sums_f32, &rates.weighted_sums, &rates.dots, &rates.gat}) {
+  for (WindowRates* kind :
+       {&rates.sums, &rates.sums_f32, &rates.weighted_sums, &rates.dots, &rates.gat, &rates.gat_gradients}) {
     kind->tile_ns = measured ? kind->tile_ns / cores : 0;
     kind->edge_ns /= cores;
     kind->edge_step_ns /= cores;
