@@ -57,7 +57,8 @@ std::string refusal_of_kernels(const OpDesc& desc, const Windows& windows) {
   if (!any || desc.width % 8 != 0 || (dots && desc.width > 128) || (dots && !has_hopper_windows()))
     return "policy core=tensor";
   if (windows.rows < (dots ? 128 : 16)) return fmt::format("policy core=tensor,window={}", windows.rows);
-  if (windows.select == WindowSelect::model && !halves) return "policy select=model";
+  if (windows.select == WindowSelect::model && built_in_selector().find(desc.dtype, windows.rows) == nullptr)
+    return "policy select=model";
   return {};
 }
 std::string refusal_of(const Graph& graph, const OpDesc& desc, const Windows& windows) {

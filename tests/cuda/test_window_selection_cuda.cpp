@@ -205,18 +205,20 @@ TEST_F(cuda_window_selection, by_the_model_separates_windows_by_their_columns_an
   std::iota(columns.begin(), columns.end(), 1);
   const Graph graph = full_windows(columns);
   const Graph there = graph.to(gpu);
-  const OwnTable table({Dtype::f16, rows, -std::log2(20.5), 1, 0, 0, 0, 0, 1});
-  Context context = Context::cuda();
-  const OpDesc desc = sum_of(64, Dtype::f16);
-  const Plan plan = make_plan(context, there, desc, parse_policy(by_model));
-  ASSERT_EQ(plan.cuda().core, Core::tensor);
-  EXPECT_EQ(plan.cuda().window_select, WindowSelect::model);
-  EXPECT_EQ(plan.backing.windows->selector->source, table.path());
-  const std::vector<std::int32_t> tiles = tiles_of(*plan.backing.windows->windows);
-  for (std::size_t w = 0; w < columns.size(); ++w) EXPECT_EQ(tiles[w] > 0, columns[w] > 20) << columns[w];
-  const Tensor x = random_tensor(Shape(graph.num_cols(), 64), Dtype::f16, 31);
-  expect_within_bound(sum_by(context, there, x, plan), expected_spmm(graph, x, {}, {.op = SpmmOp::copy_u}),
-                      "windows of more than 20 columns on tensor cores");
+  for (const Dtype dtype : {Dtype::f16, Dtype::f32}) {
+    const OwnTable table({dtype, rows, -std::log2(20.5), 1, 0, 0, 0, 0, 1});
+    Context context = Context::cuda();
+    const OpDesc desc = sum_of(64, dtype);
+    const Plan plan = make_plan(context, there, desc, parse_policy(by_model));
+    ASSERT_EQ(plan.cuda().core, Core::tensor) << name(dtype);
+    EXPECT_EQ(plan.cuda().window_select, WindowSelect::model);
+    EXPECT_EQ(plan.backing.windows->selector->source, table.path());
+    const std::vector<std::int32_t> tiles = tiles_of(*plan.backing.windows->windows);
+    for (std::size_t w = 0; w < columns.size(); ++w) EXPECT_EQ(tiles[w] > 0, columns[w] > 20) << columns[w];
+    const Tensor x = random_tensor(Shape(graph.num_cols(), 64), dtype, 31);
+    expect_within_bound(sum_by(context, there, x, plan), expected_spmm(graph, x, {}, {.op = SpmmOp::copy_u}),
+                        fmt::format("windows of more than 20 columns on tensor cores, {}", name(dtype)));
+  }
 }
 
 TEST_F(cuda_window_selection, by_a_model_that_looks_at_the_width_is_of_each_width) {

@@ -18,6 +18,7 @@ SelectorTable some_table() {
   SelectorTable table{"NVIDIA H100 PCIe", "0123456789ab", "2026-01-02T03:04:05Z", {}};
   table.rows.push_back({Dtype::f16, 16, -3.5, 0.25, 1.75, 1e-17, 0.1, 0.9375, 400});
   table.rows.push_back({Dtype::bf16, 128, 2, -0.5, 3, 0, 0, 1, 12});
+  table.rows.push_back({Dtype::f32, 64, -1.5, 0.5, 2.25, 0, 0.5, 0.875, 360});
   return table;
 }
 
@@ -80,7 +81,9 @@ TEST(selector_table, finds_rows_by_storage_type_and_window) {
   ASSERT_NE(table.find(Dtype::f16, 16), nullptr);
   EXPECT_EQ(table.find(Dtype::f16, 16)->bias, -3.5);
   EXPECT_EQ(table.find(Dtype::bf16, 128)->density, 3);
+  EXPECT_EQ(table.find(Dtype::f32, 64)->columns, 0.5);
   EXPECT_EQ(table.find(Dtype::f16, 128), nullptr);
+  EXPECT_EQ(table.find(Dtype::f32, 128), nullptr);
 }
 
 TEST(selector_table, refuses_what_weft_tune_did_not_write_with_the_file_in_front) {
@@ -105,7 +108,7 @@ TEST(selector_table, refuses_what_weft_tune_did_not_write_with_the_file_in_front
   refused(with("\"version\": 1", "\"version\": 2"), "version is '2': expected 1");
   refused(with("\"device\"", "\"divice\""), "has no 'device'");
   refused(with("\"NVIDIA H100 PCIe\"", "7"), "'device' is '7': expected a text");
-  refused(with("\"f16\"", "\"f32\""), "'dtype' is 'f32': expected f16 or bf16");
+  refused(with("\"f16\"", "\"f64\""), "'dtype' is 'f64': expected f16, bf16 or f32");
   refused(with("\"window\": 16", "\"window\": 17"), "'window' is 17");
   refused(with("\"window\": 16", "\"window\": -16"), "'window' is '-16'");
   refused(with("\"bias\": -3.5", "\"bias\": \"low\""), "'bias' is '\"low\"': expected a number");
@@ -171,6 +174,24 @@ TEST_F(selector_choice, is_the_built_in_table_where_the_user_keeps_none) {
   EXPECT_NE(choice.source.find("built in for " + built_in_selector().device), std::string::npos) << choice.source;
   EXPECT_EQ(choice.note, "");
   EXPECT_NE(choose_selector("NVIDIA T4", Dtype::f16, 64).note.find("weft tune"), std::string::npos);
+}
+
+TEST_F(selector_choice, is_of_f32_where_the_users_table_has_its_row) {
+  write("weft/tuning-nvidia-h100-pcie.json", to_json(some_table()));
+  EXPECT_EQ(choose_selector("NVIDIA H100 PCIe", Dtype::f32, 64).row, some_table().rows[2]);
+  EXPECT_EQ(choose_selector("NVIDIA H100 PCIe", Dtype::f32, 64).note, "");
+}
+
+TEST_F(selector_choice, says_what_to_do_where_no_table_has_a_row) {
+  // No kernel of windows sums f64, and no table has it.
+  const auto refused = [](const char* device, std::string_view words) {
+    expect_refused([&] { choose_selector(device, Dtype::f64, 128); }, words, ErrorCode::unsupported);
+  };
+  refused("NVIDIA T4", "policy select=model for f64 and 128 rows a window");
+  refused("NVIDIA T4", "has none; run weft tune on this GPU, or leave select out");
+  const std::string path = write("weft/tuning-nvidia-h100-pcie.json", to_json(some_table()));
+  refused("NVIDIA H100 PCIe", path + " has no row of f64 and 128 rows a window: not used; run weft tune");
+  refused("NVIDIA H100 PCIe", "leave select out");
 }
 
 TEST_F(selector_choice, is_the_file_of_the_gpu_in_the_users_folder) {

@@ -128,6 +128,27 @@ TEST(window_forecast, is_of_windows_with_lists_where_edges_have_values) {
   EXPECT_GT(rates.listed_edge_ns, rates.window_edge_ns);
 }
 
+TEST(window_plan, is_another_and_says_so_where_windows_are_others) {
+  Plan plan;
+  plan.desc = desc_of(OpKind::spmm, 64);
+  CudaPlan& cuda = plan.how.emplace<CudaPlan>();
+  cuda.core = Core::tensor;
+  cuda.window_rows = 128;
+  cuda.window_threshold = 5;
+  const auto other = [&](const auto& change) {
+    Plan changed = plan;
+    change(changed.cuda());
+    EXPECT_NE(changed, plan);
+    EXPECT_NE(to_string(changed), to_string(plan));
+  };
+  other([](CudaPlan& by) { by.core = Core::cuda; });
+  other([](CudaPlan& by) { by.window_rows = 64; });
+  other([](CudaPlan& by) { by.window_threshold = 3; });
+  other([](CudaPlan& by) { by.window_layout = WindowLayout::clusters; });
+  other([](CudaPlan& by) { by.window_select = WindowSelect::model; });
+  other([](CudaPlan& by) { by.tf32 = true; });
+}
+
 TEST(window_scratch, counts_what_attention_keeps_of_nodes) {
   constexpr std::int64_t rows = 1024;
   const OpDesc sums = desc_of(OpKind::spmm, 128), dots = desc_of(OpKind::sddmm, 128);

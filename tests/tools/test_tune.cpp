@@ -104,6 +104,24 @@ TEST(fit_selector, tells_which_cores_are_faster_where_edges_and_tiles_decide) {
   }
 }
 
+TEST(fit_selector, fits_each_storage_type_to_its_own_times) {
+  // Tensor cores take three products a tile of f32, and CUDA cores twice the bytes of an edge.
+  std::vector<TimedWindow> timed = timed_by_rule(128, 1, 300);
+  for (TimedWindow window : timed_by_rule(128, 2, 900)) {
+    window.dtype = Dtype::f32;
+    timed.push_back(window);
+  }
+  const FittedSelector halves = fit_selector(timed, Dtype::f16, 128), f32 = fit_selector(timed, Dtype::f32, 128);
+  EXPECT_EQ(f32.row.dtype, Dtype::f32);
+  EXPECT_EQ(f32.row.samples, 450);
+  EXPECT_GE(f32.row.accuracy, 0.95);
+  EXPECT_LT(f32.tensor_faster, halves.tensor_faster);
+  SelectorTable table{"some GPU", "", "", {halves.row, f32.row}};
+  const SelectorTable read = parse_selector_table(to_json(table), "table.json");
+  ASSERT_NE(read.find(Dtype::f32, 128), nullptr);
+  EXPECT_EQ(*read.find(Dtype::f32, 128), f32.row);
+}
+
 TEST(fit_selector, does_not_look_at_what_is_held_out_but_to_test) {
   std::vector<TimedWindow> timed = timed_by_rule(16, 1, 300);
   const FittedSelector before = fit_selector(timed, Dtype::f16, 16);
@@ -221,7 +239,7 @@ TEST(tune, has_nothing_to_do_without_a_gpu) {
 }
 
 TEST(tune, refuses_what_tensor_cores_do_not_sum) {
-  expect_complaint(run_weft({"tune", "--dtype", "f32"}), 2, "--dtype is 'f32': expected f16 or bf16");
+  expect_complaint(run_weft({"tune", "--dtype", "f32,f64"}), 2, "--dtype is 'f64': expected f16, bf16 or f32");
   expect_complaint(run_weft({"tune", "--width", "64,20"}), 2, "--width is 20: expected a multiple of 8");
   expect_complaint(run_weft({"tune", "--device", "tpu"}), 2, "--device");
   expect_complaint(run_weft({"tune", "-o", "-", "--json", "-"}), 2, "-o and --json are both '-'");
@@ -234,23 +252,24 @@ class TuneOnGpu : public GpuTest {};
 TEST_F(TuneOnGpu, writes_a_table_that_plans_read) {
   const Folder folder;
   const std::string path = folder / "table.json";
-  const Outcome outcome =
-      run_weft({"tune", "--device", "cuda", "--quick", "--dtype", "f16", "--width", "64", "-o", path, "--json", "-"});
+  const Outcome outcome = run_weft(
+      {"tune", "--device", "cuda", "--quick", "--dtype", "f16,f32", "--width", "64", "-o", path, "--json", "-"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const SelectorTable table = read_selector_table(path);
   EXPECT_EQ(table.device, cuda_devices().front().name);
-  for (const int rows : {16, 64, 128}) {
-    const SelectorRow* const row = table.find(Dtype::f16, rows);
-    ASSERT_NE(row, nullptr) << rows;
-    EXPECT_EQ(row->samples, 30);
-  }
+  for (const Dtype dtype : {Dtype::f16, Dtype::f32})
+    for (const int rows : {16, 64, 128}) {
+      const SelectorRow* const row = table.find(dtype, rows);
+      ASSERT_NE(row, nullptr) << name(dtype) << " " << rows;
+      EXPECT_EQ(row->samples, 30);
+    }
   const nlohmann::json json = outcome.json();
-  EXPECT_EQ(json["windows"].size(), 90u);
+  EXPECT_EQ(json["windows"].size(), 180u);
   for (const nlohmann::json& window : json["windows"]) {
     EXPECT_GT(window["tensor_us"].get<double>(), 0);
     EXPECT_GT(window["cuda_us"].get<double>(), 0);
   }
-  EXPECT_EQ(json["selector"].size(), 3u);
+  EXPECT_EQ(json["selector"].size(), 6u);
   const std::size_t files = static_cast<std::size_t>(
       std::distance(std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()), {}));
   EXPECT_EQ(files, 1u) << "no temporary file is left";

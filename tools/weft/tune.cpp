@@ -22,7 +22,7 @@ namespace weft::tool {
 namespace {
 
 struct Options {
-  std::string device, out, dtype = "f16,bf16", width = "32,64,128", json;
+  std::string device, out, dtype = "f16,bf16,f32", width = "32,64,128", json;
   bool quick = false;
 };
 
@@ -30,8 +30,8 @@ TuneRequest read(const Options& options) {
   TuneRequest request;
   request.dtypes = parse_dtypes(options.dtype);
   for (const Dtype dtype : request.dtypes)
-    if (size_of(dtype) != 2)
-      throw UsageError(fmt::format("--dtype is '{}': expected f16 or bf16, which tensor cores sum", name(dtype)));
+    if (size_of(dtype) > 4)
+      throw UsageError(fmt::format("--dtype is '{}': expected f16, bf16 or f32, which tensor cores sum", name(dtype)));
   request.widths = parse_widths(OpKind::spmm, 1, options.width);
   for (const std::int64_t width : request.widths)
     if (width % 8 != 0 || width > 1024)
@@ -168,13 +168,13 @@ Command add_tune(CLI::App& root) {
                   "The table to write, - for standard output (default: the file that plans read, $WEFT_TUNING or "
                   "~/.config/weft/tuning-DEVICE.json)")
       ->type_name("FILE");
-  app->add_option("--dtype", options->dtype, "Storage types, f16 or bf16 or both")
+  app->add_option("--dtype", options->dtype, "Storage types: f16, bf16 and f32, or some of them")
       ->type_name("T,T,..")
       ->capture_default_str();
   app->add_option("--width", options->width, "Features of a node to time with, multiples of 8")
       ->type_name("K,K,..")
       ->capture_default_str();
-  app->add_flag("--quick", options->quick, "A quarter of the windows: some seconds instead of 15");
+  app->add_flag("--quick", options->quick, "A quarter of the windows: some seconds instead of 25");
   app->add_option("--json", options->json, "Write the fit and every timed window to this file (- for standard output)")
       ->type_name("FILE");
   app->footer(

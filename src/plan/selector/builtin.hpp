@@ -5,7 +5,8 @@
 
 namespace weft {
 
-// Written by `weft tune` (bench/records/h200/selector.json).
+// Written by `weft tune` (bench/records/h200/selector.json), which left f32 out then: select=model of f32 needs the
+// user's own table.
 inline constexpr std::string_view built_in_device = "NVIDIA H200", built_in_commit = "870af2f",
                                   built_in_date = "2026-11-18T15:48:24Z";
 inline constexpr SelectorRow built_in_rows[] = {

@@ -89,8 +89,10 @@ SelectorChoice choose_selector(std::string_view device, Dtype dtype, int window_
   }
   const SelectorTable& built_in = built_in_selector();
   const SelectorRow* const row = built_in.find(dtype, window_rows);
-  WEFT_CHECK(row != nullptr, unsupported, "policy select=model for {} and {} rows a window: weft has no model of them",
-             name(dtype), window_rows);
+  WEFT_CHECK(row != nullptr, unsupported,
+             "policy select=model for {} and {} rows a window: expected a table with a model of them, and the one that "
+             "is built in has none{}{}; run weft tune on this GPU, or leave select out",
+             name(dtype), window_rows, choice.note.empty() ? "" : "; ", choice.note);
   choice.row = *row;
   choice.source = fmt::format("built in for {}{}", built_in.device, row->samples == 0 ? ", untuned" : "");
   if (choice.note.empty() && built_in.device != device)

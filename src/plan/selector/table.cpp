@@ -58,8 +58,8 @@ SelectorRow row_of(const json& object) {
              shown(object));
   SelectorRow row;
   const std::string dtype = text_at(object, "dtype");
-  WEFT_CHECK(dtype == "f16" || dtype == "bf16", invalid_file, "'dtype' is {}: expected f16 or bf16",
-             weft::quoted(dtype));
+  WEFT_CHECK(dtype == "f16" || dtype == "bf16" || dtype == "f32", invalid_file,
+             "'dtype' is {}: expected f16, bf16 or f32", weft::quoted(dtype));
   row.dtype = parse_floating_dtype(dtype);
   const std::int64_t rows = count_at(object, "window");
   WEFT_CHECK(rows == 16 || rows == 64 || rows == 128, invalid_file, "'window' is {}: expected 16, 64 or 128 rows",

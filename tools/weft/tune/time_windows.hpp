@@ -11,7 +11,7 @@
 namespace weft::tool {
 
 struct TuneRequest {
-  std::vector<Dtype> dtypes{Dtype::f16, Dtype::bf16};
+  std::vector<Dtype> dtypes{Dtype::f16, Dtype::bf16, Dtype::f32};
   std::vector<std::int64_t> widths{32, 64, 128};
   std::vector<int> window_rows{16, 64, 128};
   int kinds = 120;  // of windows, for each number of rows
