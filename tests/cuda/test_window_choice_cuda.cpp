@@ -158,6 +158,38 @@ TEST_F(cuda_window_choice, keeps_to_the_bound_with_values_of_edges) {
   expect_within_bound(out.to(Device{}), expected_attention(graph, gat.views(), gat.largest_score).out, "GAT, seed 79");
 }
 
+TEST_F(cuda_window_choice, takes_windows_for_gradients_of_gat_unless_edges_are_dropped) {
+  if (!has_hopper_windows()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
+  const Graph graph = communities(), there = graph.to(gpu);
+  AttentionCase gat(graph, Score::gat, Dtype::f16, 1, 64, 1, {}, 81);
+  const AttentionCase on_gpu = gat.to(gpu);
+  const Tensor grad = random_tensor(Shape(graph.num_rows(), 1, 64), Dtype::f16, 82).to(gpu);
+  const auto unwritten = [](const Tensor& like) { return constant(like.shape(), Dtype::f16, 77).to(gpu); };
+  Context context = expecting(100'000);
+  const AttentionResult forward = attention(context, there, on_gpu.views());
+  std::vector<AttentionGradients> gradients;
+  for (const std::int64_t runs : {1, 100'000}) {
+    context = expecting(runs);
+    const AttentionBackwardPlan plan = plan_attention_backward(context, there, on_gpu.views());
+    EXPECT_EQ(plan.gather.cuda().core, runs == 1 ? Core::cuda : Core::tensor);
+    context.reserve(plan.workspace_bytes);
+    AttentionGradients& g = gradients.emplace_back();
+    g.value = unwritten(gat.value);
+    g.src = unwritten(gat.src);
+    g.dst = unwritten(gat.dst);
+    attention_backward(context, plan, there, on_gpu.views(), forward, grad, {g.value, g.src, g.dst, {}, {}});
+  }
+  for (const auto of : {&AttentionGradients::value, &AttentionGradients::src, &AttentionGradients::dst}) {
+    const std::vector<double> usual = doubles((gradients[0].*of).to(Device{})),
+                              got = doubles((gradients[1].*of).to(Device{}));
+    for (std::size_t i = 0; i < usual.size(); ++i)
+      ASSERT_NEAR(got[i], usual[i], 2e-3 * (1 + std::fabs(usual[i]))) << "element " << i << ", seeds 81 and 82";
+  }
+  AttentionInputs dropping = on_gpu.views();
+  dropping.dropout = 0.5f;
+  EXPECT_EQ(plan_attention_backward(context, there, dropping).gather.cuda().core, Core::cuda);
+}
+
 TEST_F(cuda_window_choice, asks_for_no_ids_that_windows_list_themselves) {
   if (!has_hopper_windows()) GTEST_SKIP() << "windows were measured on compute capability 9.0 alone";
   // Large enough that a transpose on a GPU makes its edges' ids on demand.
