@@ -193,10 +193,10 @@ TEST_P(cuda_window_attention, what_windows_cannot_do_is_refused_in_words) {
   gat.dropout = 0.5f;
   is_refused(gat, "without bias and dropout");
   is_refused({graph, Score::gat, GetParam(), 1, 64, 1, GetParam(), 3401}, "without bias and dropout");
-  is_refused({graph, Score::dot, GetParam(), 1, 64, 16, {}, 3402}, "only scores of gat");
+  is_refused({graph, Score::gatv2, GetParam(), 1, 64, 16, {}, 3402}, "only scores of gat and dot");
   is_refused(gat_of(graph, GetParam(), 4, 16, 3403), "heads of whole 64 features");
   is_refused(gat_of(graph, GetParam(), 1, 12, 3404), "multiple of 8");
-  is_refused(gat_of(graph, Dtype::f32, 1, 64, 3405), "gat in f16 and bf16");
+  is_refused(gat_of(graph, Dtype::f32, 1, 64, 3405), "attention by scores of gat and dot in f16");
 }
 
 }  // namespace

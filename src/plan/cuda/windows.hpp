@@ -12,6 +12,8 @@ namespace weft {
 /// Features of dot products by windows, and of a head in attention's gradients: the rows of one and some tiles fit into
 /// a block's shared memory.
 inline constexpr std::int64_t most_window_dots = 128;
+/// And of the vectors of attention's scores.
+inline constexpr std::int64_t most_window_scores = 64;
 
 /// What a plan of windows keeps for its runs.
 struct WindowPlan {

@@ -1,6 +1,9 @@
 // Operators by row windows. A sum: first the residual's into the workspace, then the windows', which add it and finish
 // the rows. Dot products: those of either edges.
 #include "kernels/cuda/windows/launch.hpp"
+
+#include <limits>
+
 #include "core/check.hpp"
 #include "core/device.hpp"
 #include "kernels/cuda/aligned.hpp"
@@ -8,7 +11,7 @@
 #include "kernels/cuda/gather/common.hpp"
 #include "kernels/cuda/pitch.hpp"
 #include "kernels/cuda/spmm/call.hpp"
-#include "kernels/cuda/windows/gat.hpp"
+#include "kernels/cuda/windows/attention.hpp"
 #include "kernels/cuda/windows/windows.hpp"
 #include "kernels/cuda/with_storage.hpp"
 #include "plan/built_kernels.hpp"
@@ -91,24 +94,60 @@ const char* misfit(const SddmmArgs& args) {
   return nullptr;
 }
 
+/// Of scores that are dot products.
+const char* misfit_of_products(const AttentionArgs& args) {
+  static_assert(most_window_scores == 64);
+  if (args.score_width % 8 != 0 || args.score_width > most_window_scores)
+    return "dot products of src and dst run on tensor cores over up to 64 features, a multiple of 8";
+  if (!(args.scale > 0 && args.scale < std::numeric_limits<float>::infinity()))
+    return "dot products of src and dst are scaled by a finite number above 0 on tensor cores";
+  for (const Operand& side : {args.src, args.dst})
+    if (!begins_at_16_bytes(side) || (args.heads > 1 && side.head_stride % 8 != 0))
+      return "rows of src or dst begin at addresses that are no multiples of 16 bytes";
+  return nullptr;
+}
 const char* misfit(const AttentionArgs& args) {
-  if (args.score != Score::gat || args.bias.given() || args.dropout.given())
-    return "only scores of gat run on tensor cores, without bias and dropout";
-  if (!(args.slope >= 0 && args.slope <= 1)) return "leaky_relu's slope lies from 0 to 1 on tensor cores";
+  if (args.score == Score::gatv2 || args.bias.given() || args.dropout.given())
+    return "only scores of gat and dot run on tensor cores, without bias and dropout";
+  if (args.score == Score::gat && !(args.slope >= 0 && args.slope <= 1))
+    return "leaky_relu's slope lies from 0 to 1 on tensor cores";
+  if (args.score == Score::dot)
+    if (const char* const why = misfit_of_products(args)) return why;
   if (!begins_at_16_bytes(args.value) || (args.heads > 1 && args.value.head_stride % 8 != 0))
     return "rows of value begin at addresses that are no multiples of 16 bytes";
   if (begins_at_odd_elements(args.out)) return "rows of out begin at odd elements";
   return nullptr;
 }
 
-void attend_over_residual(const AttentionArgs& args, const WindowPlan& plan, const WindowScratch& scratch, Arena arena,
-                          CUstream_st* stream) {
+template <class Storage>
+WindowAttentionArgs<Storage> window_attention_args(const AttentionArgs& args, const WindowPlan& plan) {
+  WindowAttentionArgs<Storage> call;
+  call.windows = plan.windows->view();
+  call.whole.split.graph = args.graph;
+  call.whole.split.starts = args.graph.offsets;
+  call.whole.epilogue = plain_epilogue<Storage>(args.out, "out");
+  call.whole.features = static_cast<int>(args.heads * args.width);
+  call.whole.x = static_cast<const Storage*>(args.value.data);
+  call.whole.x_pitch_bytes = pitch_bytes<Storage>("value", args.value.row_stride);
+  call.whole.message = score_args<Storage>(args);
+  return call;
+}
+
+/// Into the workspace, where `call` is told to find it.
+template <class Storage>
+void attend_over_residual(WindowAttentionArgs<Storage>& call, const AttentionArgs& args, const WindowPlan& plan,
+                          const WindowScratch& scratch, Arena arena, CUstream_st* stream) {
+  if (scratch.residual.empty()) return;
   AttentionArgs rest = args;
   rest.graph = view_by(plan.residual, plan.windows->residual());
   rest.out = {scratch.residual.data(), Dtype::f32, args.heads * args.width};
   rest.row_max = {scratch.residual_max.data(), Dtype::f32, args.heads};
   rest.row_sum = {scratch.residual_sum.data(), Dtype::f32, args.heads};
   attention_forward(rest, plan.residual, arena, stream);
+  call.residual_offsets = rest.graph.offsets;
+  call.residual = scratch.residual.data();
+  call.residual_max = scratch.residual_max.data();
+  call.residual_sum = scratch.residual_sum.data();
 }
 
 }  // namespace
@@ -173,25 +212,16 @@ void attention_by_windows(const AttentionArgs& args, const Plan& plan, Arena are
   const WindowScratch scratch = WindowScratch::take(arena, plan, args.graph.num_rows);
   with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
     if constexpr (sizeof(Storage) == 2 && has_wgmma) {
-      WindowGatArgs<Storage> call;
-      call.windows = windows.windows->view();
-      call.whole.split.graph = args.graph;
-      call.whole.split.starts = args.graph.offsets;
-      call.whole.epilogue = plain_epilogue<Storage>(args.out, "out");
-      call.whole.features = static_cast<int>(args.heads * args.width);
-      call.whole.x = static_cast<const Storage*>(args.value.data);
-      call.whole.x_pitch_bytes = pitch_bytes<Storage>("value", args.value.row_stride);
-      call.whole.message = score_args<Storage>(args);
+      if (args.score == Score::dot) {
+        auto call = window_attention_args<Storage>(args, windows);
+        attend_over_residual(call, args, windows, scratch, arena, stream);
+        return launch_window_dot_sm90(call, stream);
+      }
+      WindowGatArgs<Storage> call{window_attention_args<Storage>(args, windows)};
       auto* const sources = reinterpret_cast<SourceTerms*>(scratch.sources.data());
       call.sources = sources;
       find_source_terms(call.whole, args.graph.num_cols, sources, stream);
-      if (!scratch.residual.empty()) {
-        attend_over_residual(args, windows, scratch, arena, stream);
-        call.residual_offsets = view_by(windows.residual, windows.windows->residual()).offsets;
-        call.residual = scratch.residual.data();
-        call.residual_max = scratch.residual_max.data();
-        call.residual_sum = scratch.residual_sum.data();
-      }
+      attend_over_residual<Storage>(call, args, windows, scratch, arena, stream);
       launch_window_gat_sm90(call, stream);
     }
   });

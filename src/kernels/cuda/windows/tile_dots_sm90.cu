@@ -2,6 +2,7 @@
 // rows with 64 columns by wgmma, of which those that are edges are stored. The rows of a window stay in shared memory.
 #include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/windows/early_loads.cuh"
+#include "kernels/cuda/windows/row_operand.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
 
 namespace weft::cuda {
@@ -49,36 +50,6 @@ struct TileDots {
             there != 0 ? args.source_pitch_bytes : 0,
             there,
             nullptr};
-  }
-
-  /// The destinations of this warp's 16 rows.
-  __device__ __forceinline__ void copy_rows() const {
-    const int pack = lane % 8;
-    const unsigned there = panels_there(pack);
-    const auto rows = static_cast<unsigned>(__cvta_generic_to_shared(shared.rows));
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int at = warp * 16 + i * 4 + lane / 8;
-      const NodeId row = __ldg(args.windows.rows + std::int64_t{work.window} * dot_rows + at);
-      const auto* const from = reinterpret_cast<const unsigned char*>(
-          row_at(args.destination, static_cast<std::uint32_t>(row < 0 ? 0 : row), args.destination_pitch_bytes));
-#pragma unroll
-      for (int p = 0; p < Panels; ++p) {
-        const bool copied = row >= 0 && (there >> p & 1) != 0;
-        copy_async_of_line(rows + p * sizeof(shared.rows[0]) + place_of_pack(at, pack),
-                           copied ? from + (p * tile_features + pack * 8) * 2
-                                  : reinterpret_cast<const unsigned char*>(args.destination),
-                           copied);
-      }
-    }
-    commit_copies();
-    wait_for_copies<0>();
-    show_copies();
-    // A warpgroup multiplies the rows of its warps.
-    if (warp < 4)
-      asm volatile("bar.sync 1, 128;" ::: "memory");
-    else
-      asm volatile("bar.sync 2, 128;" ::: "memory");
   }
 
   /// Edges of this warp's rows in a tile, a lane's some of them, and where those of the next tile are: nothing waits
@@ -165,7 +136,8 @@ __global__ void __launch_bounds__(dot_threads, DotShape<Panels>::blocks)
   shared.prepare(multiplying / 32);
   if (dots.work.tiles == 0) return;
   if (copies) return job.run(shared, columns);
-  dots.copy_rows();
+  copy_rows(shared.rows, args.windows.rows + std::int64_t{dots.work.window} * dot_rows, args.destination,
+            args.destination_pitch_bytes, dots.panels_there(dots.lane % 8));
   dots.multiply_tiles();
 #endif
 }

@@ -15,21 +15,23 @@ inline constexpr int copying_threads = 128, copying_warps = copying_threads / 32
 
 /// The stages that fit beside `Others` bytes into a block's shared memory, up to eight. Of a multiprocessor's 228 KiB
 /// every block takes one more, and one for the alignment of stages.
-template <class Stage, int Blocks, int Others>
+template <class Stage, int Blocks, int Others, int Copiers = 1>
 constexpr int stages_that_fit() {
   constexpr int room = (228 * 1024 / Blocks - 2048 - Others) / static_cast<int>(sizeof(Stage) + 2 * sizeof(Barrier));
-  static_assert(room >= copying_warps, "a warp that copies takes every so manieth stage, and goes round at most once");
+  static_assert(room >= copying_warps / Copiers,
+                "a warp that copies takes every so manieth stage, and goes round at most once");
   return room < 8 ? room : 8;
 }
 
-template <class Stage, int Stages>
+/// Of every tile `Copiers` warps copy an equal share of the panels each.
+template <class Stage, int Stages, int Copiers = 1>
 struct TilePipeline {
   Stage stages[Stages];
   Barrier full[Stages], empty[Stages];
 
   __device__ __forceinline__ void prepare(int multiplying_warps) {
     if (threadIdx.x < Stages) {
-      full[threadIdx.x].expect(32);
+      full[threadIdx.x].expect(32 * Copiers);
       empty[threadIdx.x].expect(static_cast<unsigned>(multiplying_warps));
     }
     __syncthreads();
@@ -62,15 +64,17 @@ struct NothingBeside {
   __device__ __forceinline__ void operator()(Stage&, int2) const {}
 };
 
-/// What one of the warps copies: of tiles `warp`, `warp` + 4 and so on, a lane 16 bytes of every fourth column.
+/// What one of the warps copies: of tiles `warp`, `warp` + 4 and so on, a lane 16 bytes of every fourth column. Where
+/// several warps share a tile, theirs are tiles `warp`, `warp` + 4 / Copiers and so on.
 struct TileCopies {
   const NodeId* cols;  // of tile 0
   int tiles;
-  int warp;                   // of those that copy
+  int warp;                   // of those that copy; the first tile's number
   const unsigned char* x;     // the lane's bytes of row 0; of panel p 128 bytes times p later
   std::uint32_t pitch;        // bytes of a row
   unsigned there;             // a bit for every panel whose bytes exist: zeros stand for the others
   const std::uint32_t* bits;  // of tile 0, where stages have bits
+  int share = 0;              // of a tile's copiers, which this is
 
   /// A lane's two of a tile's columns.
   __device__ __forceinline__ int2 columns_of(int tile) const {
@@ -80,21 +84,22 @@ struct TileCopies {
 
   /// `next`: the columns of this warp's first tile. beside(stage, a lane's two columns) starts copies of its own; where
   /// it has drain(stage, tile), that takes what the warps that multiply left in the stage of each tile.
-  template <class Stage, int Stages, class Beside = NothingBeside>
-  __device__ __forceinline__ void run(TilePipeline<Stage, Stages>& pipeline, int2 next,
+  template <class Stage, int Stages, int Copiers, class Beside = NothingBeside>
+  __device__ __forceinline__ void run(TilePipeline<Stage, Stages, Copiers>& pipeline, int2 next,
                                       const Beside& beside = {}) const {
-    constexpr int panels = sizeof(Stage::x) / sizeof(Stage::x[0]);
+    constexpr int panels = sizeof(Stage::x) / sizeof(Stage::x[0]) / Copiers, tiles_apart = copying_warps / Copiers;
     constexpr bool drains = requires { beside.drain(pipeline.stages[0], 0); };
     const int lane = threadIdx.x % 32, pack = lane % 8;
     const auto stages = static_cast<unsigned>(__cvta_generic_to_shared(pipeline.stages));
-    const unsigned even = stages + place_of_pack(lane / 8, pack),
-                   odd = stages + place_of_pack(4 + lane / 8, pack) - 512;
+    const unsigned first_panel = stages + share * panels * static_cast<unsigned>(sizeof(Stage::x[0]));
+    const unsigned even = first_panel + place_of_pack(lane / 8, pack),
+                   odd = first_panel + place_of_pack(4 + lane / 8, pack) - 512;
     StageOfTile<Stages> at;
     at.advance(warp);
     const int end = drains ? tiles + Stages : tiles;
-    for (int tile = warp; tile < end; tile += copying_warps, at.advance(copying_warps)) {
+    for (int tile = warp; tile < end; tile += tiles_apart, at.advance(tiles_apart)) {
       const int2 columns = next;
-      next = columns_of(tile + copying_warps);
+      next = columns_of(tile + tiles_apart);
       pipeline.empty[at.stage].wait(at.parity ^ 1);
       if constexpr (drains) {
         if (tile >= Stages) beside.drain(pipeline.stages[at.stage], tile - Stages);
@@ -111,11 +116,12 @@ struct TileCopies {
                              (there >> p & 1) != 0);
       }
       if constexpr (requires { Stage::bits; }) {
-        constexpr int words = sizeof(Stage::bits) / 4;
-        const std::uint32_t* const words_at = bits + static_cast<std::int64_t>(tile) * words + lane * 4;
+        constexpr int words = sizeof(Stage::bits) / 4, each = words / Copiers;
+        const int first = share * each + lane * 4;
+        const std::uint32_t* const words_at = bits + static_cast<std::int64_t>(tile) * words + first;
 #pragma unroll
-        for (int i = 0; i < words / 128; ++i)
-          copy_async_of_line(stages + stage + offsetof(Stage, bits) + (i * 32 + lane) * 16, words_at + i * 128, true);
+        for (int i = 0; i < each; i += 128)
+          copy_async_of_line(stages + stage + offsetof(Stage, bits) + (first + i) * 4, words_at + i, true);
       }
       beside(pipeline.stages[at.stage], columns);
       pipeline.full[at.stage].arrive_with_copies();

@@ -30,6 +30,11 @@ __device__ __forceinline__ void show_copies() { asm volatile("fence.proxy.async.
       "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]),  \
       "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), \
       "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]), "+f"(c[31])
+#define WEFT_SUM_RESULTS(c)                                                                                   \
+  "=f"(c[0]), "=f"(c[1]), "=f"(c[2]), "=f"(c[3]), "=f"(c[4]), "=f"(c[5]), "=f"(c[6]), "=f"(c[7]), "=f"(c[8]), \
+      "=f"(c[9]), "=f"(c[10]), "=f"(c[11]), "=f"(c[12]), "=f"(c[13]), "=f"(c[14]), "=f"(c[15]), "=f"(c[16]),  \
+      "=f"(c[17]), "=f"(c[18]), "=f"(c[19]), "=f"(c[20]), "=f"(c[21]), "=f"(c[22]), "=f"(c[23]), "=f"(c[24]), \
+      "=f"(c[25]), "=f"(c[26]), "=f"(c[27]), "=f"(c[28]), "=f"(c[29]), "=f"(c[30]), "=f"(c[31])
 
 #define WEFT_HALF_SUMS "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}"
 #define WEFT_HALF_SUM_OPERANDS(c)                                                                             \
@@ -111,9 +116,26 @@ __device__ __forceinline__ void multiply_rows(float (&c)[16], std::uint64_t a, s
   }
 #undef WEFT_MULTIPLY
 }
+/// The first of products of 64 rows of b, which takes nothing of c: so the compiler keeps none of what was there.
+template <class Storage>
+__device__ __forceinline__ void begin_rows(float (&c)[32], std::uint64_t a, std::uint64_t b) {
+#define WEFT_MULTIPLY(TYPE)                                                                                          \
+  asm volatile(                                                                                                      \
+      "{\n.reg .pred adds;\nsetp.ne.b32 adds, 0, 0;\n"                                                               \
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE " " WEFT_SUMS ", %32, %33, adds, 1, 1, 0, 0;\n}\n" \
+      : WEFT_SUM_RESULTS(c)                                                                                          \
+      : "l"(a), "l"(b))
+  if constexpr (std::is_same_v<Storage, Half>) {
+    WEFT_MULTIPLY("f16");
+  } else {
+    WEFT_MULTIPLY("bf16");
+  }
+#undef WEFT_MULTIPLY
+}
 #undef WEFT_SUMS
 #undef WEFT_SUM_OPERANDS
 #undef WEFT_HALF_SUMS
 #undef WEFT_HALF_SUM_OPERANDS
+#undef WEFT_SUM_RESULTS
 
 }  // namespace weft::cuda

@@ -10,10 +10,11 @@
 // less than 2^-17 in the mean, and what is not finite, has its gradient of value computed once more from all its edges.
 #include "kernels/cuda/gather/epilogue.cuh"
 #include "kernels/cuda/launch_check.hpp"
-#include "kernels/cuda/primitives/mma.cuh"
 #include "kernels/cuda/primitives/softmax_part.cuh"
 #include "kernels/cuda/windows/gat_backward.hpp"
+#include "kernels/cuda/windows/row_operand.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
+#include "kernels/cuda/windows/weight_operands.cuh"
 
 namespace weft::cuda {
 namespace {
@@ -23,8 +24,6 @@ constexpr int copying_registers = 32;
 constexpr int chain = 4;  // tiles between settlings
 constexpr float per_ln2 = 1.4426950408889634f;
 
-template <class Storage>
-inline constexpr int weight_pieces = std::is_same_v<Storage, Half> ? 2 : 3;
 template <class Storage>
 inline constexpr float least_mean = std::is_same_v<Storage, Half> ? 0x1p-17f * weight_unit : 0.0f;
 
@@ -47,7 +46,7 @@ struct GradientShape {
 /// Stages first: their patterns of banks, and those of rows, repeat after 1024 bytes.
 template <int Panels>
 struct GradientMemory : TilePipeline<GradientStage<Panels>, GradientShape<Panels>::stages> {
-  alignas(1024) unsigned char rows[Panels][gradient_rows * 128];
+  alignas(1024) RowOperand<Panels> rows;
   float far[32][multiplying];  // a thread's sums: in registers there is no room for them
 };
 
@@ -76,13 +75,6 @@ struct TileColumns {
     sums[std::int64_t{tile} * (window_step / 2) + lane] = sum;
   }
 };
-
-/// 2^x; within 2^-22 of it.
-__device__ __forceinline__ float power_of_two(float x) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
 
 /// Of two values what is left where one of the bits of `mask` is set; 0 elsewhere, whatever they are. (One test for
 /// both in two instructions less than the compiler makes of it.)
@@ -169,34 +161,9 @@ struct GradientWindow {
     return {args.columns + head, message.heads, panel == 0 ? reinterpret_cast<float2*>(sums) : nullptr};
   }
 
-  /// The values of this warp's 16 rows.
-  __device__ __forceinline__ void copy_rows() const {
-    const int pack = lane % 8;
-    const unsigned there = panels_there(pack);
-    const auto rows = static_cast<unsigned>(__cvta_generic_to_shared(shared.rows));
-    const Storage* const value = message.value + head * message.value_head;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int at = warp * 16 + i * 4 + lane / 8;
-      const NodeId row = row_at_place(at);
-      const auto* const from = reinterpret_cast<const unsigned char*>(
-          row_at(value, static_cast<std::uint32_t>(row < 0 ? 0 : row), message.value_pitch_bytes));
-#pragma unroll
-      for (int p = 0; p < Panels; ++p) {
-        const bool copied = row >= 0 && (there >> p & 1) != 0;
-        copy_async_of_line(
-            rows + p * sizeof(shared.rows[0]) + place_of_pack(at, pack),
-            copied ? from + (p * tile_features + pack * 8) * 2 : reinterpret_cast<const unsigned char*>(value), copied);
-      }
-    }
-    commit_copies();
-    wait_for_copies<0>();
-    show_copies();
-    // A warpgroup multiplies the rows of its warps.
-    if (warp < 4)
-      asm volatile("bar.sync 1, 128;" ::: "memory");
-    else
-      asm volatile("bar.sync 2, 128;" ::: "memory");
+  __device__ __forceinline__ void copy_values() const {
+    copy_rows(shared.rows, args.windows.rows + std::int64_t{work.window} * gradient_rows,
+              message.value + head * message.value_head, message.value_pitch_bytes, panels_there(lane % 8));
   }
 
   float src[2];                // of this lane's rows, `group` and 8 later of the warp's 16, in units of ln 2
@@ -219,7 +186,7 @@ struct GradientWindow {
   /// Of 16 columns, `k` of the tile's four: their edges' weights as operands, and the gradients of their scores added
   /// up by row, and of this lane's two rows by column. `products`: of the lane's rows and columns, as tensor cores
   /// leave them.
-  using Operands = unsigned[weight_pieces<Storage>][4];
+  using Operands = WeightOperands<Storage>;
   __device__ __forceinline__ void weigh(const Stage& stage, const uint2 (&bits)[2], int k, const float* products,
                                         Operands& a, float* by_column) {
 #pragma unroll
@@ -245,15 +212,7 @@ struct GradientWindow {
           else
             by_column[later * 2 + j] += counted;
         }
-#pragma unroll
-        for (int p = 0; p < weight_pieces<Storage>; ++p) {
-          const unsigned pair = pair_of<Storage>(alpha[0], alpha[1]);
-          a[p][i + later * 2] = pair;
-          if (p + 1 == weight_pieces<Storage>) break;
-          const float2 taken = values_of<Storage>(pair);
-          alpha[0] -= taken.x;
-          alpha[1] -= taken.y;
-        }
+        put_weights<Storage>(a, i + later * 2, alpha[0], alpha[1]);
       }
     }
   }
@@ -301,10 +260,7 @@ struct GradientWindow {
           fence_sums(near);
         else
           fence_operands();
-#pragma unroll
-        for (int p = weight_pieces<Storage> - 1; p >= 0; --p)
-          multiply_group<Storage>(near, a[i][p], x + (panel * sizeof(stage.x[0]) + k * 2048) / 16);
-        commit_products();
+        multiply_weights<Storage>(near, a[i], x + (panel * sizeof(stage.x[0]) + k * 2048) / 16);
       }
       float of_quarter[4], of_eighth[2];
       share_out<8>(of_half, of_quarter);
@@ -423,7 +379,7 @@ __global__ void __launch_bounds__(gradient_threads, GradientShape<Panels>::block
     return job.run(shared, columns, window.columns());
   }
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(GradientShape<Panels>::multiplying_registers));
-  window.copy_rows();
+  window.copy_values();
   window.begin();
   window.sum_tiles();
   cudaGridDependencySynchronize();  // the residual's rows
