@@ -1,5 +1,6 @@
 // A block takes a window and counts how often its columns occur, in a table in shared memory. Of a window with many
-// edges it counts one column of every few, chosen by a hash, so that the table holds them.
+// edges it counts one column of every few, chosen by a hash of both, so that the table holds them and windows do not
+// all look at the same columns.
 #include "core/cuda/status.hpp"
 #include "core/mix.hpp"
 #include "graph/windows/cuda/look.hpp"
@@ -50,7 +51,8 @@ __global__ void __launch_bounds__(look_threads) count_columns(const LookArgs arg
     const std::int64_t row = row_at(r);
     for (EdgeId k = args.offsets[row] + threadIdx.x % 32; k < args.offsets[row + 1]; k += 32) {
       const NodeId column = args.cols[k];
-      const auto hash = static_cast<std::uint32_t>(mix(static_cast<std::uint64_t>(column)) >> 32);
+      const auto hash = static_cast<std::uint32_t>(
+          mix(static_cast<std::uint64_t>(window) << 32 | static_cast<std::uint32_t>(column)) >> 32);
       if (hash % every != 0) continue;
       unsigned slot = hash / every % table_size;
       for (unsigned tried = 0; tried < table_size; ++tried, slot = (slot + 1) % table_size) {
