@@ -134,7 +134,7 @@ TEST_F(cuda_window_choice, runs_calls_that_windows_do_not_fit_without_them) {
   expect_same_attention(drops, "dropout");
   expect_same_attention({graph, Score::gat, Dtype::f16, 1, 64, 1, Dtype::f16, 66}, "bias");
   expect_same_attention({graph, Score::gatv2, Dtype::f16, 1, 64, 8, {}, 67}, "gatv2");
-  expect_same_attention({graph, Score::dot, Dtype::f16, 1, 64, 8, {}, 68}, "dot");
+  expect_same_attention({graph, Score::dot, Dtype::f16, 1, 64, 12, {}, 68}, "dot over no whole packs of 8 features");
 }
 
 TEST_F(cuda_window_choice, keeps_to_the_bound_with_values_of_edges) {
