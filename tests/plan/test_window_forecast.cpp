@@ -23,6 +23,12 @@ OpDesc desc_of(OpKind kind, std::int64_t features, bool weighted = true) {
   return desc;
 }
 
+OpDesc gradients_of(std::int64_t features) {
+  OpDesc desc = desc_of(OpKind::attention, features);
+  desc.backward = true;
+  return desc;
+}
+
 GraphView clusters() {
   GraphView graph;
   graph.num_rows = graph.num_cols = 120'000;
@@ -35,6 +41,7 @@ WindowEstimate of_clusters(int threshold) {
     case 3: return {0.663, 49'350};
     case 5: return {0.576, 29'529};
     case 6: return {0.550, 25'622};
+    case 8: return {0.501, 20'044};
   }
   ADD_FAILURE() << "not counted at " << threshold;
   return {};
@@ -45,11 +52,16 @@ struct Measured {
   OpDesc desc;
   double cuda_us, tensor_us;
 };
-const Measured on_clusters[] = {
-    {desc_of(OpKind::spmm, 64, false), 589.6, 401.6}, {desc_of(OpKind::spmm, 128, false), 1145.5, 745.7},
-    {desc_of(OpKind::spmm, 64), 665.4, 619.8},        {desc_of(OpKind::spmm, 128), 1218.9, 1090.0},
-    {desc_of(OpKind::sddmm, 64), 620.7, 668.8},       {desc_of(OpKind::sddmm, 128), 1228.5, 1112.6},
-    {desc_of(OpKind::attention, 64), 827.4, 701.3},   {desc_of(OpKind::attention, 128), 1562.8, 1267.7}};
+const Measured on_clusters[] = {{desc_of(OpKind::spmm, 64, false), 589.6, 401.6},
+                                {desc_of(OpKind::spmm, 128, false), 1145.5, 745.7},
+                                {desc_of(OpKind::spmm, 64), 665.4, 619.8},
+                                {desc_of(OpKind::spmm, 128), 1218.9, 1090.0},
+                                {desc_of(OpKind::sddmm, 64), 620.7, 668.8},
+                                {desc_of(OpKind::sddmm, 128), 1228.5, 1112.6},
+                                {desc_of(OpKind::attention, 64), 827.4, 701.3},
+                                {desc_of(OpKind::attention, 128), 1562.8, 1267.7},
+                                {gradients_of(64), 1801.9, 1388.0},
+                                {gradients_of(128), 2834.3, 2418.2}};
 
 double share_of_run(const OpDesc& desc, double run_us, const tuning::CudaRates& rates) {
   const tuning::WindowRates* const of = window_rates(desc, rates);
@@ -71,6 +83,22 @@ TEST(window_forecast, tells_which_were_slower) {
   for (const Measured& row : on_clusters)
     EXPECT_EQ(share_of_run(row.desc, row.cuda_us, rates) < 1, row.tensor_us < row.cuda_us)
         << name(row.desc.kind) << " of " << row.desc.width;
+}
+
+TEST(window_forecast, knows_that_few_windows_leave_multiprocessors_idle) {
+  // One small graph, a tenth of all pairs: 28 windows, whose tiles several blocks share in sums alone.
+  GraphView dense;
+  dense.num_rows = dense.num_cols = 3500;
+  dense.num_edges = 1'198'856;
+  const WindowEstimate seen{0.99, 1498};
+  const tuning::CudaRates rates = tuning::cuda_rates(h200());
+  const auto run_us = [&](const OpDesc& desc, double cuda_us) {
+    return window_run_us(desc, rates, *window_rates(desc, rates), dense, seen, cuda_us);
+  };
+  EXPECT_LT(run_us(desc_of(OpKind::spmm, 64, false), 25.4), 25.4) << "13.6 us were measured";
+  EXPECT_LT(run_us(desc_of(OpKind::spmm, 128), 44.5 / 0.7), 44.5 / 0.7) << "30.8 us";
+  EXPECT_GT(run_us(desc_of(OpKind::attention, 64), 37.1), 37.1) << "64.0 us";
+  EXPECT_GT(run_us(gradients_of(64), 73.3), 73.3) << "116.4 us";
 }
 
 TEST(window_forecast, never_counts_edges_beside_windows_for_more_than_a_run) {

@@ -50,8 +50,12 @@ double window_run_us(const OpDesc& desc, const tuning::CudaRates& rates, const t
                      const GraphView& graph, const WindowEstimate& seen, double cuda_us) {
   const double steps = std::ceil(static_cast<double>(desc.heads * desc.width) / 64);
   const double dense_edges = static_cast<double>(graph.num_edges) * seen.dense_share;
+  // Multiprocessors that have no block wait: of those that are resident at once, two thirds of a gather's.
+  const double windows = std::ceil(static_cast<double>(graph.num_rows) / 128);
+  const double blocks = windows * steps * of.blocks_a_window;
+  const double idle = std::max(1.0, static_cast<double>(rates.blocks) * 2 / 3 / std::max(blocks, 1.0));
   const double tiles_us =
-      (seen.tiles * steps * of.tile_ns + dense_edges * (of.edge_ns + steps * of.edge_step_ns)) * 1e-3;
+      (seen.tiles * steps * of.tile_ns + dense_edges * (of.edge_ns + steps * of.edge_step_ns)) * idle * 1e-3;
   const double nodes_us = static_cast<double>(graph.num_rows) * bytes_a_node(desc) / (rates.stream_gb_s * 1e3);
   const double measured_us = tiles_us + nodes_us + more_kernels(desc) * rates.launch_us;
   return cuda_us * std::min(1.0, of.residual_factor * (1 - seen.dense_share)) + measured_us / of.run_share;
