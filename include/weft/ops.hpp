@@ -173,11 +173,12 @@ struct ComposedAttention;  // src/ops: plans of the operators that gradients are
 class EdgePlaces;          // src/graph: where values stand that edges hand on from one order to another
 
 /// How the backward will run on one graph. `at_once`: by one visit of the edges, which GPUs have for gat without a bias
-/// whose heads lie evenly in the lanes of `gather`. All other arguments, and every CPU, take a composition of
-/// operators.
+/// whose heads lie evenly in the lanes of `gather`. Where `gather` is by row windows, tensor cores visit the edges of
+/// their tiles, which leave dst's gradients column by column, and the rest is visited as without them. All other
+/// arguments, and every CPU, take a composition of operators.
 struct AttentionBackwardPlan {
   Plan gather;  // over the transpose of the graph; unless at_once, only whom the plan is for
-  Plan sum;     // of score gradients over the graph, for that of dst; only where at_once
+  Plan sum;  // of score gradients over the graph, of windows over their residual, for that of dst; only where at_once
   /// Of score gradients, between the two; null: by edge id, to the same bits. Kept by the graph, made in the stream the
   /// graph was made in, and ready in that of the context which planned: contexts of other streams must wait for that.
   std::shared_ptr<const EdgePlaces> places;
@@ -186,8 +187,9 @@ struct AttentionBackwardPlan {
   std::shared_ptr<const ComposedAttention> composed;  // unless at_once
   std::size_t workspace_bytes = 0;                    // exact
 };
-/// `inputs` are those of the run or others of their kind: shapes, strides and alignment count, values do not. The
-/// policy is for `gather` where the backward runs at once, and for nothing otherwise.
+/// `inputs` are those of the run or others of their kind: shapes, strides, alignment and whether there is dropout
+/// count, values do not. The policy is for `gather` where the backward runs at once, and for nothing otherwise. A plan
+/// by row windows refuses dropout and rows that are not aligned (16 bytes, the gradient of value 4).
 AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                               const Policy& policy = {});
 /// Shaped and typed like the inputs they belong to: attn for gatv2 only, bias where there is one.

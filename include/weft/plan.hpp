@@ -81,7 +81,7 @@ struct OpDesc {
   std::int64_t sample_width = 0;  // spmm and attention: rows keep at most so many edges; 0: all
   /// Whether calls are known to be what row windows have kernels for, which nothing above says: sums of x times one
   /// value of each edge in the type of x, without col_scale; dot products of both ends of edges; gat without bias and
-  /// dropout. Only then does the planner take windows for those by itself. Plans serve all other calls, too.
+  /// dropout, slope 0 to 1. Only then the planner takes windows by itself; but for gradients, plans serve other calls.
   bool fits_windows = false;
   friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };

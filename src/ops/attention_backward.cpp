@@ -7,6 +7,7 @@
 #include "core/expected_runs.hpp"
 #include "core/memory.hpp"
 #include "core/operator_timer.hpp"
+#include "graph/graph_internals.hpp"
 #include "ops/attention_composed.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/finite.hpp"
@@ -65,11 +66,11 @@ struct BackwardScratch {
   Arena arena() const { return {staging.data(), staging.size()}; }
 };
 
-AttentionBackwardArgs backward_args(const Plan& gather, const Graph& graph, const AttentionInputs& in,
-                                    const AttentionShape& shape, const Operand& out_grad, const Result& value_grad) {
+/// But for the transpose, of which the plan says what a run takes.
+AttentionBackwardArgs backward_args(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
+                                    const Operand& out_grad, const Result& value_grad) {
   AttentionBackwardArgs args;
   args.forward = arguments(graph, in, shape);
-  args.reversed = view_by(gather, graph.transpose());
   args.out_grad = out_grad;
   args.value_grad = value_grad;
   return args;
@@ -126,8 +127,7 @@ void check_gradients(const Context& context, const Graph& graph, const Attention
 [[noreturn]] void refuse(const AttentionInputs& in, const AttentionShape& shape, ConstTensorView out_grad,
                          const AttentionGradientViews& into, const char* keeps_from_windows) {
   WEFT_CHECK(keeps_from_windows == nullptr, unsupported,
-             "plan visits edges by row windows, but {}: make a plan for these inputs with plan_attention_backward, or "
-             "one without windows (core=cuda)",
+             "plan visits edges by row windows, but {}: make a plan without windows (policy core=cuda) for such calls",
              keeps_from_windows);
   WEFT_CHECK(in.score == Score::gat && !in.bias.given, invalid_argument,
              "plan visits each edge once, as gat without a bias can, but score is {}{}: make a plan for these inputs "
@@ -170,6 +170,23 @@ void run_composed(Context& context, const AttentionBackwardPlan& plan, const Gra
   check_result(context, into.dst, "attention_backward (dst)");
 }
 
+/// A plan of one visit of the edges; `at_once` is false, and nothing else worth having, where `args` have none.
+AttentionBackwardPlan plan_at_once(const Context& context, const Graph& graph, const AttentionBackwardArgs& args,
+                                   const AttentionShape& shape, const OpDesc& desc, const Policy& policy) {
+  AttentionBackwardPlan plan;
+  plan.gather = make_plan(context, graph.transpose(), desc, policy);
+  plan.at_once = cuda::has_attention_backward(args, plan.gather);
+  if (!plan.at_once) return plan;
+  const Graph scored = scored_graph(plan, graph);
+  plan.sum = make_plan(context, scored, score_sums(shape));
+  const Plan& writes = windows_of(plan) != nullptr ? plan.gather.backing.windows->residual : plan.gather;
+  plan.places = places_between(context, scored, writes, plan.sum);
+  Arena counting;
+  BackwardScratch::take(counting, graph, shape, plan);
+  plan.workspace_bytes = counting.used();
+  return plan;
+}
+
 void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, AttentionBackwardArgs args,
                  const AttentionShape& shape, const AttentionGradientViews& into) {
   const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
@@ -179,6 +196,7 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   Arena arena = context.arena();
   const BackwardScratch scratch = BackwardScratch::take(arena, graph, shape, plan);
   const TensorView scores(scratch.scores.data(), acc, by_edge, context.device());
+  args.reversed = view_by(plan.gather, graph.transpose());
   args.destinations = {scratch.destinations.data(), acc, 4 * heads};
   args.src_grad = result(into.src);
   args.score_grad = result(scores);
@@ -217,34 +235,25 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
                                               const Policy& policy) {
   check_unsampled(in.sample, "attention_backward");
   const AttentionShape shape = resolve(context, graph, in);
+  if (context.device().kind != DeviceKind::cuda || in.score != Score::gat || in.bias.given)
+    return composed_plan(context, graph, in, shape);
+  const AttentionBackwardArgs args = backward_args(graph, in, shape, any_operand(shape), any_result(shape));
+  const char* const why = cuda::keeps_from_windows(args);
+  const bool asked = policy.core == Core::tensor;
+  WEFT_CHECK(why == nullptr || !asked, unsupported, "policy core=tensor: {}; leave the policy out", why);
+  OpDesc desc = shape.desc;
+  desc.backward = true;
+  desc.fits_windows = desc.fits_windows && why == nullptr;
   AttentionBackwardPlan plan;
-  if (context.device().kind == DeviceKind::cuda && in.score == Score::gat && !in.bias.given) {
-    OpDesc desc = shape.desc;
-    desc.backward = true;
-    const auto planned = [&](const Policy& by) {
-      plan.gather = make_plan(context, graph.transpose(), desc, by);
-      const AttentionBackwardArgs args =
-          backward_args(plan.gather, graph, in, shape, any_operand(shape), any_result(shape));
-      plan.at_once = cuda::has_attention_backward(args, plan.gather);
-      return windows_of(plan) != nullptr ? cuda::keeps_from_windows(args) : nullptr;
-    };
-    if (const char* const why = planned(policy)) {
-      WEFT_CHECK(policy.core != Core::tensor, unsupported, "policy core=tensor: {}; leave the policy out", why);
-      Policy without = policy;
-      without.core = Core::cuda;
-      planned(without);
-    }
+  try {
+    plan = plan_at_once(context, graph, args, shape, desc, policy);
+  } catch (const Error& error) {
+    if (asked || !desc.fits_windows || error.code() != ErrorCode::out_of_memory) throw;
+    GraphInternals::drop_windows(graph.transpose());
+    desc.fits_windows = false;
+    plan = plan_at_once(context, graph, args, shape, desc, policy);
   }
-  if (!plan.at_once) return composed_plan(context, graph, in, shape);
-  const Graph scored = scored_graph(plan, graph);
-  const bool by_windows = windows_of(plan) != nullptr;
-  plan.sum = make_plan(context, scored, score_sums(shape));
-  plan.places =
-      places_between(context, scored, by_windows ? plan.gather.backing.windows->residual : plan.gather, plan.sum);
-  Arena counting;
-  BackwardScratch::take(counting, graph, shape, plan);
-  plan.workspace_bytes = counting.used();
-  return plan;
+  return plan.at_once ? plan : composed_plan(context, graph, in, shape);
 }
 
 void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
@@ -260,8 +269,7 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
   if (!plan.at_once) return run_composed(context, plan, graph, in, shape, given, out_grad, into);
   check_plan(context, plan.gather, plan.gather.backing.graph, shape.desc);
   check_plan(context, plan.sum, scored_graph(plan, graph).identity(), score_sums(shape));
-  AttentionBackwardArgs args =
-      backward_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), result(into.value));
+  AttentionBackwardArgs args = backward_args(graph, in, shape, operand(out_grad, shape.value), result(into.value));
   if (context.device().kind != DeviceKind::cuda || !cuda::has_attention_backward(args, plan.gather))
     refuse(in, shape, out_grad, into, windows_of(plan) != nullptr ? cuda::keeps_from_windows(args) : nullptr);
   args.forward = arguments(graph, in, shape, given);
@@ -274,8 +282,8 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
   const ExpectedRuns one(context, 1);
   AttentionBackwardPlan plan = plan_attention_backward(context, graph, in);
   if (plan.at_once &&
-      !cuda::has_attention_backward(
-          backward_args(plan.gather, graph, in, shape, operand(out_grad, shape.value), any_result(shape)), plan.gather))
+      !cuda::has_attention_backward(backward_args(graph, in, shape, operand(out_grad, shape.value), any_result(shape)),
+                                    plan.gather))
     plan = composed_plan(context, graph, in, shape);
   Context once = with_own_workspace(context, plan.workspace_bytes);
   const auto empty = [&](const Shape& of, const char* what) {

@@ -239,7 +239,7 @@ bool has_ids(const Plan& plan) {
   const auto* const cuda = std::get_if<CudaPlan>(&plan.how);
   if (cuda == nullptr || cuda->core != Core::tensor) return walks_clusters(plan);
   const std::optional<Plan>& otherwise = plan.backing.windows->otherwise;
-  return plan.desc.backward || !otherwise || has_ids(*otherwise);
+  return !otherwise || has_ids(*otherwise);
 }
 
 }  // namespace

@@ -172,12 +172,24 @@ TEST_F(cuda_window_choice, takes_windows_for_gradients_of_gat_unless_edges_are_d
     context = expecting(runs);
     const AttentionBackwardPlan plan = plan_attention_backward(context, there, on_gpu.views());
     EXPECT_EQ(plan.gather.cuda().core, runs == 1 ? Core::cuda : Core::tensor);
-    context.reserve(plan.workspace_bytes);
     AttentionGradients& g = gradients.emplace_back();
     g.value = unwritten(gat.value);
     g.src = unwritten(gat.src);
     g.dst = unwritten(gat.dst);
-    attention_backward(context, plan, there, on_gpu.views(), forward, grad, {g.value, g.src, g.dst, {}, {}});
+    const auto run = [&](Context& by, const AttentionInputs& in) {
+      attention_backward(by, plan, there, in, forward, grad, {g.value, g.src, g.dst, {}, {}});
+    };
+    Context small = Context::cuda();
+    small.reserve(plan.workspace_bytes - 1);
+    expect_refused([&] { run(small, on_gpu.views()); }, "workspace");
+    context.reserve(plan.workspace_bytes);
+    if (runs > 1) {
+      AttentionInputs dropping = on_gpu.views();
+      dropping.dropout = 0.5f;
+      expect_refused([&] { run(context, dropping); }, "plan visits edges by row windows, but gradients of edges that",
+                     ErrorCode::unsupported);
+    }
+    run(context, on_gpu.views());
   }
   for (const auto of : {&AttentionGradients::value, &AttentionGradients::src, &AttentionGradients::dst}) {
     const std::vector<double> usual = doubles((gradients[0].*of).to(Device{})),

@@ -29,8 +29,12 @@ double bytes_a_node(const OpDesc& desc) {
   return 2.0 * sizeof(float) * static_cast<double>(desc.heads * desc.width + of_heads);
 }
 
-/// Kernels besides the one that runs without windows: the windows' own, and a pass over sources.
-double more_kernels(const OpDesc& desc) { return desc.kind == OpKind::attention || desc.dtype == Dtype::f32 ? 2 : 1; }
+/// Kernels besides those that run without windows: the windows' own; a pass over sources (attention's terms, pieces of
+/// f32); and behind gradients one over the columns of tiles.
+double more_kernels(const OpDesc& desc) {
+  if (desc.kind == OpKind::attention) return desc.backward ? 3 : 2;
+  return desc.dtype == Dtype::f32 ? 2 : 1;
+}
 
 }  // namespace
 
@@ -80,10 +84,13 @@ std::optional<WindowForecast> windows_that_pay(const Context& context, const Gra
   const double paid_by_saving = runs * of->run_share * making_share;
   if (paid_by_saving * of->best_saving * cuda_us < forecast.made_us) return std::nullopt;
   const auto memory = static_cast<double>(cuda_device(context.device().index).memory_bytes);
-  if (static_cast<double>(WindowScratch::most_bytes(desc, view.num_rows)) > most_workspace * memory)
-    return std::nullopt;
+  const auto scratch = static_cast<double>(WindowScratch::most_bytes(desc, view.num_rows));
+  if (scratch > most_workspace * memory) return std::nullopt;
 
   const WindowEstimate seen = GraphInternals::estimate_windows(graph, forecast.shape, context.stream());
+  const double column_sums =
+      desc.backward ? seen.tiles * static_cast<double>(window_step * sizeof(float) * desc.heads) : 0;
+  if (scratch + column_sums > most_workspace * memory) return std::nullopt;
   forecast.us = window_run_us(desc, rates, *of, view, seen, cuda_us);
   const double saved = cuda_us - forecast.us;
   if (saved < least_saving * cuda_us || paid_by_saving * saved < forecast.made_us) return std::nullopt;
@@ -109,11 +116,14 @@ void choose_windows(const Context& context, const Graph& graph, const OpDesc& de
     return;
   }
   PlanCandidate candidate = std::move(windows.candidates.front());
-  // Calls that windows do not fit, such as those whose rows are not aligned, run as if there were none.
-  auto backing = std::make_shared<WindowPlan>(*candidate.plan.backing.windows);
-  backing->otherwise = chosen->plan;
-  candidate.plan.workspace_bytes = std::max(candidate.plan.workspace_bytes, backing->otherwise->workspace_bytes);
-  candidate.plan.backing.windows = std::move(backing);
+  // Calls that windows do not fit, such as those whose rows are not aligned, run as if there were none. Gradients are
+  // planned for their calls.
+  if (!desc.backward) {
+    auto backing = std::make_shared<WindowPlan>(*candidate.plan.backing.windows);
+    backing->otherwise = chosen->plan;
+    candidate.plan.workspace_bytes = std::max(candidate.plan.workspace_bytes, backing->otherwise->workspace_bytes);
+    candidate.plan.backing.windows = std::move(backing);
+  }
   candidate.plan.backing.modelled_us = candidate.total_us = forecast->us;
   report.reason = fmt::format("{}; {:.0f} us a run are expected, {:.0f} without windows ({}), for {} runs",
                               windows.reason, forecast->us, chosen->total_us, report.reason, context.expected_runs());

@@ -27,9 +27,9 @@ struct WindowScratch {
   std::span<float> residual;   // [rows, features]: its sums, before the windows' are added to them
   std::span<BFloat16> pieces;  // of f32, 64 features of three bf16 each for a row's every 64; none with tf32
   /// Of attention: the residual's statistics, and two terms of every source. Of its backward: the residual's gradients
-  /// of src, and what tiles need of every destination.
+  /// of src in place of sums, and four terms of every destination.
   std::span<float> residual_max, residual_sum;  // [rows, heads]
-  std::span<float> sources;                     // [rows, heads, 2]; of the backward 4
+  std::span<float> terms;                       // [nodes, heads, 2 or 4]
 
   static WindowScratch take(Arena& arena, const Plan& plan, std::int64_t num_rows) {
     return take(arena, plan.desc, plan.cuda().tf32, plan.backing.windows->windows->residual().num_edges() > 0,
@@ -54,8 +54,9 @@ struct WindowScratch {
     scratch.pieces = arena.take<BFloat16>(rows * splits, "values as sums of bf16");
     if (!attends) return scratch;
     scratch.residual_max = arena.take<float>(any && !desc.backward ? rows * heads : 0, "statistics of the residual");
-    scratch.residual_sum = arena.take<float>(any ? rows * heads : 0, "statistics of the residual");
-    scratch.sources = arena.take<float>((desc.backward ? 4 : 2) * rows * heads, "terms of nodes");
+    scratch.residual_sum =
+        arena.take<float>(any ? rows * heads : 0, "statistics of the residual, or its gradients of src");
+    scratch.terms = arena.take<float>((desc.backward ? 4 : 2) * rows * heads, "terms of nodes");
     return scratch;
   }
 };

@@ -91,13 +91,13 @@ inline constexpr CudaTuning cuda_tunings[] = {
       // Windows were made in 4.6 ms, 6.9 the first time in a process; lists of edges add 2.1.
       // Gradients of GAT at 4 to 16, 1682, 1524, 1433, 1388, 1424, 1480 us (20,044 tiles and 50.1 % at 8): within 2 %
       // from 6 on.
-      .sums = {.tile_ns = 2.6, .residual_factor = 1.35, .best_saving = 0.4, .blocks_a_window = 8},
+      .sums = {.tile_ns = 2.6, .residual_factor = 1.35, .best_saving = 0.5, .blocks_a_window = 8},
       .sums_f32 = {.tile_ns = 7.2, .residual_factor = 1.35, .best_saving = 0.4, .blocks_a_window = 8},
       .weighted_sums = {.tile_ns = 2.6,
                         .edge_step_ns = 0.0055,
                         .residual_factor = 1.22,
                         .run_share = 0.7,
-                        .best_saving = 0.3,
+                        .best_saving = 0.35,
                         .blocks_a_window = 8},
       .dots = {.tile_ns = 2.6, .edge_ns = 0.0066, .residual_factor = 1.55, .run_share = 0.7, .best_saving = 0.15},
       .gat = {.tile_ns = 7.7, .residual_factor = 1.28, .run_share = 0.88, .best_saving = 0.25},

@@ -1,6 +1,6 @@
 // A block takes a window and counts how often its columns occur, in a table in shared memory. Of a window with many
-// edges it counts one column of every few, chosen by a hash of both, so that the table holds them and windows do not
-// all look at the same columns.
+// edges it counts one column of every few, chosen by a hash of the window and the column, so that the table
+// holds them and windows do not all look at the same columns.
 #include "core/cuda/status.hpp"
 #include "core/mix.hpp"
 #include "graph/windows/cuda/look.hpp"

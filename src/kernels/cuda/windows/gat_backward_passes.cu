@@ -9,8 +9,6 @@
 namespace weft::cuda {
 namespace {
 
-constexpr float per_ln2 = 1.4426950408889634f;
-
 struct ColumnTermsOf {
   const DestinationTerms<float>* from;
   ColumnTerms* to;
@@ -20,7 +18,7 @@ struct ColumnTermsOf {
   }
 };
 
-/// `Lanes` threads a column and head, each of which takes every so manieth of its tiles.
+/// Threads of a column and head, of which each takes every so manieth of its tiles.
 constexpr int column_lanes = 8;
 
 template <class Storage>

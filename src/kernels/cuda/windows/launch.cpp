@@ -218,7 +218,7 @@ void attention_by_windows(const AttentionArgs& args, const Plan& plan, Arena are
         return launch_window_dot_sm90(call, stream);
       }
       WindowGatArgs<Storage> call{window_attention_args<Storage>(args, windows)};
-      auto* const sources = reinterpret_cast<SourceTerms*>(scratch.sources.data());
+      auto* const sources = reinterpret_cast<SourceTerms*>(scratch.terms.data());
       call.sources = sources;
       find_source_terms(call.whole, args.graph.num_cols, sources, stream);
       attend_over_residual<Storage>(call, args, windows, scratch, arena, stream);

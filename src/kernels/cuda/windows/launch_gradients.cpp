@@ -22,7 +22,7 @@ void run(const AttentionBackwardArgs& args, const Plan& plan, Arena arena, CUstr
   const std::int64_t rows = args.reversed.num_rows;
   const WindowScratch scratch = WindowScratch::take(arena, plan, rows);
   WindowGradientArgs<Storage> call;
-  auto* const columns = reinterpret_cast<ColumnTerms*>(scratch.sources.data());
+  auto* const columns = reinterpret_cast<ColumnTerms*>(scratch.terms.data());
   find_column_terms(static_cast<const DestinationTerms<float>*>(args.destinations.data),
                     args.reversed.num_cols * forward.heads, columns, stream);
   call.columns = columns;
@@ -51,6 +51,7 @@ void run(const AttentionBackwardArgs& args, const Plan& plan, Arena arena, CUstr
 }  // namespace
 
 const char* keeps_from_windows(const AttentionBackwardArgs& args) {
+  static_assert(most_gradient_features == most_window_dots);
   const AttentionArgs& forward = args.forward;
   if (forward.dropout.given()) return "gradients of edges that are dropped run on CUDA cores alone";
   const auto packs = [&](const Operand& rows) {

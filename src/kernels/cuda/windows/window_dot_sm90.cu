@@ -45,7 +45,7 @@ struct DotWindow : AttentionWindow<Storage> {
   using Base = AttentionWindow<Storage>;
   using Base::args, Base::message, Base::work, Base::lane, Base::warp, Base::head;
   DotMemory& shared;
-  float steepness = message.scale * 1.44269504f;  // powers of two a unit of a product
+  float steepness = message.scale * per_ln2;  // powers of two a unit of a product
 
   __device__ __forceinline__ DotWindow(const WindowAttentionArgs<Storage>& args, DotMemory& shared)
       : Base{args}, shared(shared) {}
@@ -246,7 +246,7 @@ struct DotWindow : AttentionWindow<Storage> {
     }
     // One edge at least weighs a unit, unless scores are not finite.
     Base::write_rows(sums, totals, unit, [&](int i, NodeId, float, float weights) {
-      return typename Base::OfTiles{(unit_bits - offsets[i]) * 0.693147181f, weights >= unit / 2};
+      return typename Base::OfTiles{(unit_bits - offsets[i]) / per_ln2, weights >= unit / 2};
     });
   }
 };

@@ -22,7 +22,6 @@ namespace {
 constexpr int gradient_rows = 128, multiplying = gradient_rows * 2, gradient_threads = multiplying + copying_threads;
 constexpr int copying_registers = 32;
 constexpr int chain = 4;  // tiles between settlings
-constexpr float per_ln2 = 1.4426950408889634f;
 
 template <class Storage>
 inline constexpr float least_mean = std::is_same_v<Storage, Half> ? 0x1p-17f * weight_unit : 0.0f;

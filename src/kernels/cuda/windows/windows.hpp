@@ -8,6 +8,7 @@ namespace weft::cuda {
 
 inline constexpr int tile_features = 64;  // of a block: 128 bytes of a row of halves
 inline constexpr int split_pieces = 3;
+inline constexpr float per_ln2 = 1.4426950408889634f;  // scores are powers of two where there are many
 
 template <class Storage>
 struct WindowSumArgs {
