@@ -163,7 +163,7 @@ TEST(window_model, keeps_windows_of_positive_log_odds_that_have_columns) {
 }
 
 TEST(built_in_selector, has_a_row_for_every_kernel_of_windows) {
-  for (const Dtype dtype : {Dtype::f16, Dtype::bf16})
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32})
     for (const int rows : {16, 64, 128}) EXPECT_NE(built_in_selector().find(dtype, rows), nullptr) << rows;
   EXPECT_FALSE(built_in_selector().device.empty());
 }
