@@ -1,10 +1,24 @@
+#include <cmath>
+
 #include "core/expected_runs.hpp"
 #include "core/operator_timer.hpp"
 #include "ops/attention_inputs.hpp"
 #include "ops/finite.hpp"
+#include "plan/cuda/windows.hpp"
 #include "plan/plan_view.hpp"
 
 namespace weft {
+namespace {
+
+bool scores_fit_windows(const AttentionInputs& in, const Features& score) {
+  switch (in.score) {
+    case Score::gat: return in.slope >= 0 && in.slope <= 1;
+    case Score::dot: return score_depth_fits_windows(score.width) && in.scale > 0 && std::isfinite(in.scale);
+    default: return false;
+  }
+}
+
+}  // namespace
 
 AttentionShape resolve(const Context& context, const Graph& graph, const AttentionInputs& in) {
   check_enum(in.score, Score::dot, "score");
@@ -46,8 +60,7 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
                to_string(in.step.device), to_string(context.device()));
   }
   shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
-  shape.desc.fits_windows =
-      in.score == Score::gat && !in.bias.given && in.dropout == 0 && in.slope >= 0 && in.slope <= 1;
+  shape.desc.fits_windows = !in.bias.given && in.dropout == 0 && scores_fit_windows(in, shape.score);
   if (in.sample) {
     validate(*in.sample);
     shape.desc.sample_width = in.sample->width;

@@ -1,6 +1,8 @@
 // Which calls are known to be what row windows have kernels for; a plan serves others all the same.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "ops/attention_inputs.hpp"
 #include "ops/sddmm_inputs.hpp"
 #include "ops/spmm_inputs.hpp"
@@ -67,7 +69,32 @@ TEST_F(fits_windows, gat_without_bias_and_dropout) {
   EXPECT_FALSE(fits([](AttentionInputs& in) { in.dropout = 0.5f; }));
   EXPECT_FALSE(fits([](AttentionInputs& in) { in.slope = 1.5f; }));
   EXPECT_FALSE(fits([&](AttentionInputs& in) { in.bias = bias; }));
-  EXPECT_FALSE(fits([](AttentionInputs& in) { in.score = Score::dot; }));
+  EXPECT_FALSE(fits([](AttentionInputs& in) { in.score = Score::dot; })) << "products over one feature";
+}
+
+TEST_F(fits_windows, dot_product_attention_over_whole_packs_of_features) {
+  const Tensor value = random_tensor(Shape(cols, 2, 8), Dtype::f16, 1);
+  const auto fits = [&](std::int64_t depth, float scale, Score score = Score::dot) {
+    const Tensor src = random_tensor(Shape(cols, 2, depth), Dtype::f16, 2),
+                 dst = random_tensor(Shape(rows, 2, depth), Dtype::f16, 3),
+                 attn = random_tensor(Shape(1, 2, depth), Dtype::f16, 4);
+    AttentionInputs in;
+    in.score = score;
+    in.value = value;
+    in.src = src;
+    in.dst = dst;
+    if (score == Score::gatv2) in.attn = attn;
+    in.scale = scale;
+    return resolve(context, graph, in).desc.fits_windows;
+  };
+  EXPECT_TRUE(fits(8, 0.5f));
+  EXPECT_TRUE(fits(64, 1));
+  EXPECT_FALSE(fits(12, 1));
+  EXPECT_FALSE(fits(72, 1));
+  EXPECT_FALSE(fits(8, 0));
+  EXPECT_FALSE(fits(8, -1));
+  EXPECT_FALSE(fits(8, std::numeric_limits<float>::infinity()));
+  EXPECT_FALSE(fits(8, 1, Score::gatv2));
 }
 
 TEST_F(fits_windows, says_nothing_of_which_calls_a_plan_serves) {

@@ -14,6 +14,9 @@ namespace weft {
 inline constexpr std::int64_t most_window_dots = 128;
 /// And of the vectors of attention's scores.
 inline constexpr std::int64_t most_window_scores = 64;
+inline bool score_depth_fits_windows(std::int64_t features) {
+  return features % 8 == 0 && features <= most_window_scores;
+}
 
 /// What a plan of windows keeps for its runs.
 struct WindowPlan {

@@ -52,7 +52,7 @@ bool fits_windows(const Setup& setup) {
   switch (setup.desc.kind) {
     case OpKind::spmm: return setup.spmm_op == SpmmOp::u_mul_e && !setup.edge_vectors;
     case OpKind::sddmm: return setup.sddmm_op == SddmmOp::dot;
-    case OpKind::attention: return setup.score == Score::gat;
+    case OpKind::attention: return setup.score == Score::gat || setup.score == Score::dot;
     default: return false;
   }
 }

@@ -97,7 +97,7 @@ const char* misfit(const SddmmArgs& args) {
 /// Of scores that are dot products.
 const char* misfit_of_products(const AttentionArgs& args) {
   static_assert(most_window_scores == 64);
-  if (args.score_width % 8 != 0 || args.score_width > most_window_scores)
+  if (!score_depth_fits_windows(args.score_width))
     return "dot products of src and dst run on tensor cores over up to 64 features, a multiple of 8";
   if (!(args.scale > 0 && args.scale < std::numeric_limits<float>::infinity()))
     return "dot products of src and dst are scaled by a finite number above 0 on tensor cores";

@@ -53,6 +53,7 @@ void run(const AttentionBackwardArgs& args, const Plan& plan, Arena arena, CUstr
 const char* keeps_from_windows(const AttentionBackwardArgs& args) {
   static_assert(most_gradient_features == most_window_dots);
   const AttentionArgs& forward = args.forward;
+  if (forward.width % 8 != 0) return "gradients run on tensor cores where a head has a multiple of 8 features";
   if (forward.dropout.given()) return "gradients of edges that are dropped run on CUDA cores alone";
   const auto packs = [&](const Operand& rows) {
     return begins_at_16_bytes(rows) && (forward.heads == 1 || rows.head_stride % 8 == 0);
