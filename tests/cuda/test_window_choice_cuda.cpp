@@ -19,7 +19,8 @@ class cuda_window_choice : public GpuTest {};
 
 constexpr OpDesc sums{OpKind::spmm, Dtype::f16, 1, 64, Reduce::sum, false};
 
-Graph communities() { return generate("powerlaw:nodes=20000,edges=4000000,communities=40,inside=0.95,seed=3").graph; }
+/// Enough windows to fill an H200.
+Graph communities() { return generate("powerlaw:nodes=40000,edges=8000000,communities=80,inside=0.95,seed=3").graph; }
 
 /// Weighted sums, dot products and GAT that windows have kernels for.
 std::array<OpDesc, 3> of_values() {

@@ -101,6 +101,22 @@ TEST(window_forecast, knows_that_few_windows_leave_multiprocessors_idle) {
   EXPECT_GT(run_us(gradients_of(64), 73.3), 73.3) << "116.4 us";
 }
 
+TEST(window_forecast, looks_where_that_takes_nothing_of_the_runs) {
+  const tuning::CudaRates rates = tuning::cuda_rates(h200());
+  const auto looks = [&](const OpDesc& desc, EdgeId edges, std::int64_t runs, double cuda_us) {
+    const tuning::WindowRates& of = *window_rates(desc, rates);
+    return worth_a_look(rates, of, windows_made_us(rates, usual_windows(desc), edges), edges, runs, cuda_us);
+  };
+  const OpDesc sums = desc_of(OpKind::spmm, 64, false);
+  EXPECT_TRUE(looks(sums, 47'993'035, 100, 830)) << "clusters";
+  EXPECT_TRUE(looks(sums, 113'133'811, 100, 2'100)) << "reddit";
+  EXPECT_FALSE(looks(sums, 47'993'035, 10, 830)) << "making them takes more than 10 runs";
+  // arxiv: a look takes 0.1 ms, 1.7 % of 100 runs.
+  EXPECT_FALSE(looks(sums, 2'483'107, 100, 64));
+  EXPECT_TRUE(looks(sums, 2'483'107, 1000, 64));
+  EXPECT_TRUE(looks(gradients_of(64), 47'993'035, 100, 895)) << "clusters";
+}
+
 TEST(window_forecast, never_counts_edges_beside_windows_for_more_than_a_run) {
   const tuning::CudaRates rates = tuning::cuda_rates(h200());
   for (const Measured& row : on_clusters) {

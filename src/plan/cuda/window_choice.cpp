@@ -18,6 +18,8 @@ namespace {
 constexpr double least_saving = 0.06;
 /// Of what windows save, at most this part may go into making them.
 constexpr double making_share = 0.7;
+/// Of all runs without windows: what a look at some may take.
+constexpr double most_look = 0.005;
 /// Of the GPU's memory: what sums of the residual, its statistics, terms of sources and pieces of f32 may take.
 constexpr double most_workspace = 0.125;
 
@@ -65,9 +67,21 @@ double window_run_us(const OpDesc& desc, const tuning::CudaRates& rates, const t
   return cuda_us * std::min(1.0, of.residual_factor * (1 - seen.dense_share)) + measured_us / of.run_share;
 }
 
+double windows_made_us(const tuning::CudaRates& rates, const WindowShape& shape, EdgeId num_edges) {
+  const double edge_ns = shape.edges ? rates.listed_edge_ns : rates.window_edge_ns;
+  return rates.window_us + static_cast<double>(num_edges) * edge_ns * 1e-3;
+}
+
+bool worth_a_look(const tuning::CudaRates& rates, const tuning::WindowRates& of, double made_us, EdgeId num_edges,
+                  std::int64_t runs, double cuda_us) {
+  const double all_us = static_cast<double>(runs) * of.run_share * cuda_us;
+  const double look_us = rates.look_us + static_cast<double>(num_edges) * rates.look_edge_ns * 1e-3;
+  return all_us * making_share * of.best_saving >= made_us && all_us * most_look >= look_us;
+}
+
 std::optional<WindowForecast> windows_that_pay(const Context& context, const Graph& graph, const OpDesc& desc,
                                                const tuning::CudaRates& rates, double cuda_us) {
-  const double runs = static_cast<double>(context.expected_runs());
+  const std::int64_t runs = context.expected_runs();
   const tuning::WindowRates* const of = window_rates(desc, rates);
   // Times of tiles are those of wgmma.
   if (runs <= 1 || of == nullptr || !has_wgmma) return std::nullopt;
@@ -77,12 +91,8 @@ std::optional<WindowForecast> windows_that_pay(const Context& context, const Gra
   if (!runs_by_windows(context.device(), desc, forecast.shape) || !EdgeOrder::possible(view) ||
       GraphInternals::is_redrawn(graph))
     return std::nullopt;
-  const double edges = static_cast<double>(view.num_edges);
-  const double edge_ns = forecast.shape.edges ? rates.listed_edge_ns : rates.window_edge_ns;
-  forecast.made_us = rates.window_us + edges * edge_ns * 1e-3;
-  // Microseconds of making that one pays for which a run saves on the model's scale.
-  const double paid_by_saving = runs * of->run_share * making_share;
-  if (paid_by_saving * of->best_saving * cuda_us < forecast.made_us) return std::nullopt;
+  forecast.made_us = windows_made_us(rates, forecast.shape, view.num_edges);
+  if (!worth_a_look(rates, *of, forecast.made_us, view.num_edges, runs, cuda_us)) return std::nullopt;
   const auto memory = static_cast<double>(cuda_device(context.device().index).memory_bytes);
   const auto scratch = static_cast<double>(WindowScratch::most_bytes(desc, view.num_rows));
   if (scratch > most_workspace * memory) return std::nullopt;
@@ -93,7 +103,8 @@ std::optional<WindowForecast> windows_that_pay(const Context& context, const Gra
   if (scratch + column_sums > most_workspace * memory) return std::nullopt;
   forecast.us = window_run_us(desc, rates, *of, view, seen, cuda_us);
   const double saved = cuda_us - forecast.us;
-  if (saved < least_saving * cuda_us || paid_by_saving * saved < forecast.made_us) return std::nullopt;
+  const double saved_by_all = static_cast<double>(runs) * of->run_share * saved;
+  if (saved < least_saving * cuda_us || making_share * saved_by_all < forecast.made_us) return std::nullopt;
   return forecast;
 }
 

@@ -17,6 +17,12 @@ const tuning::WindowRates* window_rates(const OpDesc& desc, const tuning::CudaRa
 double window_run_us(const OpDesc& desc, const tuning::CudaRates& rates, const tuning::WindowRates& of,
                      const GraphView& graph, const WindowEstimate& seen, double cuda_us);
 
+double windows_made_us(const tuning::CudaRates& rates, const WindowShape& shape, EdgeId num_edges);
+/// Whether windows may save in `runs` what making them costs, and a look at some of them first takes next to nothing of
+/// all runs. `cuda_us`: a run's modelled time without them.
+bool worth_a_look(const tuning::CudaRates& rates, const tuning::WindowRates& of, double made_us, EdgeId num_edges,
+                  std::int64_t runs, double cuda_us);
+
 /// Windows that are expected to save more than making them costs.
 struct WindowForecast {
   WindowShape shape;

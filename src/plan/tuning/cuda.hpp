@@ -15,7 +15,7 @@ struct WindowRates {
   double edge_ns = 0;          // an edge of a tile,
   double edge_step_ns = 0;     // and the same for every 64 features
   double residual_factor = 1;  // an edge beside windows costs so many edges without them
-  double run_share = 1;        // of the time that is modelled for a run without windows: what it takes at the least
+  double run_share = 1;        // what a run without windows takes at the least, of what is modelled for it
   double best_saving = 0;      // of a run without windows, on any graph measured
   int blocks_a_window = 1;     // that share its tiles where windows are too few to fill the GPU
 };
@@ -41,6 +41,7 @@ struct CudaRates {
   WindowRates sums, sums_f32;                           // by windows
   WindowRates weighted_sums, dots, gat, gat_gradients;  // the same, of halves
   double window_us, window_edge_ns, listed_edge_ns;     // making windows; the last is an edge of those with lists
+  double look_us, look_edge_ns;                         // a look at some, with communities of rows
 };
 
 /// What was measured of one architecture, and on which GPU.
@@ -88,9 +89,10 @@ inline constexpr CudaTuning cuda_tunings[] = {
       // Residuals at 3 have 33.7 % of the edges: 275 of 665 us (weighted sums), 327 of 621 (dots), 340 of 827 (GAT).
       // All of GAT at 6, 701 us, needs 1.28 instead of those 1.22.
       // run_share: cuda_us by the model's time. As sums' is 1, their forecasts are too good, but right on all graphs.
-      // Windows were made in 4.6 ms, 6.9 the first time in a process; lists of edges add 2.1.
-      // Gradients of GAT at 4 to 16, 1682, 1524, 1433, 1388, 1424, 1480 us (20,044 tiles and 50.1 % at 8): within 2 %
-      // from 6 on.
+      // Windows were made in 4.6 ms, 6.9 the first time in a process; lists of edges add 2.1. A look took 0.1 ms on
+      // arxiv, 0.2 on products, 0.3 on clusters and 1.3 on reddit.
+      // Gradients of GAT took 1682, 1524, 1433, 1388, 1424, 1480 us at 4 to 16 (20,044 tiles and 50.1 % at 8), and 1.43
+      // (reddit, 128 features) to 2 times of the modelled time without windows.
       .sums = {.tile_ns = 2.6, .residual_factor = 1.35, .best_saving = 0.5, .blocks_a_window = 8},
       .sums_f32 = {.tile_ns = 7.2, .residual_factor = 1.35, .best_saving = 0.4, .blocks_a_window = 8},
       .weighted_sums = {.tile_ns = 2.6,
@@ -101,10 +103,12 @@ inline constexpr CudaTuning cuda_tunings[] = {
                         .blocks_a_window = 8},
       .dots = {.tile_ns = 2.6, .edge_ns = 0.0066, .residual_factor = 1.55, .run_share = 0.7, .best_saving = 0.15},
       .gat = {.tile_ns = 7.7, .residual_factor = 1.28, .run_share = 0.88, .best_saving = 0.25},
-      .gat_gradients = {.tile_ns = 22, .residual_factor = 1.08, .run_share = 1, .best_saving = 0.3},
+      .gat_gradients = {.tile_ns = 22, .residual_factor = 1.08, .run_share = 1.43, .best_saving = 0.3},
       .window_us = 1500,
       .window_edge_ns = 0.1,
-      .listed_edge_ns = 0.145}},
+      .listed_edge_ns = 0.145,
+      .look_us = 90,
+      .look_edge_ns = 0.006}},
 };
 
 /// Of any GPU: its architecture's row with what depends on the number of multiprocessors, L2 and memory in proportion.
