@@ -122,6 +122,7 @@ struct Run {
               Setup setup = request.setup;
               setup.desc.dtype = dtype;
               setup.desc.width = width;
+              setup.desc.fits_windows = fits_windows(setup);
               if (request.linear_same) setup.linear = width;
               body(file, graph, setup);
             });

@@ -2,7 +2,6 @@
 #include "bench/attention_operands.hpp"
 #include "bench/reference.hpp"
 #include "kernels/signatures.hpp"
-#include "plan/cuda/windows.hpp"
 
 namespace weft::tool {
 namespace {
@@ -17,8 +16,7 @@ class AttentionWorkload final : public Workload {
     row_max_ = unwritten_tensor(context, Shape(graph.num_rows(), d.heads, 1), statistics, "row_max");
     row_sum_ = unwritten_tensor(context, Shape(graph.num_rows(), d.heads, 1), statistics, "row_sum");
     if (setup.sampled) in_.inputs.sample = setup.sampled->sample;
-    if (setup_.score == Score::dot && !score_depth_fits_windows(in_.score_width)) setup_.desc.fits_windows = false;
-    make_plan_for(context, graph, setup_);
+    make_plan_for(context, graph, setup);
   }
 
   void run() override {

@@ -7,6 +7,7 @@
 #include "option_text.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
+#include "plan/cuda/windows.hpp"
 
 namespace weft::tool {
 namespace {
@@ -47,16 +48,6 @@ void read_variant(const BenchOptions& options, Setup& setup) {
     throw UsageError(fmt::format("--reduce is '{}': only spmm and segment have reducers", options.reduce));
 }
 
-/// What its policy auto may run by windows: inputs are in the type of --dtype, and scores have no bias and no dropout.
-bool fits_windows(const Setup& setup) {
-  switch (setup.desc.kind) {
-    case OpKind::spmm: return setup.spmm_op == SpmmOp::u_mul_e && !setup.edge_vectors;
-    case OpKind::sddmm: return setup.sddmm_op == SddmmOp::dot;
-    case OpKind::attention: return setup.score == Score::gat || setup.score == Score::dot;
-    default: return false;
-  }
-}
-
 /// --linear: what else is asked for must be what spmm_linear has.
 void read_linear(const BenchOptions& options, BenchRequest& request) {
   if (options.linear.empty()) return;
@@ -77,12 +68,21 @@ void read_linear(const BenchOptions& options, BenchRequest& request) {
 
 }  // namespace
 
+bool fits_windows(const Setup& setup) {
+  switch (setup.desc.kind) {
+    case OpKind::spmm: return setup.spmm_op == SpmmOp::u_mul_e && !setup.edge_vectors;
+    case OpKind::sddmm: return setup.sddmm_op == SddmmOp::dot;
+    case OpKind::attention:
+      return setup.score == Score::gat || (setup.score == Score::dot && score_depth_fits_windows(setup.desc.width));
+    default: return false;
+  }
+}
+
 BenchRequest read(const BenchOptions& options) {
   BenchRequest request;
   OpDesc& desc = request.setup.desc;
   desc.kind = as_usage("OP", [&] { return parse_op_kind(options.op); });
   read_variant(options, request.setup);
-  desc.fits_windows = fits_windows(request.setup);
   desc.heads = parse_count("--heads", options.heads, 1, 4096);
   request.widths = parse_widths(desc.kind, desc.heads, options.width);
   request.dtypes = parse_dtypes(options.dtype);

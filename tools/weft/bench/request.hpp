@@ -32,6 +32,8 @@ struct BenchRequest {
 };
 
 BenchRequest read(const BenchOptions& options);
+/// Whether policy auto may run by windows: inputs are in the type of --dtype, and scores have no bias and no dropout.
+bool fits_windows(const Setup& setup);
 /// The options as they were given, for the record; the program's name without its folder.
 std::string command_text(const BenchOptions& options);
 
