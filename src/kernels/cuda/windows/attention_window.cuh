@@ -4,8 +4,8 @@
 
 #include "kernels/cuda/attention/redo_row.cuh"
 #include "kernels/cuda/gather/epilogue.cuh"
-#include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/windows/attention.hpp"
+#include "kernels/cuda/windows/launch_windows.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
 #include "kernels/cuda/windows/weight_operands.cuh"
 
@@ -156,24 +156,10 @@ struct AttentionWindow {
 };
 #endif
 
-/// A block a window and 64 features, whose shared memory is a `Memory`.
 template <class Memory, class Args>
 void launch_attention_windows(void (*kernel)(Args), const Args& args, const char* what, CUstream_st* stream) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(args.windows.windows),
-                        static_cast<unsigned>((args.whole.features + tile_features - 1) / tile_features));
-  config.blockDim = attention_threads;
-  config.dynamicSmemBytes =
-      allow_shared(reinterpret_cast<const void*>(kernel), static_cast<std::int64_t>(sizeof(Memory)) + alignment_room);
-  config.stream = stream;
-  config.attrs = &early;
-  // With a residual the kernel in front is that one's last, and only its rows have to be waited for.
-  config.numAttrs = args.residual != nullptr ? 1 : 0;
-  cudaLaunchKernelEx(&config, kernel, args);
-  check_launch(what, args.windows.windows * attention_rows, 0, args.whole.features);
+  launch_windows<Memory>(kernel, args, (args.whole.features + tile_features - 1) / tile_features, attention_threads,
+                         args.residual != nullptr, what, stream);
 }
 
 }  // namespace weft::cuda

@@ -9,9 +9,9 @@
 // A weight is the sum of two f16 or three bf16, as in window_gat_sm90.cu, times 2^15. In f16 a row whose edges weigh
 // less than 2^-17 in the mean, and what is not finite, has its gradient of value computed once more from all its edges.
 #include "kernels/cuda/gather/epilogue.cuh"
-#include "kernels/cuda/launch_check.hpp"
 #include "kernels/cuda/primitives/softmax_part.cuh"
 #include "kernels/cuda/windows/gat_backward.hpp"
+#include "kernels/cuda/windows/launch_windows.cuh"
 #include "kernels/cuda/windows/row_operand.cuh"
 #include "kernels/cuda/windows/tile_pipeline.cuh"
 #include "kernels/cuda/windows/weight_operands.cuh"
@@ -388,22 +388,9 @@ __global__ void __launch_bounds__(gradient_threads, GradientShape<Panels>::block
 
 template <class Storage, int Panels>
 void launch_panels(const WindowGradientArgs<Storage>& args, CUstream_st* stream) {
-  const auto kernel = add_window_gradients<Storage, Panels>;
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
   const int panels = (args.whole.message.width + tile_features - 1) / tile_features * args.whole.message.heads;
-  config.gridDim = dim3(static_cast<unsigned>(args.windows.windows), static_cast<unsigned>(panels));
-  config.blockDim = gradient_threads;
-  config.dynamicSmemBytes = allow_shared(reinterpret_cast<const void*>(kernel),
-                                         static_cast<std::int64_t>(sizeof(GradientMemory<Panels>)) + alignment_room);
-  config.stream = stream;
-  config.attrs = &early;
-  // With a residual the kernel in front is that one's last, and only its rows have to be waited for.
-  config.numAttrs = args.residual_value != nullptr ? 1 : 0;
-  cudaLaunchKernelEx(&config, kernel, args);
-  check_launch("GAT's gradients over row windows", args.windows.windows * gradient_rows, 0, args.whole.features);
+  launch_windows<GradientMemory<Panels>>(add_window_gradients<Storage, Panels>, args, panels, gradient_threads,
+                                         args.residual_value != nullptr, "GAT's gradients over row windows", stream);
 }
 
 }  // namespace
