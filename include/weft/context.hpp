@@ -76,8 +76,12 @@ class Context {
   /// Makes the workspace at least this large. Call it once for the largest plan; run paths only
   /// carve from it and report an Error when it is too small.
   void reserve(std::size_t bytes);
+  /// From now on runs carve from this memory of the caller's instead, which must live until their work is done; none:
+  /// from what was reserved again. What lies in front of its first multiple of 256 bytes is left out.
+  void borrow_workspace(std::span<std::byte> memory);
+  /// What runs may carve from.
   std::size_t workspace_bytes() const;
-  /// A fresh arena over the reserved workspace; what an earlier one carved is overwritten.
+  /// A fresh arena over the workspace; what an earlier one carved is overwritten.
   Arena arena() const;
 
   /// How often plans that are made from now on will run, 1 unless told. What takes a plan long to prepare, as windows

@@ -4,6 +4,7 @@
 #include "weft/context.hpp"
 #include "weft/dataset.hpp"
 #include "weft/dense.hpp"
+#include "weft/embedding.hpp"
 #include "weft/error.hpp"
 #include "weft/generate.hpp"
 #include "weft/graph.hpp"

@@ -1,6 +1,8 @@
 #include "weft/context.hpp"
 
+#include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "core/check.hpp"
 #include "core/device.hpp"
@@ -18,20 +20,37 @@ void* Arena::take_bytes(std::size_t count, std::size_t element, std::string_view
   const std::size_t end = begin + count * element;
   WEFT_CHECK(counting() || end <= capacity_, invalid_argument,
              "the context's workspace holds {} bytes, but {} ends at byte {}: call Context::reserve with the plan's "
-             "workspace_bytes first",
+             "workspace_bytes first, or borrow as much",
              capacity_, what, end);
   used_ = end;
   if (counting()) return nullptr;
   return base_ + begin;
 }
 
+namespace {
+
+/// Memory to carve from, which begins at a multiple of Arena::alignment.
+struct Workspace {
+  std::byte* base = nullptr;
+  std::size_t capacity = 0;
+
+  static Workspace in(std::span<std::byte> memory) {
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(memory.data()) % Arena::alignment;
+    const std::size_t left_out = past == 0 ? 0 : Arena::alignment - past;
+    if (memory.size() <= left_out) return {};
+    return {memory.data() + left_out, memory.size() - left_out};
+  }
+};
+
+}  // namespace
+
 struct Context::State {
   Device device;
   int threads = 1;
   CUstream_st* stream = nullptr;
-  DeviceBuffer workspace;
-  std::byte* base = nullptr;  // aligned to Arena::alignment
-  std::size_t capacity = 0;
+  DeviceBuffer reserved_memory;
+  Workspace reserved;
+  std::optional<Workspace> borrowed;
   std::unique_ptr<OperatorTimer> timer;
   std::int64_t expected_runs = 1;
 };
@@ -70,17 +89,18 @@ CUstream_st* Context::stream() const { return state_->stream; }
 void Context::synchronise() const { weft::synchronise(state_->device, state_->stream); }
 
 void Context::reserve(std::size_t bytes) {
-  if (bytes <= state_->capacity) return;
+  if (bytes <= state_->reserved.capacity) return;
   WEFT_CHECK(bytes <= std::numeric_limits<std::ptrdiff_t>::max(), out_of_memory,
              "cannot reserve a workspace of {} bytes: more than the address space holds", bytes);
-  state_->workspace = {};  // give the old block back before asking for the larger one
-  state_->capacity = 0;
-  state_->base = nullptr;
-  state_->workspace =
-      DeviceBuffer(state_->device, state_->stream, bytes + Arena::alignment, "the workspace of a context");
-  const auto address = reinterpret_cast<std::uintptr_t>(state_->workspace.data());
-  state_->base = state_->workspace.data() + (Arena::alignment - address % Arena::alignment) % Arena::alignment;
-  state_->capacity = bytes;
+  state_->reserved = {};
+  state_->reserved_memory = {};  // give the old block back before asking for the larger one
+  const std::size_t room = bytes + Arena::alignment;
+  state_->reserved_memory = DeviceBuffer(state_->device, state_->stream, room, "the workspace of a context");
+  state_->reserved = {Workspace::in({state_->reserved_memory.data(), room}).base, bytes};
+}
+
+void Context::borrow_workspace(std::span<std::byte> memory) {
+  state_->borrowed = memory.data() != nullptr ? std::optional(Workspace::in(memory)) : std::nullopt;
 }
 
 void Context::time_operators(bool on) {
@@ -101,7 +121,7 @@ TimedScope::~TimedScope() {
   if (on_) TimedOperator::timer_of(context_) = std::move(before_);
 }
 
-std::size_t Context::workspace_bytes() const { return state_->capacity; }
+std::size_t Context::workspace_bytes() const { return state_->borrowed.value_or(state_->reserved).capacity; }
 
 void Context::expect_runs(std::int64_t runs) {
   WEFT_CHECK(runs >= 1, invalid_argument, "runs is {}: expected at least 1", runs);
@@ -111,7 +131,8 @@ std::int64_t Context::expected_runs() const { return state_->expected_runs; }
 
 Arena Context::arena() const {
   static std::byte nothing;  // a real address, so that an empty workspace does not look like counting
-  return {state_->base != nullptr ? state_->base : &nothing, state_->capacity};
+  const Workspace& from = state_->borrowed ? *state_->borrowed : state_->reserved;
+  return {from.base != nullptr ? from.base : &nothing, from.capacity};
 }
 
 }  // namespace weft

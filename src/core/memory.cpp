@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/check.hpp"
+#include "core/embedding.hpp"
 #include "weft/context.hpp"
 
 namespace weft {
@@ -33,12 +34,20 @@ bool told_to_fail() {
   return left == 1;
 }
 
-// The size stands in front of the block, so that freeing can be counted.
+// It stands in front of the block, so that freeing can be counted, and goes to where the block came from.
 struct Header {
-  std::size_t bytes;
+  std::size_t bytes, whole;
   void* block;
+  const Allocator* from;  // null: weft's own
 };
 static_assert(sizeof(Header) <= alignment);
+
+void* take(const Allocator* from, std::size_t aligned_to, std::size_t whole) {
+  if (from != nullptr) return from->allocate(from->self, Device{}, whole, nullptr);
+  void* const block = std::aligned_alloc(aligned_to, whole);
+  if (block != nullptr && aligned_to == huge_page) madvise(block, whole, MADV_HUGEPAGE);
+  return block;
+}
 
 }  // namespace
 
@@ -50,11 +59,11 @@ void* allocate(std::size_t count_wanted, std::size_t element, std::string_view w
   const std::size_t bytes = count_wanted * element;
   const std::size_t aligned_to = bytes >= huge_page ? huge_page : alignment;
   const std::size_t whole = (bytes + alignment + aligned_to - 1) / aligned_to * aligned_to;
-  void* block = told_to_fail() ? nullptr : std::aligned_alloc(aligned_to, whole);
+  const Allocator* const from = allocator_of(DeviceKind::cpu);
+  void* block = told_to_fail() ? nullptr : take(from, aligned_to, whole);
   WEFT_CHECK(block != nullptr, out_of_memory, "out of memory: {} bytes asked for {}", bytes, what);
-  if (aligned_to == huge_page) madvise(block, whole, MADV_HUGEPAGE);
   auto* data = static_cast<std::byte*>(block) + alignment;
-  new (data - sizeof(Header)) Header{bytes, block};
+  new (data - sizeof(Header)) Header{bytes, whole, block, from};
   count(bytes);
   return data;
 }
@@ -65,7 +74,10 @@ void deallocate(void* memory) noexcept {
   if (memory == nullptr) return;
   const Header header = *reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - sizeof(Header));
   live.fetch_sub(header.bytes, std::memory_order_relaxed);
-  std::free(header.block);
+  if (header.from != nullptr)
+    header.from->deallocate(header.from->self, Device{}, header.block, header.whole, nullptr);
+  else
+    std::free(header.block);
 }
 
 void fail_allocation(std::size_t nth) { fail_in.store(nth, std::memory_order_relaxed); }

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "core/embedding.hpp"
 #include "core/task_observer.hpp"
 #include "core/thread_pool.hpp"
 #include "weft/context.hpp"
@@ -82,6 +83,9 @@ void parallel_tasks(int threads, std::int64_t tasks, TaskBody body, TaskOrder or
   Job job(alone ? 1 : static_cast<int>(std::clamp<std::int64_t>(tasks, 1, std::max(threads, 1))), tasks, body, order);
   if (job.seats() == 1)
     job.work(0);
+  else if (const Executor* const by = executor())
+    by->run(
+        by->self, job.seats(), [](void* of, int seat) { static_cast<Job*>(of)->work(seat); }, &job);
   else
     ThreadPool::instance().run(job);
   inside_task = alone;

@@ -67,6 +67,30 @@ TEST(arena, over_an_empty_workspace_carves_nothing_instead_of_counting) {
   expect_refused([&] { arena.take<char>(1, "a_byte"); }, "a_byte");
 }
 
+TEST(context, carves_from_what_it_has_borrowed_until_that_goes_back) {
+  Context context = Context::cpu(1);
+  context.reserve(512);
+  const std::size_t allocations = memory_stats().allocations;
+  alignas(Arena::alignment) std::byte memory[4 * Arena::alignment];
+  context.borrow_workspace(memory);
+  EXPECT_EQ(context.workspace_bytes(), sizeof memory);
+  Arena arena = context.arena();
+  EXPECT_EQ(static_cast<void*>(arena.take<char>(10, "ten bytes").data()), static_cast<void*>(memory));
+  context.borrow_workspace(std::span(memory).subspan(1));
+  EXPECT_EQ(context.workspace_bytes(), 3 * Arena::alignment) << "from the next multiple of 256 on";
+  Arena behind = context.arena();
+  EXPECT_EQ(static_cast<void*>(behind.take<char>(768, "the rest").data()), static_cast<void*>(memory + 256));
+  expect_refused([&] { behind.take<char>(1, "a_byte"); }, "a_byte");
+  context.borrow_workspace(std::span(memory).subspan(1, 200));
+  EXPECT_EQ(context.workspace_bytes(), 0u) << "no multiple of 256 in it";
+  Arena nothing = context.arena();
+  EXPECT_FALSE(nothing.counting());
+  expect_refused([&] { nothing.take<char>(1, "a_byte"); }, "a_byte");
+  context.borrow_workspace({});
+  EXPECT_EQ(context.workspace_bytes(), 512u);
+  EXPECT_EQ(memory_stats().allocations, allocations);
+}
+
 TEST(context, keeps_the_largest_workspace_reserved) {
   Context context = Context::cpu(1);
   EXPECT_EQ(context.workspace_bytes(), 0u);

@@ -6,16 +6,21 @@
 #include <mutex>
 
 #include "core/cuda/check.hpp"
+#include "core/embedding.hpp"
 
 namespace weft::cuda {
 namespace {
 
 // A pool of weft's own on every device: it keeps what it was given, so that steps after the first do not ask the
 // driver, and it does not change the default pool, which belongs to the rest of the program.
+struct Block {
+  std::size_t bytes = 0;
+  const Allocator* from = nullptr;  // null: the pool
+};
 struct Pool {
   cudaMemPool_t handle = nullptr;
   std::mutex lock;
-  std::map<void*, std::size_t> sizes;
+  std::map<void*, Block> blocks;
   MemoryStats stats;
 };
 
@@ -52,10 +57,17 @@ void* allocate(int index, CUstream_st* stream, std::size_t bytes, std::string_vi
   const OnDevice on(index);
   Pool& pool = pool_of(index);
   void* memory = nullptr;
-  check(cudaMallocFromPoolAsync(&memory, bytes > 0 ? bytes : 1, pool.handle, stream),
-        "out of memory on cuda:{}: {} bytes asked for {}", index, bytes, what);
+  const std::size_t asked = bytes > 0 ? bytes : 1;
+  const Allocator* const from = allocator_of(DeviceKind::cuda);
+  if (from != nullptr) {
+    memory = from->allocate(from->self, {DeviceKind::cuda, index}, asked, stream);
+    WEFT_CHECK(memory != nullptr, out_of_memory, "out of memory on cuda:{}: {} bytes asked for {}", index, bytes, what);
+  } else {
+    check(cudaMallocFromPoolAsync(&memory, asked, pool.handle, stream),
+          "out of memory on cuda:{}: {} bytes asked for {}", index, bytes, what);
+  }
   const std::lock_guard guard(pool.lock);
-  pool.sizes.emplace(memory, bytes);
+  pool.blocks.insert_or_assign(memory, Block{bytes, from});
   ++pool.stats.allocations;
   pool.stats.live_bytes += bytes;
   pool.stats.peak_bytes = std::max(pool.stats.peak_bytes, pool.stats.live_bytes);
@@ -66,15 +78,21 @@ void deallocate(int index, CUstream_st* stream, void* memory) noexcept {
   try {
     const OnDevice on(index);
     Pool& pool = pool_of(index);
+    Block block;
     {
       const std::lock_guard guard(pool.lock);
-      const auto found = pool.sizes.find(memory);
-      if (found != pool.sizes.end()) {
-        pool.stats.live_bytes -= found->second;
-        pool.sizes.erase(found);
+      const auto found = pool.blocks.find(memory);
+      if (found != pool.blocks.end()) {
+        block = found->second;
+        pool.stats.live_bytes -= block.bytes;
+        pool.blocks.erase(found);
       }
     }
-    if (cudaFreeAsync(memory, stream) != cudaSuccess) cudaGetLastError();
+    if (block.from != nullptr)
+      block.from->deallocate(block.from->self, {DeviceKind::cuda, index}, memory, std::max<std::size_t>(block.bytes, 1),
+                             stream);
+    else if (cudaFreeAsync(memory, stream) != cudaSuccess)
+      cudaGetLastError();
   } catch (...) {  // the device is gone, and its memory with it
   }
 }
