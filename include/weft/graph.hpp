@@ -43,9 +43,18 @@ struct DegreeStats {
 struct EdgeList {
   std::span<const NodeId> sources, destinations;
 };
-/// The same in i32 tensors [E], both on one device.
+/// The same in tensors [E], both i32 or both i64, on one device. Those of i64 are copied (4 bytes an end).
 struct EdgeTensors {
   ConstTensorView sources, destinations;
+};
+/// Compressed rows in tensors, all on one device and each one's entries side by side.
+struct RowTensors {
+  ConstTensorView offsets = {};   // i64 or i32 [rows + 1]
+  ConstTensorView cols = {};      // i32 or i64 [E]
+  ConstTensorView edge_ids = {};  // i64 [E]; none where edge k's id is k
+  /// What is known of the rows of a graph on a GPU, whose plans ask for it; -1: nothing.
+  EdgeId longest_row = -1;
+  std::int64_t empty_rows = -1;
 };
 /// Nodes on either side of a bipartite graph.
 struct NodeCounts {
@@ -72,6 +81,15 @@ class Graph {
   static Graph adopt(std::int64_t num_destinations, std::int64_t num_sources, std::span<const EdgeId> offsets,
                      std::span<const NodeId> cols, std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper,
                      Validate validate = Validate::full);
+
+  /// From tensors that weft takes over, on a GPU or not, and of the transpose, too, where that is there: its edges have
+  /// the ids that they have in `rows`. Offsets of i32 and columns of i64 are copied into weft's types (8 bytes a row, 4
+  /// an edge), and a graph on a GPU has the row of every edge (4 bytes), made in the order of `stream`. `full` looks at
+  /// all of it, on a GPU in a copy on the host, and finds out about the rows; `trusted` looks at nothing and waits for
+  /// nothing.
+  static Graph adopt(NodeCounts nodes, const RowTensors& rows, const RowTensors& transposed,
+                     std::shared_ptr<const void> keeper, Validate validate = Validate::full,
+                     CUstream_st* stream = nullptr);
 
   /// A copy whose arrays (rows included, and the transpose's where it has been built) are on another device. What
   /// reads the arrays on the host refuses such a graph.

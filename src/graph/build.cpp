@@ -10,11 +10,6 @@
 namespace weft {
 namespace {
 
-void check_end(std::string_view argument, std::string_view bound_name, NodeId id, std::int64_t bound, std::int64_t k) {
-  WEFT_CHECK(id >= 0 && id < bound, invalid_graph, "{}[{}] is {}: expected a node id from 0 to {} ({} is {})", argument,
-             k, id, bound - 1, bound_name, bound);
-}
-
 bool in_stored_order(std::span<const NodeId> destinations, std::span<const NodeId> sources) {
   const auto count = static_cast<std::int64_t>(sources.size());
   const NodeId* row = destinations.data();
@@ -82,6 +77,11 @@ void check_edge_list_sizes(std::int64_t num_destinations, std::int64_t num_sourc
              sources);
 }
 
+void check_end(std::string_view argument, std::string_view bound_name, std::int64_t id, std::int64_t bound,
+               std::int64_t k) {
+  WEFT_CHECK(id >= 0 && id < bound, invalid_graph, "{}[{}] is {}: expected a node id from 0 to {} ({} is {})", argument,
+             k, id, bound - 1, bound_name, bound);
+}
 void check_edge_ends(const GraphView& list, std::int64_t k, NodeId destination, NodeId source) {
   check_end("destinations", "num_destinations", destination, list.num_rows, k);
   check_end("sources", "num_sources", source, list.num_cols, k);

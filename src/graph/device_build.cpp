@@ -1,6 +1,7 @@
 // Graphs built where their edges are.
 #include "core/check.hpp"
 #include "core/device.hpp"
+#include "graph/convert_ids.hpp"
 #include "graph/cuda/edges.hpp"
 #include "graph/graph_impl.hpp"
 
@@ -9,13 +10,32 @@ namespace {
 
 void check_ends(ConstTensorView ends, std::string_view argument) {
   WEFT_CHECK(ends.given, invalid_argument, "{} is missing: expected one node id for every edge", argument);
-  WEFT_CHECK(ends.dtype == Dtype::i32, invalid_argument, "{} has dtype {}: expected i32, a node id for every edge",
-             argument, name(ends.dtype));
+  WEFT_CHECK(ends.dtype == Dtype::i32 || ends.dtype == Dtype::i64, invalid_argument,
+             "{} has dtype {}: expected i32 or i64, a node id for every edge", argument, name(ends.dtype));
   WEFT_CHECK(ends.shape.rows >= 0 && ends.shape.row_size() == 1 && ends.ld == 1, invalid_argument,
              "{} has shape {} and leading dimension {}: expected one node id for every edge, side by side", argument,
              to_string(ends.shape), ends.ld);
   WEFT_CHECK(ends.data != nullptr || ends.shape.rows == 0, invalid_argument,
              "{} has shape {} but no memory (null data)", argument, to_string(ends.shape));
+}
+
+/// Ids of 64 bits in 32, each of them one of `count`.
+Tensor narrowed(ConstTensorView ends, std::string_view argument, std::string_view count_name, std::int64_t count,
+                CUstream_st* stream) {
+  const std::int64_t edges = ends.shape.rows;
+  const auto* const ids = ends.as<std::int64_t>();
+  const bool on_gpu = ends.device.kind == DeviceKind::cuda;
+  if (on_gpu) require_cuda(ends.device.index, "a graph");
+  const std::int64_t wrong =
+      on_gpu ? cuda::first_no_node(ends.device, stream, ids, edges, count) : find_first(edges, [=](std::int64_t k) {
+        return static_cast<std::uint64_t>(ids[k]) >= static_cast<std::uint64_t>(count);
+      });
+  if (wrong < edges) {
+    std::int64_t id = 0;
+    copy_bytes(Device{}, &id, ends.device, ids + wrong, sizeof(id), stream);
+    check_end(argument, count_name, id, count, wrong);
+  }
+  return converted_ids<NodeId, std::int64_t>(ends, "ends of edges in 32 bits", stream);
 }
 
 NodeId read_node(Device device, CUstream_st* stream, const NodeId* from) {
@@ -116,6 +136,16 @@ Graph Graph::from_edges(NodeCounts nodes, EdgeTensors edges, CUstream_st* stream
   WEFT_CHECK(destinations.device == sources.device, invalid_argument,
              "destinations is on {} and sources on {}: expected both on one device", to_string(destinations.device),
              to_string(sources.device));
+  WEFT_CHECK(destinations.dtype == sources.dtype, invalid_argument,
+             "destinations has dtype {} and sources {}: expected both i32 or both i64", name(destinations.dtype),
+             name(sources.dtype));
+  if (destinations.dtype == Dtype::i64) {
+    check_edge_list_sizes(num_destinations, num_sources, static_cast<std::size_t>(destinations.shape.rows),
+                          static_cast<std::size_t>(sources.shape.rows));
+    const Tensor to = narrowed(destinations, "destinations", "num_destinations", num_destinations, stream);
+    const Tensor from = narrowed(sources, "sources", "num_sources", num_sources, stream);
+    return from_edges(nodes, {.sources = from, .destinations = to}, stream);
+  }
   const Device device = destinations.device;
   const auto count = [](ConstTensorView ends) { return static_cast<std::size_t>(ends.shape.rows); };
   if (device.kind == DeviceKind::cpu)

@@ -73,6 +73,9 @@ struct Graph::Impl {
   /// Takes over arrays on a device.
   void hold(std::int64_t num_rows, std::int64_t num_cols, std::int64_t num_edges, cuda::EdgeBuffers arrays,
             Device device, CUstream_st* stream);
+  /// Becomes a half over tensors that stand where their shapes say, with rows of their own on a device.
+  void take(const RowTensors& from, std::shared_ptr<const void> kept_for, std::int64_t num_rows, std::int64_t num_cols,
+            CUstream_st* stream);
   /// Finds longest_row and empty_rows of a half on a device; waits for the answer.
   void look_at_rows();
   /// Becomes a copy of `from` on a device.
@@ -114,6 +117,9 @@ bool in_sequence(std::span<const EdgeId> edge_ids);
 /// An Error unless node counts fit a node id and there are as many destinations as sources.
 void check_edge_list_sizes(std::int64_t num_destinations, std::int64_t num_sources, std::size_t destinations,
                            std::size_t sources);
+/// An Error unless the end of edge k, of `argument`, is a node of so many.
+void check_end(std::string_view argument, std::string_view bound_name, std::int64_t id, std::int64_t bound,
+               std::int64_t k);
 /// An Error that names the end of edge k of a list that is out of range.
 void check_edge_ends(const GraphView& list, std::int64_t k, NodeId destination, NodeId source);
 

@@ -18,6 +18,9 @@ struct EdgeBuffers {
 
 /// An edge of the list (rows, cols) with an end out of range.
 WEFT_LAUNCHER(std::int64_t first_outside(Device device, CUstream_st* stream, const GraphView& list));
+/// An id that is none of `count`, of ids of 64 bits.
+WEFT_LAUNCHER(std::int64_t first_no_node(Device device, CUstream_st* stream, const std::int64_t* ids,
+                                         std::int64_t edges, std::int64_t count));
 /// An edge that belongs behind its successor: the list is not in stored order.
 WEFT_LAUNCHER(std::int64_t first_unsorted(Device device, CUstream_st* stream, const GraphView& list));
 /// A row whose offsets fall.
@@ -63,6 +66,12 @@ WEFT_LAUNCHER(void reverse_into(Device device, CUstream_st* stream, const GraphV
 WEFT_LAUNCHER(void find_offsets(Device device, CUstream_st* stream, const GraphView& sorted, EdgeId* offsets));
 /// rows [num_edges] from offsets; there must be a row where there are edges.
 WEFT_LAUNCHER(void expand_rows(Device device, CUstream_st* stream, const GraphView& graph, NodeId* rows));
+
+/// Ids and offsets in the other width; what does not fit is cut off.
+WEFT_LAUNCHER(void convert_ids(Device device, CUstream_st* stream, const std::int64_t* from, std::int64_t count,
+                               std::int32_t* to));
+WEFT_LAUNCHER(void convert_ids(Device device, CUstream_st* stream, const std::int32_t* from, std::int64_t count,
+                               std::int64_t* to));
 
 /// In-degrees that `dtype` holds.
 WEFT_LAUNCHER(void write_degrees(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows,

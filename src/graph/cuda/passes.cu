@@ -41,6 +41,14 @@ struct EndOutside {
   }
 };
 
+struct NoNode {
+  const std::int64_t* ids;
+  std::int64_t count;
+  __device__ bool operator()(std::int64_t k) const {
+    return static_cast<std::uint64_t>(ids[k]) >= static_cast<std::uint64_t>(count);
+  }
+};
+
 struct BehindSuccessor {
   GraphView list;
   __device__ bool operator()(std::int64_t k) const {
@@ -142,6 +150,13 @@ __device__ double degree_of(const EdgeId* offsets, std::int64_t row) {
 }
 __device__ EdgeId id_of(const GraphView& graph, EdgeId k) { return graph.edge_ids != nullptr ? graph.edge_ids[k] : k; }
 
+template <class To, class From>
+struct ConvertId {
+  const From* from;
+  To* to;
+  __device__ void operator()(std::int64_t i) const { to[i] = static_cast<To>(from[i]); }
+};
+
 struct WriteDegree {
   const EdgeId* offsets;
   Dtype dtype;
@@ -182,6 +197,11 @@ std::int64_t first_outside(Device device, CUstream_st* stream, const GraphView& 
   return find_first(device, stream, list.num_edges, "looking for ends of edges out of range", EndOutside{list});
 }
 
+std::int64_t first_no_node(Device device, CUstream_st* stream, const std::int64_t* ids, std::int64_t edges,
+                           std::int64_t count) {
+  return find_first(device, stream, edges, "looking for ids out of range", NoNode{ids, count});
+}
+
 std::int64_t first_unsorted(Device device, CUstream_st* stream, const GraphView& list) {
   const std::int64_t pairs = list.num_edges > 0 ? list.num_edges - 1 : 0;
   const std::int64_t found = find_first(device, stream, pairs, "looking for edges out of order", BehindSuccessor{list});
@@ -216,6 +236,15 @@ void expand_rows(Device device, CUstream_st* stream, const GraphView& graph, Nod
   const OnDevice on(device.index);
   each((graph.num_edges + FindRows::stretch - 1) / FindRows::stretch, stream, "finding the rows of edges",
        FindRows{graph, rows});
+}
+
+void convert_ids(Device device, CUstream_st* stream, const std::int64_t* from, std::int64_t count, std::int32_t* to) {
+  const OnDevice on(device.index);
+  each(count, stream, "narrowing ids", ConvertId<std::int32_t, std::int64_t>{from, to});
+}
+void convert_ids(Device device, CUstream_st* stream, const std::int32_t* from, std::int64_t count, std::int64_t* to) {
+  const OnDevice on(device.index);
+  each(count, stream, "widening ids", ConvertId<std::int64_t, std::int32_t>{from, to});
 }
 
 void write_degrees(Device device, CUstream_st* stream, const EdgeId* offsets, std::int64_t rows, Dtype dtype,
