@@ -114,14 +114,42 @@ struct SddmmGradients {
 SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
                               ConstTensorView out_grad, const SddmmOptions& options);
 
+struct WantSddmmGradients {
+  bool lhs = true, rhs = true;
+};
+/// How the backward will run on one graph.
+struct SddmmBackwardPlan {
+  struct OfOperand {
+    Plan edges;  // of what the operand's gradient has for every edge, where the op's derivative reads an operand there
+    Plan sums;   // of these over the graph or its transpose, where the operand is a node's
+  };
+  OfOperand lhs, rhs;
+  SddmmOptions options;             // that it is for
+  WantSddmmGradients want;          // those it gives: of what was wanted, what the op reads
+  std::size_t workspace_bytes = 0;  // exact
+};
+/// `lhs` and `rhs` are those of the run or others of their kind: shapes and dtypes count, values do not, and no memory
+/// is read.
+SddmmBackwardPlan plan_sddmm_backward(const Context& context, const Graph& graph, ConstTensorView lhs,
+                                      ConstTensorView rhs, const SddmmOptions& options, WantSddmmGradients want = {});
+/// Shaped and typed like the operands they belong to; those that the plan does not give are left out.
+struct SddmmGradientViews {
+  TensorView lhs, rhs;
+};
+/// Allocates nothing, so that it can be captured in a CUDA graph.
+void sddmm_backward(Context& context, const SddmmBackwardPlan& plan, const Graph& graph, ConstTensorView lhs,
+                    ConstTensorView rhs, ConstTensorView out_grad, const SddmmGradientViews& into);
+
 // ---- Softmax and attention -------------------------------------------------------------------
 
 /// Softmax over the edges that arrive at each destination, a head at a time; scores [E] or [E, H, 1].
 /// -inf masks an edge; where all are masked the result is 0.
 Tensor edge_softmax(Context& context, const Graph& graph, ConstTensorView scores);
 void edge_softmax(Context& context, const Plan& plan, const Graph& graph, ConstTensorView scores, TensorView out);
-/// From the forward's result and its gradient.
+/// From the forward's result and its gradient; by a plan of the forward.
 Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorView alpha, ConstTensorView alpha_grad);
+void edge_softmax_backward(Context& context, const Plan& plan, const Graph& graph, ConstTensorView alpha,
+                           ConstTensorView alpha_grad, TensorView into);
 
 /// out[v] = sum over u -> v of softmax(score(u, v)) * value[u], a head at a time.
 ///   gat:   leaky_relu(src[u] + dst[v])             src, dst [N, H, 1]
@@ -151,12 +179,25 @@ struct AttentionResult {
   Tensor row_max;  // [num_rows, H, 1]: the largest score (on a GPU one not far from it), and
   Tensor row_sum;  //   the sum of exp(score - row_max); what the backward recomputes from
 };
+/// The same in memory of the caller's, as gradients read it.
+struct AttentionResultViews {
+  ConstTensorView out, row_max, row_sum;
+
+  AttentionResultViews() = default;
+  AttentionResultViews(ConstTensorView result, ConstTensorView maxima, ConstTensorView sums)
+      : out(result), row_max(maxima), row_sum(sums) {}
+  AttentionResultViews(const AttentionResult& result)  // NOLINT: implicit by design
+      : out(result.out), row_max(result.row_max), row_sum(result.row_sum) {}
+};
 AttentionResult attention(Context& context, const Graph& graph, const AttentionInputs& inputs);
 void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs, TensorView out,
                TensorView row_max, TensorView row_sum);
 /// The attention weights [E, H, 1] themselves, before dropout, for those who want to look.
 Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
-                         const AttentionResult& result);
+                         const AttentionResultViews& result);
+/// By a plan of attention's forward.
+void attention_weights(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs,
+                       const AttentionResultViews& result, TensorView into);
 
 struct AttentionGradients {
   Tensor value, src, dst;
@@ -167,7 +208,7 @@ struct AttentionGradients {
 /// mean over a row from `result.out`: of f16 and bf16 they are off by its rounding, 2^-11 or 2^-9 of |out . out_grad|,
 /// unless that is f32.
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
-                                      const AttentionResult& result, ConstTensorView out_grad);
+                                      const AttentionResultViews& result, ConstTensorView out_grad);
 
 struct ComposedAttention;  // src/ops: plans of the operators that gradients are composed of
 class EdgePlaces;          // src/graph: where values stand that edges hand on from one order to another
@@ -198,7 +239,7 @@ struct AttentionGradientViews {
 };
 /// Allocates nothing, so that it can be captured in a CUDA graph.
 void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
-                        const AttentionInputs& inputs, const AttentionResult& result, ConstTensorView out_grad,
+                        const AttentionInputs& inputs, const AttentionResultViews& result, ConstTensorView out_grad,
                         const AttentionGradientViews& into);
 
 // ---- Segments --------------------------------------------------------------------------------
@@ -213,6 +254,11 @@ Tensor segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView
                       Validate validate = Validate::full);
 Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
                                Reduce reduce, Validate validate = Validate::full);
+/// Into memory of the caller's, [segments, ..] and as x is; what else they need they allocate for the call.
+void segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView x, Reduce reduce, TensorView into,
+                    Validate validate = Validate::full);
+void segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
+                             Reduce reduce, TensorView into, Validate validate = Validate::full);
 
 // ---- Checks ----------------------------------------------------------------------------------
 

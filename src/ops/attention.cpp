@@ -88,7 +88,7 @@ AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const Att
 }
 
 AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
-                        const AttentionResult& given) {
+                        const AttentionResultViews& given) {
   const auto readable = [](ConstTensorView tensor) {
     return Result{const_cast<void*>(tensor.data), tensor.dtype, tensor.ld};
   };
@@ -154,23 +154,52 @@ AttentionResult attention(Context& context, const Graph& graph, const AttentionI
   return r;
 }
 
-Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
-                         const AttentionResult& given) {
+namespace {
+
+/// What attention_weights is about to read, checked.
+AttentionShape resolve_weights(const Context& context, const Graph& graph, const AttentionInputs& inputs,
+                               const AttentionResultViews& given) {
   check_unsampled(inputs.sample, "attention_weights");
   const AttentionShape shape = resolve(context, graph, inputs);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
-  Tensor alpha = Tensor::empty(Shape(graph.num_edges(), shape.value.heads, 1), shape.desc.dtype, "attention weights",
-                               context.device(), context.stream());
+  return shape;
+}
+
+}  // namespace
+
+void attention_weights(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs,
+                       const AttentionResultViews& given, TensorView into) {
+  const TimedOperator timed(context, "attention weights");
+  const AttentionShape shape = resolve_weights(context, graph, inputs, given);
+  check_plan(context, plan, graph.identity(), shape.desc);
+  check_tensor(context, into, "into", graph.num_edges(), "edge", Features{shape.value.heads, 1, 3});
+  check_dtype(into, "into", shape.desc.dtype, "as value has");
+  check_apart({{into, "into"}}, {{inputs.src, "src"},
+                                 {inputs.dst, "dst"},
+                                 {inputs.attn, "attn"},
+                                 {inputs.bias, "bias"},
+                                 {given.row_max, "row_max"},
+                                 {given.row_sum, "row_sum"}});
   AttentionEdgeArgs args;
   args.forward = arguments(graph, inputs, shape, given);
-  args.alpha = result(alpha);
+  args.alpha = result(into);
   if (context.device().kind == DeviceKind::cuda) {
     cuda::attention_weights(args, context.device(), context.stream());
-    return alpha;
+  } else {
+    cpu::attention_edges(args, plan, context.arena());
   }
+  check_result(context, into, "attention_weights");
+}
+
+Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
+                         const AttentionResultViews& given) {
+  const AttentionShape shape = resolve_weights(context, graph, inputs, given);
+  const ExpectedRuns once(context, 1);
   const Plan plan = make_plan(context, graph, shape.desc);
   context.reserve(plan.workspace_bytes);
-  cpu::attention_edges(args, plan, context.arena());
+  Tensor alpha = Tensor::empty(Shape(graph.num_edges(), shape.value.heads, 1), shape.desc.dtype, "attention weights",
+                               context.device(), context.stream());
+  attention_weights(context, plan, graph, inputs, given, alpha);
   return alpha;
 }
 

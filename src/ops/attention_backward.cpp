@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 AttentionShape checked(const Context& context, const Graph& graph, const AttentionInputs& in,
-                       const AttentionResult& given, ConstTensorView out_grad) {
+                       const AttentionResultViews& given, ConstTensorView out_grad) {
   check_unsampled(in.sample, "attention_backward");
   const AttentionShape shape = resolve(context, graph, in);
   check_results(context, graph, shape, given.out, given.row_max, given.row_sum);
@@ -86,7 +86,7 @@ Result any_result(const AttentionShape& shape) {
 }
 
 void check_gradients(const Context& context, const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
-                     const AttentionResult& given, ConstTensorView out_grad, const AttentionGradientViews& into) {
+                     const AttentionResultViews& given, ConstTensorView out_grad, const AttentionGradientViews& into) {
   const Dtype dtype = shape.desc.dtype;
   check_tensor(context, into.value, "into.value", graph.num_cols(), "source node", shape.value);
   check_dtype(into.value, "into.value", dtype, "as value has");
@@ -158,7 +158,7 @@ AttentionBackwardPlan composed_plan(Context& context, const Graph& graph, const 
 }
 
 void run_composed(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, const AttentionInputs& in,
-                  const AttentionShape& shape, const AttentionResult& given, ConstTensorView out_grad,
+                  const AttentionShape& shape, const AttentionResultViews& given, ConstTensorView out_grad,
                   const AttentionGradientViews& into) {
   WEFT_CHECK(plan.composed != nullptr && plan.score == in.score, invalid_argument,
              "plan was made for score {}, but score is {}: make a plan for these inputs with plan_attention_backward",
@@ -257,7 +257,7 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
 }
 
 void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
-                        const AttentionInputs& in, const AttentionResult& given, ConstTensorView out_grad,
+                        const AttentionInputs& in, const AttentionResultViews& given, ConstTensorView out_grad,
                         const AttentionGradientViews& into) {
   const TimedOperator timed(context, "attention backward");
   const AttentionShape shape = checked(context, graph, in, given, out_grad);
@@ -277,7 +277,7 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
 }
 
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
-                                      const AttentionResult& given, ConstTensorView out_grad) {
+                                      const AttentionResultViews& given, ConstTensorView out_grad) {
   const AttentionShape shape = checked(context, graph, in, given, out_grad);
   const ExpectedRuns one(context, 1);
   AttentionBackwardPlan plan = plan_attention_backward(context, graph, in);

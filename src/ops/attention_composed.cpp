@@ -8,7 +8,6 @@
 #include "graph/graph_internals.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/segments.hpp"
-#include "ops/softmax_backward.hpp"
 #include "plan/plan_view.hpp"
 
 namespace weft {
@@ -68,7 +67,7 @@ struct Scratch {
 
 /// Weights in `alpha` (after dropout, where there is any) and gradients of scores in `score_grad`.
 void edge_gradients(Context& context, const ComposedAttention& plan, const Graph& graph, const AttentionInputs& in,
-                    const AttentionShape& shape, const AttentionResult& given, ConstTensorView out_grad,
+                    const AttentionShape& shape, const AttentionResultViews& given, ConstTensorView out_grad,
                     const Scratch& scratch, TensorView bias_grad) {
   AttentionEdgeArgs args;
   args.forward = arguments(graph, in, shape, given);
@@ -171,8 +170,9 @@ void check_composed(const Context& context, const ComposedAttention& plan, const
 }
 
 void composed_attention_backward(Context& context, const ComposedAttention& plan, const Graph& graph,
-                                 const AttentionInputs& in, const AttentionShape& shape, const AttentionResult& given,
-                                 ConstTensorView out_grad, const AttentionGradientViews& into) {
+                                 const AttentionInputs& in, const AttentionShape& shape,
+                                 const AttentionResultViews& given, ConstTensorView out_grad,
+                                 const AttentionGradientViews& into) {
   const Graph reversed = graph.transpose();
   Arena arena = context.arena();
   const Scratch scratch = Scratch::take(arena, graph, in, shape, plan);

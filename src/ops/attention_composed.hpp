@@ -24,7 +24,7 @@ void check_composed(const Context& context, const ComposedAttention& plan, const
 /// Of checked arguments. Allocates nothing.
 void composed_attention_backward(Context& context, const ComposedAttention& plan, const Graph& graph,
                                  const AttentionInputs& inputs, const AttentionShape& shape,
-                                 const AttentionResult& given, ConstTensorView out_grad,
+                                 const AttentionResultViews& given, ConstTensorView out_grad,
                                  const AttentionGradientViews& into);
 
 }  // namespace weft

@@ -14,7 +14,7 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
 AttentionArgs arguments(const Graph& graph, const AttentionInputs& inputs, const AttentionShape& shape);
 /// The same for a backward, which reads what the forward gave.
 AttentionArgs arguments(const Graph& graph, const AttentionInputs& inputs, const AttentionShape& shape,
-                        const AttentionResult& given);
+                        const AttentionResultViews& given);
 /// Of gat's score gradients, added up over rows in the type scores are accumulated in.
 OpDesc score_sums(const AttentionShape& shape);
 /// out, row_max and row_sum as the forward writes them and the backward reads them.

@@ -108,12 +108,11 @@ Plan plan_for(const Context& context, const GraphView& view, ConstTensorView x, 
 }
 
 /// `winners`, if given: the row of x that won each output element, for max and min.
-Tensor reduced(Context& context, const Plan& plan, const GraphView& view, ConstTensorView x, Reduce reduce,
-               EdgeId* winners = nullptr) {
-  context.reserve(plan.workspace_bytes);
+void reduce_into(const Context& context, const GraphView& view, ConstTensorView x, Reduce reduce, TensorView out,
+                 EdgeId* winners = nullptr) {
+  const Plan plan = plan_for(context, view, x, reduce);
+  const Context once = with_own_workspace(context, plan.workspace_bytes);
   const Features features = Features::of(x.shape);
-  Tensor out = Tensor::empty(features.with_rows(view.num_rows), x.dtype, "the output of segment_reduce",
-                             context.device(), context.stream());
   SpmmArgs args;
   args.graph = view;
   args.op = SpmmOp::copy_e;
@@ -124,12 +123,11 @@ Tensor reduced(Context& context, const Plan& plan, const GraphView& view, ConstT
   args.out = result(out);
   args.arg_e = winners;
   if (context.device().kind == DeviceKind::cuda) {
-    cuda::spmm(args, plan, context.arena(), context.stream());
+    cuda::spmm(args, plan, once.arena(), context.stream());
   } else {
-    cpu::spmm(args, plan, context.arena());
+    cpu::spmm(args, plan, once.arena());
   }
   check_result(context, out, "segment_reduce");
-  return out;
 }
 
 /// What the backward reads and writes.
@@ -138,7 +136,7 @@ struct Backward {
   ConstTensorView x, out_grad;
   Reduce reduce;
   const EdgeId* winners;  // null for sum and mean
-  Tensor& grad;
+  TensorView grad;
 };
 
 void run_on_cpu(const Backward& b, const Plan& plan) {
@@ -146,20 +144,21 @@ void run_on_cpu(const Backward& b, const Plan& plan) {
     using T = typename decltype(tag)::type;
     using Acc = AccumulatorOf<T>;
     const std::int64_t row = b.x.shape.row_size();
-    T* dx = b.grad.span<T>().data();
+    T* dx = b.grad.as<T>();
+    const std::int64_t dx_ld = b.grad.ld;
     // Both write a segment, or a piece of a long one, whose gradient is dy.
     const auto won = [&](const Run& run, const T* dy) {
       const EdgeId* winner = b.winners + run.row * row;
       for (EdgeId k = run.begin; k < run.end; ++k)
-        for (std::int64_t i = 0; i < row; ++i) dx[k * row + i] = winner[i] == k ? dy[i] : convert<T>(Acc{0});
+        for (std::int64_t i = 0; i < row; ++i) dx[k * dx_ld + i] = winner[i] == k ? dy[i] : convert<T>(Acc{0});
     };
     const auto shared = [&](const Run& run, const T* dy) {
       if (run.begin == run.end) return;
       const Acc entries = static_cast<Acc>(
           semantics::divides_by_edges(b.reduce) ? b.view.offsets[run.row + 1] - b.view.offsets[run.row] : 1);
-      T* first = dx + run.begin * row;
+      T* first = dx + run.begin * dx_ld;
       for (std::int64_t i = 0; i < row; ++i) first[i] = convert<T>(convert<Acc>(dy[i]) / entries);
-      for (EdgeId k = run.begin + 1; k < run.end; ++k) std::copy_n(first, row, dx + k * row);
+      for (EdgeId k = run.begin + 1; k < run.end; ++k) std::copy_n(first, row, dx + k * dx_ld);
     };
     for_each_task(plan, b.view, [&](const Runs& runs, int) {
       for (const Run& run : runs) {
@@ -189,29 +188,50 @@ void run_on_cuda(const Backward& b, const Context& context) {
   cuda::extremum_edge_gradient(args, context.device(), context.stream());
 }
 
-Tensor reduce_segments(Context& context, const Segments& segments, ConstTensorView x, Reduce reduce) {
-  return reduced(context, plan_for(context, segments.view, x, reduce), segments.view, x, reduce);
-}
-
-Tensor backward(Context& context, const Segments& segments, ConstTensorView x, ConstTensorView out_grad,
-                Reduce reduce) {
-  const GraphView& view = segments.view;
-  check_tensor(context, out_grad, "out_grad", view.num_rows, "segment", Features::of(x.shape));
-  check_dtype(out_grad, "out_grad", x.dtype, "as x has");
-  const Plan plan = plan_for(context, view, x, reduce);
+void backward_into(const Context& context, const GraphView& view, ConstTensorView x, ConstTensorView out_grad,
+                   Reduce reduce, TensorView into) {
   Tensor winners;
   if (is_extremum(reduce)) {
-    winners = Tensor::empty(Features::of(x.shape).with_rows(view.num_rows), Dtype::i64, "winners of segments",
-                            context.device(), context.stream());
-    reduced(context, plan, view, x, reduce, winners.view().as<EdgeId>());
+    const Shape by_segment = Features::of(x.shape).with_rows(view.num_rows);
+    const auto empty = [&](Dtype dtype, const char* what) {
+      return Tensor::empty(by_segment, dtype, what, context.device(), context.stream());
+    };
+    winners = empty(Dtype::i64, "winners of segments");
+    Tensor unread = empty(x.dtype, "the output of segment_reduce");
+    reduce_into(context, view, x, reduce, unread, winners.view().as<EdgeId>());
   }
-  Tensor grad = Tensor::empty(x.shape, x.dtype, "the gradient of segment_reduce", context.device(), context.stream());
-  const Backward b{view, x, out_grad, reduce, winners ? winners.view().as<EdgeId>() : nullptr, grad};
+  const Backward b{view, x, out_grad, reduce, winners ? winners.view().as<EdgeId>() : nullptr, into};
   if (context.device().kind == DeviceKind::cuda) {
     run_on_cuda(b, context);
   } else {
-    run_on_cpu(b, plan);
+    run_on_cpu(b, plan_for(context, view, x, reduce));
   }
+}
+
+void check_into(const Context& context, std::int64_t rows, ConstTensorView x, TensorView into,
+                std::initializer_list<NamedTensor> read) {
+  check_tensor(context, into, "into", rows, "row", Features::of(x.shape));
+  check_dtype(into, "into", x.dtype, "as x has");
+  check_apart({{into, "into"}}, read);
+}
+
+void check_gradient(const Context& context, const GraphView& view, ConstTensorView x, ConstTensorView out_grad) {
+  check_tensor(context, out_grad, "out_grad", view.num_rows, "segment", Features::of(x.shape));
+  check_dtype(out_grad, "out_grad", x.dtype, "as x has");
+}
+
+Tensor reduce_segments(const Context& context, const Segments& segments, ConstTensorView x, Reduce reduce) {
+  Tensor out = Tensor::empty(Features::of(x.shape).with_rows(segments.view.num_rows), x.dtype,
+                             "the output of segment_reduce", context.device(), context.stream());
+  reduce_into(context, segments.view, x, reduce, out);
+  return out;
+}
+
+Tensor backward(const Context& context, const Segments& segments, ConstTensorView x, ConstTensorView out_grad,
+                Reduce reduce) {
+  check_gradient(context, segments.view, x, out_grad);
+  Tensor grad = Tensor::empty(x.shape, x.dtype, "the gradient of segment_reduce", context.device(), context.stream());
+  backward_into(context, segments.view, x, out_grad, reduce, grad);
   return grad;
 }
 
@@ -225,6 +245,13 @@ Tensor segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView
   check_enum(reduce, last_of<Reduce>(), "reduce");
   return reduce_segments(context, segments_of(context, offsets, x, validate), x, reduce);
 }
+void segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView x, Reduce reduce, TensorView into,
+                    Validate validate) {
+  check_enum(reduce, last_of<Reduce>(), "reduce");
+  const Segments segments = segments_of(context, offsets, x, validate);
+  check_into(context, segments.view.num_rows, x, into, {{x, "x"}, {offsets, "offsets"}});
+  reduce_into(context, segments.view, x, reduce, into);
+}
 
 Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
                                ConstTensorView out_grad, Reduce reduce) {
@@ -235,6 +262,14 @@ Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstT
                                Reduce reduce, Validate validate) {
   check_enum(reduce, last_of<Reduce>(), "reduce");
   return backward(context, segments_of(context, offsets, x, validate), x, out_grad, reduce);
+}
+void segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
+                             Reduce reduce, TensorView into, Validate validate) {
+  check_enum(reduce, last_of<Reduce>(), "reduce");
+  const Segments segments = segments_of(context, offsets, x, validate);
+  check_gradient(context, segments.view, x, out_grad);
+  check_into(context, x.shape.rows, x, into, {{x, "x"}, {offsets, "offsets"}, {out_grad, "out_grad"}});
+  backward_into(context, segments.view, x, out_grad, reduce, into);
 }
 
 }  // namespace weft

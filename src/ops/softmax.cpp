@@ -1,7 +1,6 @@
 #include "core/operator_timer.hpp"
-#include "ops/softmax_backward.hpp"
-
 #include "ops/finite.hpp"
+#include "ops/operands.hpp"
 
 namespace weft {
 namespace {
@@ -29,6 +28,13 @@ SoftmaxArgs arguments(const Graph& graph, ConstTensorView scores, TensorView out
 void check_out(const Context& context, const Graph& graph, ConstTensorView scores, TensorView out) {
   check_tensor(context, out, "out", graph.num_edges(), "edge", Features::of(scores.shape));
   check_dtype(out, "out", scores.dtype, "as the input has");
+}
+
+OpDesc describe_backward(const Context& context, const Graph& graph, ConstTensorView alpha, ConstTensorView grad) {
+  const OpDesc desc = describe(context, graph, alpha, "alpha");
+  check_tensor(context, grad, "alpha_grad", graph.num_edges(), "edge", Features::of(alpha.shape));
+  check_dtype(grad, "alpha_grad", alpha.dtype, "as alpha has");
+  return desc;
 }
 
 }  // namespace
@@ -59,9 +65,7 @@ Tensor edge_softmax(Context& context, const Graph& graph, ConstTensorView scores
 }
 
 Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorView alpha, ConstTensorView alpha_grad) {
-  const Plan plan = make_plan(context, graph, describe(context, graph, alpha, "alpha"));
-  check_tensor(context, alpha_grad, "alpha_grad", graph.num_edges(), "edge", Features::of(alpha.shape));
-  check_dtype(alpha_grad, "alpha_grad", alpha.dtype, "as alpha has");
+  const Plan plan = make_plan(context, graph, describe_backward(context, graph, alpha, alpha_grad));
   context.reserve(plan.workspace_bytes);
   Tensor out =
       Tensor::empty(alpha.shape, alpha.dtype, "the gradient of edge_softmax", context.device(), context.stream());
@@ -70,15 +74,20 @@ Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorVi
 }
 
 void edge_softmax_backward(Context& context, const Plan& plan, const Graph& graph, ConstTensorView alpha,
-                           ConstTensorView alpha_grad, TensorView out) {
+                           ConstTensorView alpha_grad, TensorView into) {
   const TimedOperator timed(context, "edge softmax backward");
-  SoftmaxArgs args = arguments(graph, alpha, out);
+  check_plan(context, plan, graph.identity(), describe_backward(context, graph, alpha, alpha_grad));
+  check_tensor(context, into, "into", graph.num_edges(), "edge", Features::of(alpha.shape));
+  check_dtype(into, "into", alpha.dtype, "as alpha has");
+  check_apart({{into, "into"}}, {{alpha, "alpha"}, {alpha_grad, "alpha_grad"}});
+  SoftmaxArgs args = arguments(graph, alpha, into);
   args.grad = operand(alpha_grad, Features::of(alpha.shape));
   if (context.device().kind == DeviceKind::cuda) {
     cuda::softmax_backward(args, plan, context.arena(), context.stream());
   } else {
     cpu::softmax_backward(args, plan, context.arena());
   }
+  check_result(context, into, "edge_softmax_backward");
 }
 
 }  // namespace weft

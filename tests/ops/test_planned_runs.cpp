@@ -35,6 +35,7 @@ class PlannedOps {
     out_ = Tensor::empty(Shape(v, 2, 9), dtype);
     out_v_ = Tensor::empty(Shape(v), dtype);
     out_e_ = Tensor::empty(Shape(e, 2, 1), dtype);
+    grad_e_ = random_tensor(Shape(e, 2, 1), dtype, 152);
     const Dtype statistics = dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
     row_max_ = Tensor::empty(Shape(v, 2, 1), statistics);
     row_sum_ = Tensor::empty(Shape(v, 2, 1), statistics);
@@ -69,6 +70,10 @@ class PlannedOps {
     all_.push_back(
         {"edge_softmax", desc(OpKind::softmax, 2, 1, Reduce::sum),
          [this](Context& context, const Plan& plan) { edge_softmax(context, plan, graph_, edge_, out_e_); }});
+    all_.push_back(
+        {"edge_softmax_backward", desc(OpKind::softmax, 2, 1, Reduce::sum), [this](Context& context, const Plan& plan) {
+           edge_softmax_backward(context, plan, graph_, edge_, grad_e_, out_e_);
+         }});
     for (const Score score : {Score::gat, Score::gatv2, Score::dot}) {
       AttentionInputs inputs;
       inputs.score = score;
@@ -81,6 +86,10 @@ class PlannedOps {
                       [this, inputs](Context& context, const Plan& plan) {
                         attention(context, plan, graph_, inputs, out_, row_max_, row_sum_);
                       }});
+      all_.push_back({fmt::format("attention_weights {}", name(score)), desc(OpKind::attention, 2, 9, Reduce::sum),
+                      [this, inputs](Context& context, const Plan& plan) {
+                        attention_weights(context, plan, graph_, inputs, {out_, row_max_, row_sum_}, out_e_);
+                      }});
     }
   }
   OpDesc desc(OpKind kind, std::int64_t heads, std::int64_t width, Reduce reduce) const {
@@ -89,8 +98,8 @@ class PlannedOps {
 
   Graph graph_;
   Dtype dtype_;
-  Tensor x_, y_, edge_, scalar_x_, scalar_edge_, src_, dst_, attn_, out_, out_v_, out_e_, row_max_, row_sum_, arg_u_,
-      arg_e_;
+  Tensor x_, y_, edge_, scalar_x_, scalar_edge_, src_, dst_, attn_, grad_e_, out_, out_v_, out_e_, row_max_, row_sum_,
+      arg_u_, arg_e_;
   std::vector<PlannedOp> all_;
 };
 

@@ -48,6 +48,14 @@ TEST_F(refusals_softmax, gradients_that_do_not_fit) {
              as_shape(grad.view(), Shape(14, 1, 1)), as_dtype(grad.view(), Dtype::i32), on_cuda(grad.view()),
              doubled.view()})
     expect_refused([&] { edge_softmax_backward(context, graph, scores, bad); }, "alpha_grad");
+  const Plan plan = make_plan(context, graph, {OpKind::softmax, Dtype::f32, 2, 1, Reduce::sum, true});
+  context.reserve(plan.workspace_bytes);
+  Tensor into = Tensor::zeros(Shape(14, 2, 1), Dtype::f32), other = Tensor::zeros(Shape(14, 2, 1), Dtype::f64);
+  EXPECT_NO_THROW(edge_softmax_backward(context, plan, graph, scores, grad, into));
+  for (const TensorView& bad : {TensorView(), without_memory(into.view()), as_shape(into.view(), Shape(13, 2, 1)),
+                                on_cuda(into.view()), other.view()})
+    expect_refused([&] { edge_softmax_backward(context, plan, graph, scores, grad, bad); }, "into");
+  expect_refused([&] { edge_softmax_backward(context, Plan{}, graph, scores, grad, into); }, "plan");
 }
 
 struct refusals_attention : ::testing::Test {

@@ -78,6 +78,47 @@ TEST(segment_reduce, takes_offsets_in_a_tensor_as_it_takes_a_span) {
   }
 }
 
+TEST(segment_reduce, writes_into_memory_of_the_callers_with_rows_apart) {
+  Context context = Context::cpu(2);
+  const std::vector<EdgeId> offsets{0, 5, 5005, 5005, 5010};
+  const ConstTensorView tensor(std::span<const EdgeId>(offsets), Shape(5));
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
+    const Tensor x = random_tensor(Shape(5010, 3), dtype, 191), out_grad = random_tensor(Shape(4, 3), dtype, 192);
+    Tensor out = constant(Shape(4, 8), dtype, 77), grad = constant(Shape(5010, 8), dtype, 77);
+    for (const Reduce reduce : reducers) {
+      segment_reduce(context, tensor, x, reduce, columns(out.view(), 2, 3));
+      segment_reduce_backward(context, tensor, x, out_grad, reduce, columns(grad.view(), 2, 3));
+      const std::vector<double> sums = doubles(out), gradients = doubles(grad);
+      const std::vector<double> want = doubles(segment_reduce(context, tensor, x, reduce)),
+                                want_grad = doubles(segment_reduce_backward(context, tensor, x, out_grad, reduce));
+      for (std::size_t row = 0; row < 5010; ++row)
+        for (std::size_t i = 0; i < 8; ++i) {
+          const bool inside = i >= 2 && i < 5;
+          ASSERT_EQ(gradients[row * 8 + i], inside ? want_grad[row * 3 + i - 2] : 77) << name(reduce);
+          if (row < 4) {
+            ASSERT_EQ(sums[row * 8 + i], inside ? want[row * 3 + i - 2] : 77) << name(reduce);
+          }
+        }
+    }
+  }
+}
+
+TEST(segment_reduce, names_the_memory_that_results_do_not_fit_in) {
+  Context context = Context::cpu(1);
+  const std::vector<EdgeId> offsets{0, 2, 2, 5};
+  const ConstTensorView good(std::span<const EdgeId>(offsets), Shape(4));
+  Tensor x = random_tensor(Shape(5, 2), Dtype::f32, 193);
+  const Tensor out_grad = random_tensor(Shape(3, 2), Dtype::f32, 194);
+  Tensor out = constant(Shape(3, 2), Dtype::f32, 0), grad = constant(Shape(5, 2), Dtype::f32, 0);
+  EXPECT_NO_THROW(segment_reduce(context, good, x, Reduce::sum, out));
+  EXPECT_NO_THROW(segment_reduce_backward(context, good, x, out_grad, Reduce::sum, grad));
+  for (const TensorView& bad : {TensorView(), without_memory(out.view()), as_shape(out.view(), Shape(2, 2)),
+                                as_dtype(out.view(), Dtype::f64), on_cuda(out.view())})
+    expect_refused([&] { segment_reduce(context, good, x, Reduce::sum, bad); }, "into");
+  for (const TensorView& bad : {TensorView(), as_shape(grad.view(), Shape(4, 2)), x.view()})
+    expect_refused([&] { segment_reduce_backward(context, good, x, out_grad, Reduce::sum, bad); }, "into");
+}
+
 TEST(segment_reduce, names_the_offsets_that_are_none) {
   Context context = Context::cpu(1);
   const std::vector<EdgeId> offsets{0, 2, 2, 5};
