@@ -31,7 +31,7 @@ weft := build/release/bin/weft
 sources = git ls-files -co --exclude-standard -- '*.cpp' '*.hpp' '*.cu' '*.cuh'
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build build-tests demo test fuzz sanitize tsan bench install package docs performance format tidy clean
+.PHONY: help bootstrap build build-tests demo test test-python fuzz sanitize tsan bench install package docs performance format tidy clean
 
 help: ## show this list
 	@echo "weft: sparse kernels for graph neural networks"
@@ -59,6 +59,9 @@ FUZZ_SECONDS ?= 600
 test: build-tests ## build everything, fuzz every reader for TEST_FUZZ_SECONDS (2), run all tests
 	@JOBS=$(JOBS) scripts/fuzz $(TEST_FUZZ_SECONDS)
 	@ctest --preset dev --parallel $(JOBS)
+
+test-python: bootstrap ## build the PyTorch operators and test them; installs torch unless WEFT_PYTHON names a Python with it
+	@JOBS=$(JOBS) CMAKE_FLAGS="$(CMAKE_FLAGS)" scripts/test-python
 
 fuzz: bootstrap ## fuzz every reader for FUZZ_SECONDS (600)
 	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_SECONDS)

@@ -17,6 +17,7 @@ option(WEFT_CUDA_F64 "Build the CUDA kernels in f64, which gradient checks and t
 option(WEFT_BUILD_BENCH "Build the micro-benchmarks" OFF)
 option(WEFT_INSTALL "Make the install target" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "Treat warnings as errors" OFF)
+option(WEFT_TORCH "Build the PyTorch operators; Python3_EXECUTABLE names a Python with torch 2.11 or newer" OFF)
 option(WEFT_FUZZ "Build nothing but the fuzz targets of the readers, with clang" OFF)
 set(WEFT_COMMIT "" CACHE STRING "The commit that records name, for a tree without its history; else git is asked")
 if(NOT WEFT_COMMIT MATCHES "^[0-9A-Za-z._-]*$")

@@ -53,12 +53,12 @@ bool apart(ConstTensorView a, ConstTensorView b) {
 
 void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows,
                   std::string_view per) {
-  WEFT_CHECK(tensor.given, invalid_argument, "{} is missing: expected a tensor with one row a {}", name, per);
+  WEFT_CHECK(tensor.given, invalid_argument, "{} is missing: expected a tensor with one row for each {}", name, per);
   WEFT_CHECK(tensor.device == context.device(), invalid_argument, "{} is on {}, but the context runs on {}", name,
              to_string(tensor.device), to_string(context.device()));
   WEFT_CHECK(is_floating(tensor.dtype), invalid_argument, "{} has dtype {}: expected f32, f16, bf16 or f64", name,
              weft::name(tensor.dtype));
-  WEFT_CHECK(tensor.shape.rows == rows, invalid_argument, "{} has shape {}: expected {} rows, one a {}", name,
+  WEFT_CHECK(tensor.shape.rows == rows, invalid_argument, "{} has shape {}: expected {} rows, one for each {}", name,
              to_string(tensor.shape), rows, per);
   WEFT_CHECK(tensor.shape.heads >= 0 && tensor.shape.width >= 0, invalid_argument,
              "{} has shape {}: no dimension may be negative", name, to_string(tensor.shape));

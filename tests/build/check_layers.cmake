@@ -1,7 +1,7 @@
-# cmake -DSOURCE_DIR=... -P check_layers.cmake: every quoted include of src/, tools/ and include/ names a file
+# cmake -DSOURCE_DIR=... -P check_layers.cmake: every quoted include of src/, tools/, bindings/ and include/ names a file
 # of the same layer or of one left of it. Files that outgrow the length a reader can hold get a warning.
 cmake_minimum_required(VERSION 3.25)
-set(layers core graph plan kernels ops dense nn tools)
+set(layers core graph plan kernels ops dense nn tools bindings)
 set(max_lines 420)
 
 # Rank of a path below the source folder: -1 for the public headers, then left to right; "" for none.
@@ -19,7 +19,8 @@ endfunction()
 
 file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/include/*.hpp
   ${SOURCE_DIR}/src/*.hpp ${SOURCE_DIR}/src/*.cpp ${SOURCE_DIR}/src/*.cu ${SOURCE_DIR}/src/*.cuh ${SOURCE_DIR}/src/*.inc
-  ${SOURCE_DIR}/tools/*.hpp ${SOURCE_DIR}/tools/*.cpp ${SOURCE_DIR}/tools/*.cu)
+  ${SOURCE_DIR}/tools/*.hpp ${SOURCE_DIR}/tools/*.cpp ${SOURCE_DIR}/tools/*.cu
+  ${SOURCE_DIR}/bindings/*.hpp ${SOURCE_DIR}/bindings/*.cpp)
 set(wrong 0)
 set(includes_seen 0)
 foreach(file IN LISTS files)

@@ -128,7 +128,7 @@ TEST_F(refusals_sddmm, a_backward_refuses_what_its_forward_refuses) {
   };
   same({SddmmOp::dot, Target::v, Target::v}, lhs, rhs, grad, "destination node");
   same({SddmmOp::dot, Target::u, Target::u}, lhs, rhs, grad, "source node");
-  same({SddmmOp::dot, Target::u, Target::e}, lhs, rhs, grad, "one a edge");
+  same({SddmmOp::dot, Target::u, Target::e}, lhs, rhs, grad, "one for each edge");
   same({SddmmOp::copy_lhs, Target::u, Target::v}, lhs, rhs, wide, "rhs is given");
   same({SddmmOp::copy_rhs, Target::u, Target::v}, lhs, rhs, wide, "lhs is given");
   same({static_cast<SddmmOp>(17), Target::u, Target::v}, lhs, rhs, grad, "op");

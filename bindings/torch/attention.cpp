@@ -1,0 +1,108 @@
+// Softmax over the edges of a target, and attention, with their gradients.
+#include "ops/attention_inputs.hpp"
+
+#include "call.hpp"
+#include "core/names.hpp"
+
+namespace weft::pytorch {
+namespace {
+
+/// Attention's tensors as weft reads them.
+struct Inputs {
+  Input value, src, dst, attn, bias;
+  AttentionInputs in;
+
+  Inputs(const Tensor& value_given, const Tensor& src_given, const Tensor& dst_given, const MaybeTensor& attn_given,
+         const MaybeTensor& bias_given, const std::string& score, double slope, double scale, double dropout,
+         std::int64_t seed)
+      : value(value_given, "value"),
+        src(src_given, "src"),
+        dst(dst_given, "dst"),
+        attn(attn_given, "attn"),
+        bias(bias_given, "bias") {
+    in.score = parse_score(score);
+    in.value = value;
+    in.src = src;
+    in.dst = dst;
+    in.attn = attn;
+    in.bias = bias;
+    in.slope = static_cast<float>(slope);
+    in.scale = static_cast<float>(scale);
+    in.dropout = static_cast<float>(dropout);
+    in.seed = static_cast<std::uint64_t>(seed);
+  }
+  PlanKey::Numbers key(const Call& call, bool backward) const {
+    return call.key(
+        {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view()},
+        {static_cast<std::int64_t>(in.score), in.dropout > 0, in.slope >= 0 && in.slope <= 1, in.scale > 0, backward});
+  }
+};
+
+OpDesc softmax_of(const ConstTensorView& scores) {
+  return {OpKind::softmax, scores.dtype, scores.shape.heads, 1, Reduce::sum, true};
+}
+
+}  // namespace
+
+Tensor edge_softmax(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor scores) {
+  Call call(rows, transposed, key, num_sources);
+  const Input in(scores, "scores");
+  const auto plan = call.held->plan<Plan>(call.key({&in.view()}, {}),
+                                          [&] { return make_plan(call.context, call.graph(), softmax_of(in)); });
+  const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::edge_softmax(call.context, *plan, call.graph(), in, writable(out));
+  return out;
+}
+
+Tensor edge_softmax_backward(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor alpha,
+                             Tensor alpha_grad) {
+  Call call(rows, transposed, key, num_sources);
+  const Input in(alpha, "alpha"), grad(alpha_grad, "alpha_grad");
+  const auto plan = call.held->plan<Plan>(call.key({&in.view()}, {}),
+                                          [&] { return make_plan(call.context, call.graph(), softmax_of(in)); });
+  const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::edge_softmax_backward(call.context, *plan, call.graph(), in, grad, writable(out));
+  return out;
+}
+
+std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources,
+                                             Tensor value, Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
+                                             std::string score, double slope, double scale, double dropout,
+                                             std::int64_t seed) {
+  Call call(rows, transposed, key, num_sources);
+  const Inputs inputs(value, src, dst, attn, bias, score, slope, scale, dropout, seed);
+  const AttentionShape shape = resolve(call.context, call.graph(), inputs.in);
+  const auto plan =
+      call.held->plan<Plan>(inputs.key(call, false), [&] { return make_plan(call.context, call.graph(), shape.desc); });
+  const std::int64_t targets = call.graph().num_rows();
+  const Tensor out = empty(shape.value.with_rows(targets), shape.desc.dtype, call.like);
+  const Shape by_head(targets, shape.value.heads, 1);
+  const Tensor row_max = empty(by_head, accumulator(shape.desc.dtype), call.like),
+               row_sum = empty(by_head, accumulator(shape.desc.dtype), call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::attention(call.context, *plan, call.graph(), inputs.in, writable(out), writable(row_max), writable(row_sum));
+  return {out, row_max, row_sum};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
+    Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst,
+    MaybeTensor attn, MaybeTensor bias, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
+    double slope, double scale, double dropout, std::int64_t seed) {
+  Call call(rows, transposed, key, num_sources);
+  const Inputs inputs(value, src, dst, attn, bias, score, slope, scale, dropout, seed);
+  const Input given(out, "out"), maxima(row_max, "row_max"), sums(row_sum, "row_sum"), grad(out_grad, "out_grad");
+  const auto plan = call.held->plan<AttentionBackwardPlan>(
+      inputs.key(call, true), [&] { return plan_attention_backward(call.context, call.graph(), inputs.in); });
+  const auto like = [&](const ConstTensorView& tensor) { return gradient_of(tensor.given, tensor, call.like); };
+  const Tensor of_value = like(inputs.value), of_src = like(inputs.src), of_dst = like(inputs.dst),
+               of_attn = like(inputs.attn), of_bias = like(inputs.bias);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::attention_backward(call.context, *plan, call.graph(), inputs.in, {given, maxima, sums}, grad,
+                           {writable(of_value), writable(of_src), writable(of_dst),
+                            into(inputs.attn.view().given, of_attn), into(inputs.bias.view().given, of_bias)});
+  return {of_value, of_src, of_dst, of_attn, of_bias};
+}
+
+}  // namespace weft::pytorch

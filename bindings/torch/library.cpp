@@ -1,0 +1,49 @@
+// torch.ops.weft: schemas, and the functions behind them on either device.
+#include <torch/csrc/stable/library.h>
+
+#include "graphs.hpp"
+#include "operators.hpp"
+
+STABLE_TORCH_LIBRARY(weft, m) {
+  m.def("graph_hold(Tensor[] rows, Tensor[] transposed, int num_sources) -> int");
+  m.def("graph_release(int key) -> ()");
+  m.def("rows_from_edges(Tensor sources, Tensor destinations, int num_sources, int num_destinations) -> Tensor[]");
+  m.def("transposed_rows(Tensor[] rows, int key, int num_sources) -> Tensor[]");
+  m.def("check_rows(Tensor[] rows, int num_sources) -> ()");
+#define WEFT_GRAPH "Tensor[] rows, Tensor[] transposed, SymInt key, SymInt num_sources, "
+  m.def("spmm(" WEFT_GRAPH "Tensor? x, Tensor? edge, str op, str reduce) -> (Tensor, Tensor)");
+  m.def("spmm_backward(" WEFT_GRAPH
+        "Tensor? x, Tensor? edge, Tensor winners, Tensor out_grad, str op, str reduce, bool want_x, bool want_edge) "
+        "-> (Tensor, Tensor)");
+  m.def("sddmm(" WEFT_GRAPH "Tensor? lhs, Tensor? rhs, str op, str left, str right) -> Tensor");
+  m.def("sddmm_backward(" WEFT_GRAPH
+        "Tensor? lhs, Tensor? rhs, Tensor out_grad, str op, str left, str right, bool want_lhs, bool want_rhs) "
+        "-> (Tensor, Tensor)");
+  m.def("edge_softmax(" WEFT_GRAPH "Tensor scores) -> Tensor");
+  m.def("edge_softmax_backward(" WEFT_GRAPH "Tensor alpha, Tensor alpha_grad) -> Tensor");
+#define WEFT_ATTENTION "Tensor value, Tensor src, Tensor dst, Tensor? attn, Tensor? bias, "
+#define WEFT_SCORES "str score, float slope, float scale, float dropout, int seed"
+  m.def("attention(" WEFT_GRAPH WEFT_ATTENTION WEFT_SCORES ") -> (Tensor, Tensor, Tensor)");
+  m.def("attention_backward(" WEFT_GRAPH WEFT_ATTENTION
+        "Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, " WEFT_SCORES
+        ") -> (Tensor, Tensor, Tensor, Tensor, Tensor)");
+#undef WEFT_GRAPH
+#undef WEFT_ATTENTION
+#undef WEFT_SCORES
+}
+
+STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
+  m.impl("graph_hold", TORCH_BOX(&weft::pytorch::hold_graph));
+  m.impl("graph_release", TORCH_BOX(&weft::pytorch::release_graph));
+  m.impl("rows_from_edges", TORCH_BOX(&weft::pytorch::rows_from_edges));
+  m.impl("transposed_rows", TORCH_BOX(&weft::pytorch::transposed_rows));
+  m.impl("check_rows", TORCH_BOX(&weft::pytorch::check_rows));
+  m.impl("spmm", TORCH_BOX(&weft::pytorch::spmm));
+  m.impl("spmm_backward", TORCH_BOX(&weft::pytorch::spmm_backward));
+  m.impl("sddmm", TORCH_BOX(&weft::pytorch::sddmm));
+  m.impl("sddmm_backward", TORCH_BOX(&weft::pytorch::sddmm_backward));
+  m.impl("edge_softmax", TORCH_BOX(&weft::pytorch::edge_softmax));
+  m.impl("edge_softmax_backward", TORCH_BOX(&weft::pytorch::edge_softmax_backward));
+  m.impl("attention", TORCH_BOX(&weft::pytorch::attention));
+  m.impl("attention_backward", TORCH_BOX(&weft::pytorch::attention_backward));
+}

@@ -1,0 +1,61 @@
+#include "runtime.hpp"
+
+#include "weft/embedding.hpp"
+
+namespace weft::pytorch {
+namespace {
+
+/// Every seat once, by torch's threads.
+void run_by_torch(void*, int seats, void (*work)(void*, int), void* job) {
+  torch::stable::parallel_for(0, seats, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t seat = begin; seat < end; ++seat) work(job, static_cast<int>(seat));
+  });
+}
+
+#ifdef USE_CUDA
+CUstream_st* current_stream(int device) {
+  void* stream = nullptr;
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
+  return static_cast<CUstream_st*>(stream);
+}
+/// In torch's current stream on the current device, which are those of every context made here.
+void* allocate(void*, Device, std::size_t bytes, CUstream_st*) {
+  void* memory = nullptr;
+  return aoti_torch_cuda_caching_allocator_raw_alloc(bytes, &memory) == AOTI_TORCH_SUCCESS ? memory : nullptr;
+}
+void deallocate(void*, Device, void* memory, std::size_t, CUstream_st*) {
+  aoti_torch_cuda_caching_allocator_raw_delete(memory);
+}
+#endif
+
+/// Once a process, when this library is loaded.
+const bool embedded = [] {
+  set_executor({run_by_torch});
+#ifdef USE_CUDA
+  set_allocator(DeviceKind::cuda, {allocate, deallocate});
+#endif
+  return true;
+}();
+
+}  // namespace
+
+Context context_of(const Tensor& tensor) {
+  const Device device = device_of(tensor);
+  if (device.kind == DeviceKind::cpu) return Context::cpu(static_cast<int>(torch::stable::get_num_threads()));
+#ifdef USE_CUDA
+  return Context::cuda(device.index, current_stream(device.index));
+#else
+  return Context::cuda(device.index);  // an Error: this build has none
+#endif
+}
+
+Workspace::Workspace(Context& context, std::size_t bytes, const Tensor& like) : context_(context) {
+  if (bytes == 0) return;
+  const auto floats = static_cast<std::int64_t>((bytes + Arena::alignment + 3) / 4);
+  memory_ = empty(Shape(floats), Dtype::f32, like);
+  context_.borrow_workspace(
+      {static_cast<std::byte*>(memory_->mutable_data_ptr()), static_cast<std::size_t>(floats) * 4});
+}
+Workspace::~Workspace() { context_.borrow_workspace({}); }
+
+}  // namespace weft::pytorch

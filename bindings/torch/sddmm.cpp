@@ -1,0 +1,53 @@
+// One result for each edge from its ends, and its gradients.
+#include "ops/sddmm_inputs.hpp"
+
+#include "call.hpp"
+#include "core/names.hpp"
+
+namespace weft::pytorch {
+namespace {
+
+SddmmOptions options_of(const std::string& op, const std::string& left, const std::string& right) {
+  return {parse_sddmm_op(op), parse_target(left), parse_target(right)};
+}
+std::vector<std::int64_t> numbers_of(const SddmmOptions& options) {
+  return {static_cast<std::int64_t>(options.op), static_cast<std::int64_t>(options.lhs),
+          static_cast<std::int64_t>(options.rhs)};
+}
+
+}  // namespace
+
+Tensor sddmm(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, MaybeTensor lhs, MaybeTensor rhs,
+             std::string op, std::string left, std::string right) {
+  Call call(rows, transposed, key, num_sources);
+  const Input l(lhs, "lhs"), r(rhs, "rhs");
+  const SddmmOptions options = options_of(op, left, right);
+  const SddmmShape shape = resolve(call.context, call.graph(), l, r, options);
+  PlanKey::Numbers of = call.key({&l.view(), &r.view()}, {});
+  for (const std::int64_t number : numbers_of(options)) of.push_back(number);
+  const auto plan = call.held->plan<Plan>(of, [&] { return make_plan(call.context, call.graph(), shape.desc); });
+  const Tensor out = empty(shape.out.with_rows(call.graph().num_edges()), shape.desc.dtype, call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::sddmm(call.context, *plan, call.graph(), l, r, writable(out), options);
+  return out;
+}
+
+std::tuple<Tensor, Tensor> sddmm_backward(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources,
+                                          MaybeTensor lhs, MaybeTensor rhs, Tensor out_grad, std::string op,
+                                          std::string left, std::string right, bool want_lhs, bool want_rhs) {
+  Call call(rows, transposed, key, num_sources);
+  const Input l(lhs, "lhs"), r(rhs, "rhs"), grad(out_grad, "out_grad");
+  const SddmmOptions options = options_of(op, left, right);
+  PlanKey::Numbers of = call.key({&l.view(), &r.view()}, {want_lhs, want_rhs});
+  for (const std::int64_t number : numbers_of(options)) of.push_back(number);
+  const auto plan = call.held->plan<SddmmBackwardPlan>(of, [&] {
+    return plan_sddmm_backward(call.context, call.graph(), l, r, options, {want_lhs, want_rhs});
+  });
+  const WantSddmmGradients& want = plan->want;
+  const Tensor l_grad = gradient_of(want.lhs, l, call.like), r_grad = gradient_of(want.rhs, r, call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::sddmm_backward(call.context, *plan, call.graph(), l, r, grad, {into(want.lhs, l_grad), into(want.rhs, r_grad)});
+  return {l_grad, r_grad};
+}
+
+}  // namespace weft::pytorch

@@ -1,0 +1,90 @@
+#include "tensors.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "weft/error.hpp"
+
+namespace weft::pytorch {
+namespace {
+
+using torch::headeronly::ScalarType;
+
+constexpr std::pair<ScalarType, Dtype> types[] = {{ScalarType::Float, Dtype::f32},     {ScalarType::Half, Dtype::f16},
+                                                  {ScalarType::BFloat16, Dtype::bf16}, {ScalarType::Double, Dtype::f64},
+                                                  {ScalarType::Int, Dtype::i32},       {ScalarType::Long, Dtype::i64}};
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorCode::invalid_argument, text); }
+
+/// Whether every row's elements stand side by side.
+bool rows_are_dense(const Tensor& tensor) {
+  std::int64_t stride = 1;
+  for (std::int64_t d = tensor.dim() - 1; d > 0; --d) {
+    if (tensor.size(d) > 1 && tensor.stride(d) != stride) return false;
+    stride *= tensor.size(d);
+  }
+  return tensor.size(0) <= 1 || tensor.stride(0) >= stride;
+}
+
+std::array<std::int64_t, 3> sizes_of(const Shape& shape) {
+  if (shape.rank == 1) return {shape.rows, 0, 0};
+  if (shape.rank == 2) return {shape.rows, shape.width, 0};
+  return {shape.rows, shape.heads, shape.width};
+}
+
+}  // namespace
+
+weft::Device device_of(const Tensor& tensor) {
+  if (tensor.is_cpu()) return {};
+  if (!tensor.is_cuda()) refuse("a tensor is on a device that weft does not know: expected cpu or cuda");
+  return {DeviceKind::cuda, tensor.get_device_index()};
+}
+
+Dtype dtype_of(const Tensor& tensor, std::string_view name) {
+  for (const auto& [theirs, ours] : types)
+    if (tensor.scalar_type() == theirs) return ours;
+  refuse(fmt::format(
+      "{} has a dtype that weft does not know: expected float32, float16, bfloat16, float64, int32 or int64", name));
+}
+
+ScalarType scalar_type(Dtype dtype) {
+  for (const auto& [theirs, ours] : types)
+    if (dtype == ours) return theirs;
+  refuse("a dtype that torch does not know");
+}
+
+Shape shape_of(const Tensor& tensor, std::string_view name) {
+  switch (tensor.dim()) {
+    case 1: return Shape(tensor.size(0));
+    case 2: return Shape(tensor.size(0), tensor.size(1));
+    case 3: return Shape(tensor.size(0), tensor.size(1), tensor.size(2));
+    default:
+      refuse(fmt::format("{} has {} dimensions: expected [rows], [rows, features] or [rows, heads, features]", name,
+                         tensor.dim()));
+  }
+}
+
+Input::Input(const Tensor& tensor, std::string_view name) {
+  const Shape shape = shape_of(tensor, name);
+  held_ = rows_are_dense(tensor) ? tensor : torch::stable::contiguous(tensor);
+  view_ = ConstTensorView(held_->const_data_ptr(), dtype_of(tensor, name), shape, device_of(tensor));
+  if (shape.rows > 1) view_.ld = held_->stride(0);
+}
+Input::Input(const std::optional<Tensor>& tensor, std::string_view name) {
+  if (tensor && tensor->defined()) *this = Input(*tensor, name);
+}
+
+Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like) {
+  const std::array<std::int64_t, 3> sizes = sizes_of(shape);
+  return torch::stable::empty({sizes.data(), static_cast<std::size_t>(shape.rank)}, scalar_type(dtype), std::nullopt,
+                              like.device());
+}
+Tensor nothing(Dtype dtype, const Tensor& like) { return empty(Shape(0), dtype, like); }
+
+TensorView writable(const Tensor& tensor) {
+  return {tensor.mutable_data_ptr(), dtype_of(tensor, "a result"), shape_of(tensor, "a result"), device_of(tensor)};
+}
+
+}  // namespace weft::pytorch

@@ -1,0 +1,44 @@
+// Between torch's tensors and weft's views of them.
+#pragma once
+
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <optional>
+#include <string_view>
+
+#include "weft/tensor.hpp"
+
+namespace weft::pytorch {
+
+using torch::stable::Tensor;
+
+weft::Device device_of(const Tensor& tensor);
+/// An Error that names the tensor where weft has no such type.
+Dtype dtype_of(const Tensor& tensor, std::string_view name);
+torch::headeronly::ScalarType scalar_type(Dtype dtype);
+/// Of one to three dimensions; an Error names the tensor.
+Shape shape_of(const Tensor& tensor, std::string_view name);
+
+/// A tensor that an operator reads, and the view of it. Columns of something wider are read where they stand; what lies
+/// apart in another way is copied.
+class Input {
+ public:
+  Input() = default;
+  Input(const Tensor& tensor, std::string_view name);
+  Input(const std::optional<Tensor>& tensor, std::string_view name);
+  operator ConstTensorView() const { return view_; }  // NOLINT: implicit by design
+  const ConstTensorView& view() const { return view_; }
+
+ private:
+  std::optional<Tensor> held_;
+  ConstTensorView view_;
+};
+
+/// A new tensor, not initialised, where `like` is.
+Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like);
+/// One without elements, for results that were not wanted.
+Tensor nothing(Dtype dtype, const Tensor& like);
+TensorView writable(const Tensor& tensor);
+
+}  // namespace weft::pytorch

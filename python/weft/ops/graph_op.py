@@ -1,0 +1,129 @@
+"""What all operators over graphs share: how they are called, and how their gradients are found."""
+
+from __future__ import annotations
+
+from typing import Callable, Sequence, Tuple
+
+import torch
+from torch import Tensor
+
+_GRAPH_ARGUMENTS = 4  # rows, transposed, key, num_sources
+
+
+class GraphOp:
+    """An operator ``weft::NAME(graph, tensors, options)`` and its ``weft::NAME_backward``, which takes the tensors, what
+    the forward kept, the gradient of its first result, the options and, where it can leave gradients out, which are
+    wanted."""
+
+    def __init__(
+        self, name: str, num_tensors: int, *, fake: Callable, fake_backward: Callable, keeps: Sequence[int] = (),
+        takes_tensors: bool = True, chooses: bool = False,
+    ):
+        self.name, self.num_tensors, self.keeps = name, num_tensors, tuple(keeps)
+        self.takes_tensors, self.chooses = takes_tensors, chooses
+        self.forward = getattr(torch.ops.weft, name).default
+        self.backward = getattr(torch.ops.weft, f"{name}_backward").default
+        torch.library.register_fake(f"weft::{name}", fake)
+        torch.library.register_fake(f"weft::{name}_backward", fake_backward)
+        torch.library.register_autograd(f"weft::{name}", self._backward_of_op, setup_context=self._setup)
+
+    def __call__(self, graph, tensors: Tuple, options: Tuple = ()) -> Tensor:
+        """The first result, with gradients where they are wanted."""
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return self._first(self.forward(*graph._arguments, *tensors, *options))
+        if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
+            return _Run.apply(self, graph._arguments, options, *tensors)
+        with torch._C._AutoDispatchBelowAutograd():
+            return self._first(self.forward(*graph._arguments, *tensors, *options))
+
+    @staticmethod
+    def _first(results):
+        return results[0] if isinstance(results, tuple) else results
+
+    def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
+        """One for each tensor; None for those that are not wanted."""
+        wanted = [w and t is not None for w, t in zip(wanted, tensors)]
+        arguments = [*(tensors if self.takes_tensors else ()), *kept, out_grad, *options]
+        gradients = self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ()))
+        if not isinstance(gradients, tuple):
+            gradients = (gradients,)
+        return [g if w else None for g, w in zip(gradients, wanted)]
+
+    # For torch.ops.weft.NAME itself, as compiled code calls it.
+
+    def _setup(self, ctx, inputs, output):
+        rows, transposed, key, num_sources = inputs[:_GRAPH_ARGUMENTS]
+        tensors = inputs[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
+        results = output if isinstance(output, tuple) else (output,)
+        ctx.mark_non_differentiable(*results[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*rows, *transposed, *tensors, *(results[i] for i in self.keeps))
+        ctx.counts = len(rows), len(transposed)
+        ctx.of = key, num_sources, inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
+
+    def _backward_of_op(self, ctx, out_grad, *_):
+        n, m = ctx.counts
+        key, num_sources, options = ctx.of
+        saved = list(ctx.saved_tensors)
+        rows, transposed, rest = saved[:n], saved[n : n + m], saved[n + m :]
+        tensors, kept = rest[: self.num_tensors], rest[self.num_tensors :]
+        nothing = [[None] * n, [None] * m, None, None]  # a graph's arrays have no gradients
+        if out_grad is None:
+            return *nothing, *[None] * (self.num_tensors + len(options))
+        wanted = ctx.needs_input_grad[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
+        gradients = self.gradients((rows, transposed, key, num_sources), tensors, kept, out_grad, options, wanted)
+        return *nothing, *gradients, *[None] * len(options)
+
+
+class _Run(torch.autograd.Function):
+    """The same gradients by a way that costs a fraction of register_autograd's time. (A setup_context of its own would
+    let torch look at its signature in every call, which takes longer than a small operator.)"""
+
+    @staticmethod
+    def forward(ctx, op, graph_arguments, options, *tensors):
+        with torch._C._AutoDispatchBelowAutograd():
+            results = op.forward(*graph_arguments, *tensors, *options)
+        if not isinstance(results, tuple):
+            results = (results,)
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors, *(results[i] for i in op.keeps))
+        ctx.of = op, graph_arguments, options
+        return results[0]
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, out_grad):
+        op, graph_arguments, options = ctx.of
+        if out_grad is None:
+            return (None,) * (3 + op.num_tensors)
+        saved = ctx.saved_tensors
+        tensors, kept = saved[: op.num_tensors], saved[op.num_tensors :]
+        with torch._C._AutoDispatchBelowAutograd():
+            gradients = op.gradients(graph_arguments, tensors, kept, out_grad, options, ctx.needs_input_grad[3:])
+        return (None, None, None, *gradients)
+
+
+def broadcast(*tensors):
+    """The sizes behind the rows, which broadcast as in NumPy."""
+    given = [t for t in tensors if t is not None]
+    sizes = []
+    for i in range(1, max(t.dim() for t in given)):
+        size = 1
+        for t in given:
+            if t.dim() > i and (isinstance(size, int) and size == 1):
+                size = t.shape[t.dim() - i]
+        sizes.insert(0, size)
+    return sizes
+
+
+def like(wanted, tensor, other):
+    """A fake gradient: of the tensor's kind, or of no elements."""
+    if wanted and tensor is not None:
+        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
+    return other.new_empty([0], dtype=torch.float32)
+
+
+def choice(name: str, value: str, names: Sequence[str]) -> str:
+    if value not in names:
+        raise ValueError(f"{name} is {value!r}: expected one of {', '.join(names)}")
+    return value

@@ -1,0 +1,52 @@
+"""Sums, means, maxima and minima over neighbours."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+from torch import Tensor
+
+from weft.graph import Graph
+from weft.ops.graph_op import GraphOp, broadcast, choice, like
+
+OPS = ("copy_u", "copy_e", "u_add_e", "u_sub_e", "u_mul_e", "u_div_e")
+REDUCERS = ("sum", "mean", "max", "min")
+
+
+def _fake(rows, transposed, key, num_sources, x, edge, op, reduce):
+    typed = x if x is not None else edge
+    shape = [rows[0].shape[0] - 1, *broadcast(x, edge)]
+    return typed.new_empty(shape), typed.new_empty(shape if reduce in ("max", "min") else [0], dtype=torch.int64)
+
+
+def _fake_backward(rows, transposed, key, num_sources, x, edge, winners, out_grad, op, reduce, want_x, want_edge):
+    return like(want_x, x, out_grad), like(want_edge, edge, out_grad)
+
+
+_spmm = GraphOp("spmm", 2, fake=_fake, fake_backward=_fake_backward, keeps=[1], chooses=True)
+
+
+def spmm(
+    graph: Graph, x: Optional[Tensor] = None, edge: Optional[Tensor] = None, *, op: Optional[str] = None,
+    reduce: str = "sum",
+) -> Tensor:
+    """For every target the sum (``mean``, ``max``, ``min``) of the messages that arrive there.
+
+    A message is ``x[source]``, or of ``op`` with the value of its edge: ``copy_u`` (the default without ``edge``),
+    ``u_mul_e`` (the default with it), ``u_add_e``, ``u_sub_e``, ``u_div_e``, or ``copy_e`` (the default without ``x``).
+    ``x`` is [sources], [sources, features] or [sources, heads, features], ``edge`` the same by edge id; trailing
+    dimensions of 1 broadcast. Targets without edges get 0. Results and gradients are the same bits every time.
+
+    >>> import torch, weft
+    >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
+    >>> weft.spmm(graph, torch.tensor([[1.0], [10.0], [100.0]]), torch.tensor([0.5, 2.0, 1.0]))
+    tensor([[  0.0000],
+            [100.5000],
+            [ 20.0000]])
+    """
+    if x is None and edge is None:
+        raise ValueError("x and edge are missing: expected at least one of them")
+    if op is None:
+        op = "copy_e" if x is None else "copy_u" if edge is None else "u_mul_e"
+    return _spmm(graph, (x, edge), (choice("op", op, OPS), choice("reduce", reduce, REDUCERS)))
