@@ -32,8 +32,7 @@ struct Inputs {
     in.seed = static_cast<std::uint64_t>(seed);
   }
   PlanKey::Numbers key(const Call& call, bool backward) const {
-    return call.key(
-        {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view()},
+    return call.key(OpKind::attention, {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view()},
         {static_cast<std::int64_t>(in.score), in.dropout > 0, in.slope >= 0 && in.slope <= 1, in.scale > 0, backward});
   }
 };
@@ -47,7 +46,7 @@ OpDesc softmax_of(const ConstTensorView& scores) {
 Tensor edge_softmax(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor scores) {
   Call call(rows, transposed, key, num_sources);
   const Input in(scores, "scores");
-  const auto plan = call.held->plan<Plan>(call.key({&in.view()}, {}),
+  const auto plan = call.held->plan<Plan>(call.key(OpKind::softmax, {&in.view()}, {}),
                                           [&] { return make_plan(call.context, call.graph(), softmax_of(in)); });
   const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);
@@ -59,7 +58,7 @@ Tensor edge_softmax_backward(Rows rows, Rows transposed, std::int64_t key, std::
                              Tensor alpha_grad) {
   Call call(rows, transposed, key, num_sources);
   const Input in(alpha, "alpha"), grad(alpha_grad, "alpha_grad");
-  const auto plan = call.held->plan<Plan>(call.key({&in.view()}, {}),
+  const auto plan = call.held->plan<Plan>(call.key(OpKind::softmax, {&in.view()}, {}),
                                           [&] { return make_plan(call.context, call.graph(), softmax_of(in)); });
   const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);

@@ -16,15 +16,15 @@ struct Call {
   Tensor like;  // where results go
 
   Call(const Rows& rows, const Rows& transposed, std::int64_t key, std::int64_t num_sources)
-      : held(graph_of(rows, transposed, key, num_sources)), context(context_of(rows.at(0))), like(rows[0]) {
+      : held(graph_of(rows, transposed, key, num_sources)), context(context_of(offsets_of(rows))), like(rows[0]) {
     if (held->lasts()) context.expect_runs(runs_of_a_held_graph);
   }
   const Graph& graph() const { return held->graph(); }
 
   /// What plans depend on: the shape, type and place of every tensor, the threads, and numbers of the caller's.
-  PlanKey::Numbers key(std::initializer_list<const ConstTensorView*> tensors,
+  PlanKey::Numbers key(OpKind kind, std::initializer_list<const ConstTensorView*> tensors,
                        std::initializer_list<std::int64_t> more) const {
-    PlanKey::Numbers numbers{context.threads()};
+    PlanKey::Numbers numbers{static_cast<std::int64_t>(kind), context.threads()};
     for (const ConstTensorView* tensor : tensors) {
       const Shape& shape = tensor->shape;
       if (!tensor->given) {

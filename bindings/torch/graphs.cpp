@@ -1,5 +1,7 @@
 #include "graphs.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "runtime.hpp"
@@ -19,17 +21,22 @@ Table& table() {
   return all;
 }
 
-/// Tensors that a graph's arrays stand in.
 struct Kept {
-  std::vector<Tensor> rows, transposed;
+  RowInputs rows, transposed;
 };
 
 Graph adopted(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed, std::int64_t num_sources) {
-  if (rows.empty()) throw Error(ErrorCode::invalid_argument, "rows are missing: expected offsets and columns");
-  const auto kept = std::make_shared<const Kept>(Kept{rows, transposed});
-  const NodeCounts nodes{.num_sources = num_sources, .num_destinations = rows[0].size(0) - 1};
-  return Graph::adopt(nodes, row_tensors(rows, "rows"), row_tensors(transposed, "transposed"), kept, Validate::trusted,
-                      context_of(rows[0]).stream());
+  const Tensor& offsets = offsets_of(rows);
+  const auto kept = std::make_shared<const Kept>(Kept{{rows, "rows"}, {transposed, "transposed"}});
+  const NodeCounts nodes{.num_sources = num_sources, .num_destinations = offsets.numel() - 1};
+  return Graph::adopt(nodes, kept->rows.tensors, kept->transposed.tensors, kept, Validate::trusted,
+                      context_of(offsets).stream());
+}
+
+std::int64_t enter(std::shared_ptr<HeldGraph> held) {
+  const std::lock_guard guard(table().lock);
+  table().graphs.emplace(++table().last, std::move(held));
+  return table().last;
 }
 
 template <class T>
@@ -43,17 +50,36 @@ Tensor array_of(const Graph& graph, const T* data, std::int64_t count, const Ten
 
 }  // namespace
 
-RowTensors row_tensors(const std::vector<Tensor>& from, std::string_view name) {
-  if (from.empty()) return {};
-  if (from.size() < 2 || from.size() > 3)
+const Tensor& offsets_of(const std::vector<Tensor>& rows) {
+  if (rows.empty()) throw Error(ErrorCode::invalid_argument, "rows are missing: expected offsets and columns");
+  return rows.front();
+}
+
+RowInputs::RowInputs(const std::vector<Tensor>& rows, std::string_view name) {
+  if (rows.empty()) return;
+  if (rows.size() < 2 || rows.size() > 3)
     throw Error(ErrorCode::invalid_argument,
-                std::string(name) + " are " + std::to_string(from.size()) +
-                    " tensors: expected offsets and columns, and ids of edges where they are not in sequence");
-  RowTensors rows;
-  rows.offsets = Input(from[0], "offsets");
-  rows.cols = Input(from[1], "columns");
-  if (from.size() == 3) rows.edge_ids = Input(from[2], "edge_ids");
-  return rows;
+                fmt::format("{} has {} tensors: expected offsets and columns, and ids of edges where they are not in "
+                            "sequence",
+                            name, rows.size()));
+  const auto array = [&](std::size_t i, std::string_view what) -> ConstTensorView {
+    const Tensor& dense = arrays.emplace_back(torch::stable::contiguous(rows[i]));
+    return {dense.const_data_ptr(), dtype_of(dense, what), shape_of(dense, what), device_of(dense)};
+  };
+  arrays.reserve(rows.size());
+  tensors.offsets = array(0, "offsets");
+  tensors.cols = array(1, "columns");
+  if (rows.size() == 3) tensors.edge_ids = array(2, "edge_ids");
+}
+
+Origin Origin::of(const std::vector<Tensor>& rows, std::int64_t num_sources) {
+  Origin origin;
+  origin.num_sources = num_sources;
+  for (const Tensor& array : rows) {
+    origin.arrays.push_back(array.const_data_ptr());
+    origin.sizes.push_back(array.numel());
+  }
+  return origin;
 }
 
 std::shared_ptr<const void> HeldGraph::kept(const PlanKey& key,
@@ -71,11 +97,13 @@ std::shared_ptr<const void> HeldGraph::kept(const PlanKey& key,
 
 std::int64_t hold_graph(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed,
                         std::int64_t num_sources) {
-  auto held = std::make_shared<HeldGraph>(adopted(rows, transposed, num_sources), true);
+  const std::int64_t key =
+      enter(std::make_shared<HeldGraph>(adopted(rows, transposed, num_sources), Origin::of(rows, num_sources), true));
   context_of(rows[0]).synchronise();  // calls may come in any stream
-  const std::lock_guard guard(table().lock);
-  table().graphs.emplace(++table().last, std::move(held));
-  return table().last;
+  return key;
+}
+std::int64_t hold_graph(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources) {
+  return enter(std::make_shared<HeldGraph>(graph, Origin::of(rows, num_sources), true));
 }
 
 void release_graph(std::int64_t key) {
@@ -92,9 +120,9 @@ std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, const std::
   {
     const std::lock_guard guard(table().lock);
     const auto found = table().graphs.find(key);
-    if (found != table().graphs.end()) return found->second;
+    if (found != table().graphs.end() && found->second->origin() == Origin::of(rows, num_sources)) return found->second;
   }
-  return std::make_shared<HeldGraph>(adopted(rows, transposed, num_sources), false);
+  return std::make_shared<HeldGraph>(adopted(rows, transposed, num_sources), Origin::of(rows, num_sources), false);
 }
 
 std::vector<Tensor> rows_of(const Graph& graph, const Tensor& like) {

@@ -25,11 +25,23 @@ struct PlanKey {
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
+/// Which arrays a graph was taken from: where they stand and how long they are.
+struct Origin {
+  std::vector<const void*> arrays;
+  std::vector<std::int64_t> sizes;
+  std::int64_t num_sources = 0;
+
+  static Origin of(const std::vector<Tensor>& rows, std::int64_t num_sources);
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
 /// A graph and the plans of the calls on it that came last.
 class HeldGraph {
  public:
-  HeldGraph(Graph graph, bool lasts) : graph_(std::move(graph)), lasts_(lasts) {}
+  HeldGraph(Graph graph, Origin origin, bool lasts)
+      : graph_(std::move(graph)), origin_(std::move(origin)), lasts_(lasts) {}
   const Graph& graph() const { return graph_; }
+  const Origin& origin() const { return origin_; }
   /// Whether Python holds it, so that more calls are to be expected.
   bool lasts() const { return lasts_; }
 
@@ -46,22 +58,34 @@ class HeldGraph {
   std::shared_ptr<const void> kept(const PlanKey& key, const std::function<std::shared_ptr<const void>()>& make);
 
   Graph graph_;
+  Origin origin_;
   bool lasts_;
   std::mutex lock_;
   std::list<std::pair<PlanKey, std::shared_ptr<const void>>> plans_;  // the last used first
 };
 
-/// The tensors as weft takes them; an Error names what is none of [offsets, columns(, ids of edges)].
-RowTensors row_tensors(const std::vector<Tensor>& from, std::string_view name);
-/// Takes the graph of these rows in and gives it a key, which no other will have.
+/// [offsets, columns] or [offsets, columns, ids of edges] as weft takes them, and what must live for as long.
+struct RowInputs {
+  std::vector<Tensor> arrays;
+  RowTensors tensors;
+
+  /// An Error names what is no such list.
+  RowInputs(const std::vector<Tensor>& rows, std::string_view name);
+};
+/// The offsets, of which there must be some.
+const Tensor& offsets_of(const std::vector<Tensor>& rows);
+
+/// Gives a graph over these rows a key, which no other will have.
 std::int64_t hold_graph(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed,
                         std::int64_t num_sources);
+std::int64_t hold_graph(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources);
 void release_graph(std::int64_t key);
-/// The graph that is held under the key, or where none is, one for this call.
+/// The graph that is held under the key, where it is that of these rows; else one for this call. (A program that was
+/// exported has keys of another process.)
 std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed,
                                     std::int64_t key, std::int64_t num_sources);
 
-/// [offsets, columns] or [offsets, columns, ids of edges] of a graph.
+/// [offsets, columns] or [offsets, columns, ids of edges] of a graph, in its memory.
 std::vector<Tensor> rows_of(const Graph& graph, const Tensor& like);
 
 }  // namespace weft::pytorch

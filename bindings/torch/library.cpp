@@ -5,10 +5,11 @@
 #include "operators.hpp"
 
 STABLE_TORCH_LIBRARY(weft, m) {
-  m.def("graph_hold(Tensor[] rows, Tensor[] transposed, int num_sources) -> int");
-  m.def("graph_release(int key) -> ()");
-  m.def("rows_from_edges(Tensor sources, Tensor destinations, int num_sources, int num_destinations) -> Tensor[]");
-  m.def("transposed_rows(Tensor[] rows, int key, int num_sources) -> Tensor[]");
+  m.def("graph_hold(Tensor[] rows, int num_sources) -> int");
+  m.def(
+      "graph_from_edges(Tensor sources, Tensor destinations, int num_sources, int num_destinations) -> (int, "
+      "Tensor[])");
+  m.def("graph_transposed(Tensor[] rows, int key, int num_sources) -> (int, Tensor[])");
   m.def("check_rows(Tensor[] rows, int num_sources) -> ()");
 #define WEFT_GRAPH "Tensor[] rows, Tensor[] transposed, SymInt key, SymInt num_sources, "
   m.def("spmm(" WEFT_GRAPH "Tensor? x, Tensor? edge, str op, str reduce) -> (Tensor, Tensor)");
@@ -33,10 +34,9 @@ STABLE_TORCH_LIBRARY(weft, m) {
 }
 
 STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
-  m.impl("graph_hold", TORCH_BOX(&weft::pytorch::hold_graph));
-  m.impl("graph_release", TORCH_BOX(&weft::pytorch::release_graph));
-  m.impl("rows_from_edges", TORCH_BOX(&weft::pytorch::rows_from_edges));
-  m.impl("transposed_rows", TORCH_BOX(&weft::pytorch::transposed_rows));
+  m.impl("graph_hold", TORCH_BOX(&weft::pytorch::graph_hold));
+  m.impl("graph_from_edges", TORCH_BOX(&weft::pytorch::graph_from_edges));
+  m.impl("graph_transposed", TORCH_BOX(&weft::pytorch::graph_transposed));
   m.impl("check_rows", TORCH_BOX(&weft::pytorch::check_rows));
   m.impl("spmm", TORCH_BOX(&weft::pytorch::spmm));
   m.impl("spmm_backward", TORCH_BOX(&weft::pytorch::spmm_backward));

@@ -15,9 +15,12 @@ using MaybeTensor = std::optional<Tensor>;
 
 // structure.cpp
 
-/// Rows of the edges, by destination, then source, then id.
-Rows rows_from_edges(Tensor sources, Tensor destinations, std::int64_t num_sources, std::int64_t num_destinations);
-Rows transposed_rows(Rows rows, std::int64_t key, std::int64_t num_sources);
+/// The key under which a graph over these rows is held from now on.
+std::int64_t graph_hold(Rows rows, std::int64_t num_sources);
+/// A graph of these edges and its rows, by destination, then source, then id.
+std::tuple<std::int64_t, Rows> graph_from_edges(Tensor sources, Tensor destinations, std::int64_t num_sources,
+                                                std::int64_t num_destinations);
+std::tuple<std::int64_t, Rows> graph_transposed(Rows rows, std::int64_t key, std::int64_t num_sources);
 /// An Error that names the first index that is out of place.
 void check_rows(Rows rows, std::int64_t num_sources);
 

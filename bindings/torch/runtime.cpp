@@ -1,5 +1,7 @@
 #include "runtime.hpp"
 
+#include <torch/csrc/stable/accelerator.h>
+
 #include "weft/embedding.hpp"
 
 namespace weft::pytorch {
@@ -18,8 +20,9 @@ CUstream_st* current_stream(int device) {
   STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
   return static_cast<CUstream_st*>(stream);
 }
-/// In torch's current stream on the current device, which are those of every context made here.
-void* allocate(void*, Device, std::size_t bytes, CUstream_st*) {
+/// In torch's current stream of the device, which is that of every context made here.
+void* allocate(void*, Device device, std::size_t bytes, CUstream_st*) {
+  const torch::stable::accelerator::DeviceGuard on(device.index);
   void* memory = nullptr;
   return aoti_torch_cuda_caching_allocator_raw_alloc(bytes, &memory) == AOTI_TORCH_SUCCESS ? memory : nullptr;
 }

@@ -23,7 +23,7 @@ Tensor sddmm(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sour
   const Input l(lhs, "lhs"), r(rhs, "rhs");
   const SddmmOptions options = options_of(op, left, right);
   const SddmmShape shape = resolve(call.context, call.graph(), l, r, options);
-  PlanKey::Numbers of = call.key({&l.view(), &r.view()}, {});
+  PlanKey::Numbers of = call.key(OpKind::sddmm, {&l.view(), &r.view()}, {});
   for (const std::int64_t number : numbers_of(options)) of.push_back(number);
   const auto plan = call.held->plan<Plan>(of, [&] { return make_plan(call.context, call.graph(), shape.desc); });
   const Tensor out = empty(shape.out.with_rows(call.graph().num_edges()), shape.desc.dtype, call.like);
@@ -38,7 +38,7 @@ std::tuple<Tensor, Tensor> sddmm_backward(Rows rows, Rows transposed, std::int64
   Call call(rows, transposed, key, num_sources);
   const Input l(lhs, "lhs"), r(rhs, "rhs"), grad(out_grad, "out_grad");
   const SddmmOptions options = options_of(op, left, right);
-  PlanKey::Numbers of = call.key({&l.view(), &r.view()}, {want_lhs, want_rhs});
+  PlanKey::Numbers of = call.key(OpKind::sddmm, {&l.view(), &r.view()}, {want_lhs, want_rhs});
   for (const std::int64_t number : numbers_of(options)) of.push_back(number);
   const auto plan = call.held->plan<SddmmBackwardPlan>(of, [&] {
     return plan_sddmm_backward(call.context, call.graph(), l, r, options, {want_lhs, want_rhs});

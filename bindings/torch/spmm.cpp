@@ -22,7 +22,7 @@ std::tuple<Tensor, Tensor> spmm(Rows rows, Rows transposed, std::int64_t key, st
   const Input sources(x, "x"), values(edge, "edge");
   SpmmOptions options = options_of(op, reduce);
   const SpmmShape shape = resolve(call.context, call.graph(), sources, values, options);
-  const auto of = call.key({&sources.view(), &values.view()},
+  const auto of = call.key(OpKind::spmm, {&sources.view(), &values.view()},
                            {static_cast<std::int64_t>(options.op), static_cast<std::int64_t>(options.reduce)});
   const auto plan = call.held->plan<Plan>(of, [&] { return make_plan(call.context, call.graph(), shape.desc); });
   const Shape by_row = shape.features.with_rows(call.graph().num_rows());
@@ -39,11 +39,11 @@ std::tuple<Tensor, Tensor> spmm_backward(Rows rows, Rows transposed, std::int64_
                                          MaybeTensor x, MaybeTensor edge, Tensor winners, Tensor out_grad,
                                          std::string op, std::string reduce, bool want_x, bool want_edge) {
   Call call(rows, transposed, key, num_sources);
-  const Input sources(x, "x"), values(edge, "edge"), grad(out_grad, "out_grad");
+  const Input sources(x, "x"), values(edge, "edge"), grad(out_grad, "out_grad"), won(winners, "winners");
   SpmmOptions options = options_of(op, reduce);
-  options.arg_e = into(is_extremum(options.reduce), winners);
+  if (is_extremum(options.reduce)) options.arg_e = read_only(won);
   const auto of =
-      call.key({&sources.view(), &values.view()},
+      call.key(OpKind::spmm, {&sources.view(), &values.view()},
                {static_cast<std::int64_t>(options.op), static_cast<std::int64_t>(options.reduce), want_x, want_edge});
   const auto plan = call.held->plan<SpmmBackwardPlan>(of, [&] {
     return plan_spmm_backward(call.context, call.graph(), sources, values, options, {want_x, want_edge});

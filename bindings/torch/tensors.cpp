@@ -83,6 +83,12 @@ Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like) {
 }
 Tensor nothing(Dtype dtype, const Tensor& like) { return empty(Shape(0), dtype, like); }
 
+TensorView read_only(const ConstTensorView& view) {
+  TensorView same(const_cast<void*>(view.data), view.dtype, view.shape, view.device);
+  same.ld = view.ld;
+  return same;
+}
+
 TensorView writable(const Tensor& tensor) {
   return {tensor.mutable_data_ptr(), dtype_of(tensor, "a result"), shape_of(tensor, "a result"), device_of(tensor)};
 }

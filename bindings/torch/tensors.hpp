@@ -39,6 +39,9 @@ class Input {
 Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like);
 /// One without elements, for results that were not wanted.
 Tensor nothing(Dtype dtype, const Tensor& like);
+/// Of a tensor that was made here.
 TensorView writable(const Tensor& tensor);
+/// For options that are results of a forward and operands of its backward.
+TensorView read_only(const ConstTensorView& view);
 
 }  // namespace weft::pytorch

@@ -1,5 +1,6 @@
 """Loads the operators: torch.ops.weft is there once this module is imported."""
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -28,7 +29,12 @@ def _load() -> None:
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < (2, 11):
         raise ImportError(f"torch is {torch.__version__}: weft needs 2.11 or newer")
-    torch.ops.load_library(str(_find()))
+    path = str(_find())
+    torch.ops.load_library(path)
+    global release_graph
+    # No operator: finalizers run at any time, while torch traces a program as well, and must leave nothing in it.
+    release_graph = ctypes.CDLL(path).weft_graph_release
+    release_graph.argtypes, release_graph.restype = [ctypes.c_int64], None
 
 
 _load()

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
-from typing import Optional, Tuple, Union
+from typing import List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
 
+from weft import _library
+
 Size = Union[int, Tuple[int, int], None]
 
 
-def _counts(size: Size, num_sources: int, num_targets: int) -> Tuple[int, int]:
-    if size is None:
-        n = max(num_sources, num_targets)
-        return n, n
-    if isinstance(size, int):
-        return size, size
-    if len(size) != 2:
-        raise ValueError(f"size is {size}: expected the number of nodes, or (sources, targets)")
-    return int(size[0]), int(size[1])
+def _counts(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
+    try:
+        return operator.index(size), operator.index(size)
+    except TypeError:
+        pass
+    try:
+        num_sources, num_targets = size
+        return operator.index(num_sources), operator.index(num_targets)
+    except (TypeError, ValueError):
+        raise ValueError(f"size is {size!r}: expected the number of nodes, or (sources, targets)") from None
 
 
 class Graph:
     """A directed graph, stored by target: row v has the sources of the edges that arrive at v.
 
     Values of edges are indexed by edge id: of a graph from an ``edge_index`` that is the column of an edge there, and of
-    one from compressed rows the place of the edge in them, unless ids are given. Graphs do not change; what is made of
-    one for its calls (its transpose, plans) is kept as long as the graph is.
+    one from compressed rows the place of the edge in them, unless ids are given. Graphs do not change, and nor may the
+    tensors of their rows; what is made of one for its calls (its transpose, plans) is kept as long as the graph is.
 
     >>> import torch, weft
     >>> edge_index = torch.tensor([[0, 1, 2], [1, 2, 1]])  # sources, targets
@@ -35,17 +39,29 @@ class Graph:
     weft.Graph(3 nodes, 3 edges, cpu)
     """
 
+    @torch.compiler.disable
     def __init__(self, rowptr: Tensor, col: Tensor, num_sources: int, edge_ids: Optional[Tensor] = None):
-        """Takes compressed rows as they are; :meth:`from_csr` looks at them first."""
-        self.rowptr, self.col, self.edge_ids = rowptr, col, edge_ids
-        self.num_sources, self.num_targets = int(num_sources), rowptr.numel() - 1
-        self._rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
-        self._key = torch.ops.weft.graph_hold(self._rows, [], self.num_sources)
-        self._arguments = self._rows, [], self._key, self.num_sources  # as every operator takes a graph
-        self._release = weakref.finalize(self, torch.ops.weft.graph_release, self._key)
-        self._transposed: Optional[Graph] = None
+        """Takes the memory of compressed rows as it is, and trusts it; :meth:`from_csr` looks at it and copies it."""
+        rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
+        self._take(rows, int(num_sources), torch.ops.weft.graph_hold(rows, int(num_sources)))
+
+    def _take(self, rows: List[Tensor], num_sources: int, key: int) -> None:
+        self._rows, self._key = rows, key
+        self.rowptr, self.col = rows[0], rows[1]
+        self.edge_ids: Optional[Tensor] = rows[2] if len(rows) > 2 else None
+        self.num_sources, self.num_targets = num_sources, rows[0].numel() - 1
+        self._arguments = rows, [], key, num_sources  # as every operator takes a graph
+        self._release = weakref.finalize(self, _library.release_graph, key)
+        self._transposed: Union[None, Graph, weakref.ref] = None
 
     @classmethod
+    def _held(cls, key: int, rows: List[Tensor], num_sources: int) -> Graph:
+        graph = cls.__new__(cls)
+        graph._take(rows, num_sources, key)
+        return graph
+
+    @classmethod
+    @torch.compiler.disable
     def from_edge_index(cls, edge_index: Tensor, size: Size = None) -> Graph:
         """From PyG's ``edge_index`` [2, E]: sources and targets, int64 or int32, in any order. ``size`` is the number of
         nodes, or (sources, targets) of a bipartite graph; without it as many nodes as the largest id asks for."""
@@ -54,34 +70,35 @@ class Graph:
         if edge_index.dtype not in (torch.int64, torch.int32):
             raise ValueError(f"edge_index has dtype {edge_index.dtype}: expected torch.int64 or torch.int32")
         if size is None:
-            largest = int(edge_index.max()) + 1 if edge_index.numel() > 0 else 0
-            size = largest
-        num_sources, num_targets = _counts(size, 0, 0)
-        edges = edge_index.contiguous()
-        rows = torch.ops.weft.rows_from_edges(edges[0], edges[1], num_sources, num_targets)
-        return cls(rows[0], rows[1], num_sources, rows[2] if len(rows) > 2 else None)
+            size = int(edge_index.max()) + 1 if edge_index.numel() > 0 else 0
+        num_sources, num_targets = _counts(size)
+        key, rows = torch.ops.weft.graph_from_edges(edge_index[0], edge_index[1], num_sources, num_targets)
+        return cls._held(key, rows, num_sources)
 
     @classmethod
+    @torch.compiler.disable
     def from_csr(
         cls, rowptr: Tensor, col: Tensor, num_sources: Optional[int] = None, edge_ids: Optional[Tensor] = None,
         trusted: bool = False,
     ) -> Graph:
         """From compressed rows: those of target v are ``col[rowptr[v]:rowptr[v + 1]]``. Without ``num_sources`` there are
-        as many sources as targets. ``trusted`` does not look at the indices, which on a GPU takes time and waits."""
+        as many sources as targets. ``trusted`` neither looks at the indices, which on a GPU takes time and waits, nor
+        copies them: they must be right, and stay as and where they are."""
         if num_sources is None:
             num_sources = rowptr.numel() - 1
+        rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
         if not trusted:
-            rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
             torch.ops.weft.check_rows(rows, num_sources)
-        return cls(rowptr, col, num_sources, edge_ids)
+            rows = [t.clone() for t in rows]
+        return cls(rows[0], rows[1], num_sources, rows[2] if len(rows) > 2 else None)
 
     @classmethod
-    def from_sparse(cls, adj_t: Tensor) -> Tuple[Graph, Tensor]:
+    def from_sparse(cls, adj_t: Tensor, trusted: bool = False) -> Tuple[Graph, Tensor]:
         """From a sparse matrix of torch's [targets, sources] in any layout, as PyG's ``adj_t``: the graph, and the values
-        of its edges."""
+        of its edges. ``trusted`` as in :meth:`from_csr`."""
         if adj_t.layout is not torch.sparse_csr:
             adj_t = adj_t.to_sparse_csr()
-        graph = cls.from_csr(adj_t.crow_indices(), adj_t.col_indices(), adj_t.size(1), trusted=True)
+        graph = cls.from_csr(adj_t.crow_indices(), adj_t.col_indices(), adj_t.size(1), trusted=trusted)
         return graph, adj_t.values()
 
     @property
@@ -99,13 +116,15 @@ class Graph:
     def device(self) -> torch.device:
         return self.col.device
 
+    @torch.compiler.disable
     def transpose(self) -> Graph:
-        """The same edges, reversed, with the same ids; made once and kept."""
-        if self._transposed is None:
-            rows = torch.ops.weft.transposed_rows(self._rows, self._key, self.num_sources)
-            ids = rows[2] if len(rows) > 2 else None
-            self._transposed = Graph(rows[0], rows[1], self.num_targets, ids)
-        return self._transposed
+        """The same edges, reversed, with the same ids; made once and kept. Its transpose is this graph."""
+        kept = self._transposed() if isinstance(self._transposed, weakref.ref) else self._transposed
+        if kept is None:
+            key, rows = torch.ops.weft.graph_transposed(self._rows, self._key, self.num_sources)
+            kept = self._transposed = Graph._held(key, rows, self.num_targets)
+            kept._transposed = weakref.ref(self)
+        return kept
 
     def edge_index(self) -> Tensor:
         """[2, E], int64, by edge id."""
@@ -120,7 +139,8 @@ class Graph:
 
     def to(self, device: Union[str, torch.device]) -> Graph:
         """This graph on another device; itself where it is there already."""
-        if torch.device(device) == self.device:
+        wanted = torch.device(device)
+        if wanted.type == self.device.type and wanted.index in (None, self.device.index):
             return self
         ids = None if self.edge_ids is None else self.edge_ids.to(device)
         return Graph(self.rowptr.to(device), self.col.to(device), self.num_sources, ids)

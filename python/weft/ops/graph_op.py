@@ -6,8 +6,13 @@ from typing import Callable, Sequence, Tuple
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 _GRAPH_ARGUMENTS = 4  # rows, transposed, key, num_sources
+
+
+def _no_context(ctx, inputs, output):
+    """Of an operator that is not differentiated."""
 
 
 class GraphOp:
@@ -26,13 +31,17 @@ class GraphOp:
         torch.library.register_fake(f"weft::{name}", fake)
         torch.library.register_fake(f"weft::{name}_backward", fake_backward)
         torch.library.register_autograd(f"weft::{name}", self._backward_of_op, setup_context=self._setup)
+        torch.library.register_autograd(f"weft::{name}_backward", self._refuse_second, setup_context=_no_context)
 
     def __call__(self, graph, tensors: Tuple, options: Tuple = ()) -> Tensor:
         """The first result, with gradients where they are wanted."""
-        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        if torch.compiler.is_compiling():
             return self._first(self.forward(*graph._arguments, *tensors, *options))
+        if torch._C._are_functorch_transforms_active():
+            return _RunTransformed.apply(self, graph, options, *tensors)[0]
+        _refuse_tangents(self.name, tensors)
         if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
-            return _Run.apply(self, graph._arguments, options, *tensors)
+            return _Run.apply(self, graph, options, *tensors)
         with torch._C._AutoDispatchBelowAutograd():
             return self._first(self.forward(*graph._arguments, *tensors, *options))
 
@@ -42,12 +51,24 @@ class GraphOp:
 
     def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
         """One for each tensor; None for those that are not wanted."""
-        wanted = [w and t is not None for w, t in zip(wanted, tensors)]
-        arguments = [*(tensors if self.takes_tensors else ()), *kept, out_grad, *options]
+        if self.takes_tensors:
+            wanted = [w and t is not None for w, t in zip(wanted, tensors)]
+        arguments = [*tensors, *kept, out_grad, *options]
         gradients = self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ()))
         if not isinstance(gradients, tuple):
             gradients = (gradients,)
         return [g if w else None for g, w in zip(gradients, wanted)]
+
+    def _refuse_second(self, ctx, *_):
+        raise NotImplementedError(f"weft has no second derivatives: a gradient of {self.name} was differentiated again")
+
+    def _kept_of(self, tensors, results):
+        """What a backward reads; tensors that it does not are left out."""
+        return [*(tensors if self.takes_tensors else ()), *(results[i] for i in self.keeps)]
+
+    def _of_kept(self, saved):
+        n = self.num_tensors if self.takes_tensors else 0
+        return saved[:n], saved[n:]
 
     # For torch.ops.weft.NAME itself, as compiled code calls it.
 
@@ -57,7 +78,7 @@ class GraphOp:
         results = output if isinstance(output, tuple) else (output,)
         ctx.mark_non_differentiable(*results[1:])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*rows, *transposed, *tensors, *(results[i] for i in self.keeps))
+        ctx.save_for_backward(*rows, *transposed, *self._kept_of(tensors, results))
         ctx.counts = len(rows), len(transposed)
         ctx.of = key, num_sources, inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
 
@@ -66,7 +87,7 @@ class GraphOp:
         key, num_sources, options = ctx.of
         saved = list(ctx.saved_tensors)
         rows, transposed, rest = saved[:n], saved[n : n + m], saved[n + m :]
-        tensors, kept = rest[: self.num_tensors], rest[self.num_tensors :]
+        tensors, kept = self._of_kept(rest)
         nothing = [[None] * n, [None] * m, None, None]  # a graph's arrays have no gradients
         if out_grad is None:
             return *nothing, *[None] * (self.num_tensors + len(options))
@@ -75,32 +96,87 @@ class GraphOp:
         return *nothing, *gradients, *[None] * len(options)
 
 
+def _refuse_tangents(name: str, tensors) -> None:
+    """A tangent would be lost without a word."""
+    if forward_ad._current_level < 0:
+        return
+    if any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in tensors):
+        raise NotImplementedError(f"weft has no forward-mode derivatives, and an input of {name} has a tangent")
+
+
+def _gradients_by(ctx, out_grad):
+    op, graph, options = ctx.of
+    if out_grad is None:
+        return (None,) * (3 + op.num_tensors)
+    tensors, kept = op._of_kept(ctx.saved_tensors)
+    with torch._C._AutoDispatchBelowAutograd():
+        gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, ctx.needs_input_grad[3:])
+    return (None, None, None, *gradients)
+
+
 class _Run(torch.autograd.Function):
     """The same gradients by a way that costs a fraction of register_autograd's time. (A setup_context of its own would
     let torch look at its signature in every call, which takes longer than a small operator.)"""
 
     @staticmethod
-    def forward(ctx, op, graph_arguments, options, *tensors):
+    def forward(ctx, op, graph, options, *tensors):
         with torch._C._AutoDispatchBelowAutograd():
-            results = op.forward(*graph_arguments, *tensors, *options)
+            results = op.forward(*graph._arguments, *tensors, *options)
         if not isinstance(results, tuple):
             results = (results,)
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*tensors, *(results[i] for i in op.keeps))
-        ctx.of = op, graph_arguments, options
+        ctx.save_for_backward(*op._kept_of(tensors, results))
+        ctx.of = op, graph, options  # the graph, whose transpose and plans the backward takes
         return results[0]
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, out_grad):
-        op, graph_arguments, options = ctx.of
+        return _gradients_by(ctx, out_grad)
+
+
+class _RunTransformed(torch.autograd.Function):
+    """The same for torch.func, which asks for a setup_context."""
+
+    @staticmethod
+    def forward(op, graph, options, *tensors):
+        with torch._C._AutoDispatchBelowAutograd():
+            results = op.forward(*graph._arguments, *tensors, *options)
+        return results if isinstance(results, tuple) else (results,)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        op, graph, options, *tensors = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*op._kept_of(tensors, output))
+        ctx.of = op, graph, options
+
+    @staticmethod
+    def backward(ctx, out_grad, *_):
+        op, graph, options = ctx.of
         if out_grad is None:
             return (None,) * (3 + op.num_tensors)
-        saved = ctx.saved_tensors
-        tensors, kept = saved[: op.num_tensors], saved[op.num_tensors :]
+        wanted = ctx.needs_input_grad[3:]
+        gradients = _GradientsTransformed.apply(op, graph, options, wanted, out_grad, *ctx.saved_tensors)
+        return (None, None, None, *(g if g.dim() > 0 else None for g in gradients))
+
+
+class _GradientsTransformed(torch.autograd.Function):
+    """Their gradients, which torch.func must not look into either. What is not wanted is a number."""
+
+    @staticmethod
+    def forward(op, graph, options, wanted, out_grad, *saved):
+        tensors, kept = op._of_kept(saved)
         with torch._C._AutoDispatchBelowAutograd():
-            gradients = op.gradients(graph_arguments, tensors, kept, out_grad, options, ctx.needs_input_grad[3:])
-        return (None, None, None, *gradients)
+            gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
+        return tuple(out_grad.new_zeros(()) if g is None else g for g in gradients)
+
+    setup_context = staticmethod(_no_context)
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise NotImplementedError("weft has no second derivatives: a gradient was differentiated again")
 
 
 def broadcast(*tensors):
