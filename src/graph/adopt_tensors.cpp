@@ -182,7 +182,8 @@ Graph Graph::adopt(NodeCounts nodes, const RowTensors& rows, const RowTensors& t
   check_node_count(num_sources, "num_sources");
   check_node_count(num_destinations, "num_destinations");
   const Device device = rows.offsets.device;
-  const bool both = transposed.offsets.given || transposed.cols.given || transposed.edge_ids.given, full = validation == Validate::full;
+  const bool both = transposed.offsets.given || transposed.cols.given || transposed.edge_ids.given;
+  const bool full = validation == Validate::full;
   check_arrays(rows, "rows", num_destinations, rows.cols.shape.rows, device);
   if (both) check_arrays(transposed, "transposed", num_sources, rows.cols.shape.rows, device);
   RowTensors given = rows, reversed = transposed;
