@@ -32,7 +32,8 @@ struct Inputs {
     in.seed = static_cast<std::uint64_t>(seed);
   }
   PlanKey::Numbers key(const Call& call, bool backward) const {
-    return call.key(OpKind::attention, {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view()},
+    return call.key(
+        OpKind::attention, {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view()},
         {static_cast<std::int64_t>(in.score), in.dropout > 0, in.slope >= 0 && in.slope <= 1, in.scale > 0, backward});
   }
 };

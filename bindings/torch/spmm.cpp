@@ -39,9 +39,17 @@ std::tuple<Tensor, Tensor> spmm_backward(Rows rows, Rows transposed, std::int64_
                                          MaybeTensor x, MaybeTensor edge, Tensor winners, Tensor out_grad,
                                          std::string op, std::string reduce, bool want_x, bool want_edge) {
   Call call(rows, transposed, key, num_sources);
-  const Input sources(x, "x"), values(edge, "edge"), grad(out_grad, "out_grad"), won(winners, "winners");
   SpmmOptions options = options_of(op, reduce);
-  if (is_extremum(options.reduce)) options.arg_e = read_only(won);
+  const auto read = [](bool is_read, const MaybeTensor& tensor, std::string_view name) {
+    return is_read ? Input(tensor, name) : Input::of_kind(tensor, name);
+  };
+  // ops/spmm.py keeps placeholders of what is not read here.
+  const bool multiplies = options.op == SpmmOp::u_mul_e || options.op == SpmmOp::u_div_e;
+  const bool extremum = is_extremum(options.reduce);
+  const Input sources = read(extremum || (multiplies && want_edge), x, "x"),
+              values = read(extremum || multiplies, edge, "edge");
+  const Input grad(out_grad, "out_grad"), won(winners, "winners");
+  if (extremum) options.arg_e = read_only(won);
   const auto of =
       call.key(OpKind::spmm, {&sources.view(), &values.view()},
                {static_cast<std::int64_t>(options.op), static_cast<std::int64_t>(options.reduce), want_x, want_edge});

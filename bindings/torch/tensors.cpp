@@ -76,6 +76,15 @@ Input::Input(const std::optional<Tensor>& tensor, std::string_view name) {
   if (tensor && tensor->defined()) *this = Input(*tensor, name);
 }
 
+Input Input::of_kind(const std::optional<Tensor>& tensor, std::string_view name) {
+  Input input;
+  if (!tensor || !tensor->defined()) return input;
+  input.held_ = *tensor;
+  input.view_ =
+      ConstTensorView(tensor->const_data_ptr(), dtype_of(*tensor, name), shape_of(*tensor, name), device_of(*tensor));
+  return input;
+}
+
 Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like) {
   const std::array<std::int64_t, 3> sizes = sizes_of(shape);
   return torch::stable::empty({sizes.data(), static_cast<std::size_t>(shape.rank)}, scalar_type(dtype), std::nullopt,

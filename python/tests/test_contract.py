@@ -150,6 +150,24 @@ def test_softmax_keeps_no_scores_and_max_reads_winners_in_any_layout(device):
     torch.testing.assert_close(got, want)
 
 
+def test_sums_keep_nothing_that_their_backward_does_not_read(device):
+    graph = a_graph(0, device)
+    edge = torch.rand(40, device=device)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.untyped_storage().nbytes()) or t, lambda t: t):
+        for reduce in ("sum", "mean"):
+            weft.spmm(graph, torch.randn(7, 64, device=device, requires_grad=True), reduce=reduce)
+            weft.spmm(graph, torch.randn(7, 64, device=device, requires_grad=True), edge, reduce=reduce)
+    assert sum(kept) <= 2 * edge.numel() * 4 + 64
+    x = torch.randn(7, 64, device=device, requires_grad=True)
+    changed = x * 1
+    out = weft.spmm(graph, changed)
+    changed.add_(1)
+    out.sum().backward()
+    degrees = torch.bincount(graph.edge_index()[0], minlength=7)
+    torch.testing.assert_close(x.grad, degrees.to(x).unsqueeze(1).expand(7, 64))
+
+
 def test_transposes_and_devices_are_the_same_objects():
     graph = a_graph()
     assert graph.transpose().transpose() is graph

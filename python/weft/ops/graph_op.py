@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Sequence, Tuple
+from typing import Callable, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -22,10 +22,10 @@ class GraphOp:
 
     def __init__(
         self, name: str, num_tensors: int, *, fake: Callable, fake_backward: Callable, keeps: Sequence[int] = (),
-        takes_tensors: bool = True, chooses: bool = False,
+        takes_tensors: bool = True, chooses: bool = False, reads: Optional[Callable] = None,
     ):
         self.name, self.num_tensors, self.keeps = name, num_tensors, tuple(keeps)
-        self.takes_tensors, self.chooses = takes_tensors, chooses
+        self.takes_tensors, self.chooses, self.reads = takes_tensors, chooses, reads
         self.forward = getattr(torch.ops.weft, name).default
         self.backward = getattr(torch.ops.weft, f"{name}_backward").default
         torch.library.register_fake(f"weft::{name}", fake)
@@ -62,8 +62,10 @@ class GraphOp:
     def _refuse_second(self, ctx, *_):
         raise NotImplementedError(f"weft has no second derivatives: a gradient of {self.name} was differentiated again")
 
-    def _kept_of(self, tensors, results):
-        """What a backward reads; tensors that it does not are left out."""
+    def _kept_of(self, tensors, results, options, wanted):
+        """What a backward reads; what it does not is left out, or a placeholder of its kind."""
+        if self.reads is not None:
+            tensors = self.reads(tensors, options, wanted)
         return [*(tensors if self.takes_tensors else ()), *(results[i] for i in self.keeps)]
 
     def _of_kept(self, saved):
@@ -78,9 +80,11 @@ class GraphOp:
         results = output if isinstance(output, tuple) else (output,)
         ctx.mark_non_differentiable(*results[1:])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*rows, *transposed, *self._kept_of(tensors, results))
+        options = inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
+        wanted = ctx.needs_input_grad[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
+        ctx.save_for_backward(*rows, *transposed, *self._kept_of(tensors, results, options, wanted))
         ctx.counts = len(rows), len(transposed)
-        ctx.of = key, num_sources, inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
+        ctx.of = key, num_sources, options
 
     def _backward_of_op(self, ctx, out_grad, *_):
         n, m = ctx.counts
@@ -125,7 +129,7 @@ class _Run(torch.autograd.Function):
         if not isinstance(results, tuple):
             results = (results,)
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*op._kept_of(tensors, results))
+        ctx.save_for_backward(*op._kept_of(tensors, results, options, ctx.needs_input_grad[3:]))
         ctx.of = op, graph, options  # the graph, whose transpose and plans the backward takes
         return results[0]
 
@@ -149,7 +153,7 @@ class _RunTransformed(torch.autograd.Function):
         op, graph, options, *tensors = inputs
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*op._kept_of(tensors, output))
+        ctx.save_for_backward(*op._kept_of(tensors, output, options, [True] * len(tensors)))
         ctx.of = op, graph, options
 
     @staticmethod
@@ -192,10 +196,15 @@ def broadcast(*tensors):
     return sizes
 
 
+def placeholder(tensor):
+    """A tensor of that shape and type which holds one number."""
+    return None if tensor is None else tensor.detach().new_empty(()).expand(tensor.shape)
+
+
 def like(wanted, tensor, other):
     """A fake gradient: of the tensor's kind, or of no elements."""
     if wanted and tensor is not None:
-        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
+        return tensor.new_empty(tensor.shape)
     return other.new_empty([0], dtype=torch.float32)
 
 

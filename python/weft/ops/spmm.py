@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.graph import Graph
-from weft.ops.graph_op import GraphOp, broadcast, choice, like
+from weft.ops.graph_op import GraphOp, broadcast, choice, like, placeholder
 
 OPS = ("copy_u", "copy_e", "u_add_e", "u_sub_e", "u_mul_e", "u_div_e")
 REDUCERS = ("sum", "mean", "max", "min")
@@ -24,7 +24,18 @@ def _fake_backward(rows, transposed, key, num_sources, x, edge, winners, out_gra
     return like(want_x, x, out_grad), like(want_edge, edge, out_grad)
 
 
-_spmm = GraphOp("spmm", 2, fake=_fake, fake_backward=_fake_backward, keeps=[1], chooses=True)
+def _read_by_backward(tensors, options, wanted):
+    """Sums read of x and edge what is a factor of the other's gradient; of the rest the kind is enough."""
+    (x, edge), (op, reduce) = tensors, options
+    if reduce in ("max", "min"):
+        return x, edge
+    multiplies = op in ("u_mul_e", "u_div_e")
+    return x if multiplies and wanted[1] else placeholder(x), edge if multiplies else placeholder(edge)
+
+
+_spmm = GraphOp(
+    "spmm", 2, fake=_fake, fake_backward=_fake_backward, keeps=[1], chooses=True, reads=_read_by_backward
+)
 
 
 def spmm(
