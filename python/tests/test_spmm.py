@@ -83,6 +83,20 @@ def test_op_passes_opcheck(edge_index, reduce):
 
 
 @pytest.mark.parametrize("op", MESSAGES)
+def test_the_operator_itself_has_the_gradients_of_the_function(edge_index, op):
+    graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
+    x, edge = operands(op, (2, 3), (2, 1), torch.float64, edge_index.device)
+    given = [t for t in (x, edge) if t is not None]
+    for reduce in ("sum", "mean", "max"):
+        want = torch.autograd.grad(weft.spmm(graph, x, edge, op=op, reduce=reduce).square().sum(), given)
+        out, _ = torch.ops.weft.spmm(*graph._arguments, x, edge, op, reduce)
+        for wanted in (given, given[-1:]):  # all, or one alone
+            got = torch.autograd.grad(out.square().sum(), wanted, retain_graph=True)
+            for a, b in zip(got, want[-len(wanted) :]):
+                torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("op", MESSAGES)
 def test_gradcheck(edge_index, op):
     graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
     x, edge = operands(op, (2, 3), (2, 1), torch.float64, edge_index.device)

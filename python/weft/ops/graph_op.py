@@ -81,7 +81,8 @@ class GraphOp:
         ctx.mark_non_differentiable(*results[1:])
         ctx.set_materialize_grads(False)
         options = inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
-        wanted = ctx.needs_input_grad[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
+        # Here torch has not said yet which gradients are wanted: needs_input_grad counts the tensors of lists one by one.
+        wanted = [True] * self.num_tensors
         ctx.save_for_backward(*rows, *transposed, *self._kept_of(tensors, results, options, wanted))
         ctx.counts = len(rows), len(transposed)
         ctx.of = key, num_sources, options
@@ -197,8 +198,8 @@ def broadcast(*tensors):
 
 
 def placeholder(tensor):
-    """A tensor of that shape and type which holds one number."""
-    return None if tensor is None else tensor.detach().new_empty(()).expand(tensor.shape)
+    """A tensor of that shape and type which holds one number, and no good one for whoever reads it all the same."""
+    return None if tensor is None else tensor.detach().new_full((), float("nan")).expand(tensor.shape)
 
 
 def like(wanted, tensor, other):
