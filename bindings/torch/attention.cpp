@@ -31,51 +31,50 @@ struct Inputs {
     in.dropout = static_cast<float>(dropout);
     in.seed = static_cast<std::uint64_t>(seed);
   }
-  PlanKey::Numbers key(const Call& call, bool backward) const {
-    return call.key(
-        OpKind::attention, {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view()},
-        {static_cast<std::int64_t>(in.score), in.dropout > 0, in.slope >= 0 && in.slope <= 1, in.scale > 0, backward});
+  PlanKey::Numbers key(const Call& call) const {
+    return call.key(OpKind::attention, {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view()},
+                    {number(in.score), in.dropout > 0, in.slope >= 0 && in.slope <= 1, in.scale > 0});
   }
 };
 
-OpDesc softmax_of(const ConstTensorView& scores) {
-  return {OpKind::softmax, scores.dtype, scores.shape.heads, 1, Reduce::sum, true};
+/// Of the forward and of the backward.
+std::shared_ptr<const Plan> softmax_plan(const Call& call, const ConstTensorView& values) {
+  const OpDesc desc{OpKind::softmax, values.dtype, values.shape.heads, 1, Reduce::sum, true};
+  return call.held->plan<Plan>(call.key(OpKind::softmax, {&values}, {}),
+                               [&] { return make_plan(call.context, call.graph(), desc); });
 }
 
 }  // namespace
 
-Tensor edge_softmax(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor scores) {
-  Call call(rows, transposed, key, num_sources);
+Tensor edge_softmax(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor scores) {
+  Call call(rows, key, num_sources);
   const Input in(scores, "scores");
-  const auto plan = call.held->plan<Plan>(call.key(OpKind::softmax, {&in.view()}, {}),
-                                          [&] { return make_plan(call.context, call.graph(), softmax_of(in)); });
+  const auto plan = softmax_plan(call, in);
   const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);
   weft::edge_softmax(call.context, *plan, call.graph(), in, writable(out));
   return out;
 }
 
-Tensor edge_softmax_backward(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor alpha,
-                             Tensor alpha_grad) {
-  Call call(rows, transposed, key, num_sources);
+Tensor edge_softmax_backward(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor alpha, Tensor alpha_grad) {
+  Call call(rows, key, num_sources);
   const Input in(alpha, "alpha"), grad(alpha_grad, "alpha_grad");
-  const auto plan = call.held->plan<Plan>(call.key(OpKind::softmax, {&in.view()}, {}),
-                                          [&] { return make_plan(call.context, call.graph(), softmax_of(in)); });
+  const auto plan = softmax_plan(call, in);
   const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);
   weft::edge_softmax_backward(call.context, *plan, call.graph(), in, grad, writable(out));
   return out;
 }
 
-std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources,
-                                             Tensor value, Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
+std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value,
+                                             Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
                                              std::string score, double slope, double scale, double dropout,
                                              std::int64_t seed) {
-  Call call(rows, transposed, key, num_sources);
+  Call call(rows, key, num_sources);
   const Inputs inputs(value, src, dst, attn, bias, score, slope, scale, dropout, seed);
   const AttentionShape shape = resolve(call.context, call.graph(), inputs.in);
   const auto plan =
-      call.held->plan<Plan>(inputs.key(call, false), [&] { return make_plan(call.context, call.graph(), shape.desc); });
+      call.held->plan<Plan>(inputs.key(call), [&] { return make_plan(call.context, call.graph(), shape.desc); });
   const std::int64_t targets = call.graph().num_rows();
   const Tensor out = empty(shape.value.with_rows(targets), shape.desc.dtype, call.like);
   const Shape by_head(targets, shape.value.heads, 1);
@@ -87,14 +86,14 @@ std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, Rows transposed, std::in
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
-    Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst,
-    MaybeTensor attn, MaybeTensor bias, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
-    double slope, double scale, double dropout, std::int64_t seed) {
-  Call call(rows, transposed, key, num_sources);
+    Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst, MaybeTensor attn,
+    MaybeTensor bias, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score, double slope,
+    double scale, double dropout, std::int64_t seed) {
+  Call call(rows, key, num_sources);
   const Inputs inputs(value, src, dst, attn, bias, score, slope, scale, dropout, seed);
   const Input given(out, "out"), maxima(row_max, "row_max"), sums(row_sum, "row_sum"), grad(out_grad, "out_grad");
   const auto plan = call.held->plan<AttentionBackwardPlan>(
-      inputs.key(call, true), [&] { return plan_attention_backward(call.context, call.graph(), inputs.in); });
+      inputs.key(call), [&] { return plan_attention_backward(call.context, call.graph(), inputs.in); });
   const auto like = [&](const ConstTensorView& tensor) { return gradient_of(tensor.given, tensor, call.like); };
   const Tensor of_value = like(inputs.value), of_src = like(inputs.src), of_dst = like(inputs.dst),
                of_attn = like(inputs.attn), of_bias = like(inputs.bias);

@@ -9,14 +9,20 @@
 
 namespace weft::pytorch {
 
+/// An enumerator among the numbers of a key.
+template <class Enum>
+constexpr std::int64_t number(Enum value) {
+  return static_cast<std::int64_t>(value);
+}
+
 /// The graph of a call, kept for its time, and a context that expects as many runs as the graph will see.
 struct Call {
   std::shared_ptr<HeldGraph> held;
   Context context;
   Tensor like;  // where results go
 
-  Call(const Rows& rows, const Rows& transposed, std::int64_t key, std::int64_t num_sources)
-      : held(graph_of(rows, transposed, key, num_sources)), context(context_of(offsets_of(rows))), like(rows[0]) {
+  Call(const Rows& rows, std::int64_t key, std::int64_t num_sources)
+      : held(graph_of(rows, key, num_sources)), context(context_of(offsets_of(rows))), like(rows[0]) {
     if (held->lasts()) context.expect_runs(runs_of_a_held_graph);
   }
   const Graph& graph() const { return held->graph(); }
@@ -24,16 +30,15 @@ struct Call {
   /// What plans depend on: the shape, type and place of every tensor, the threads, and numbers of the caller's.
   PlanKey::Numbers key(OpKind kind, std::initializer_list<const ConstTensorView*> tensors,
                        std::initializer_list<std::int64_t> more) const {
-    PlanKey::Numbers numbers{static_cast<std::int64_t>(kind), context.threads()};
+    PlanKey::Numbers numbers{number(kind), context.threads()};
     for (const ConstTensorView* tensor : tensors) {
       const Shape& shape = tensor->shape;
       if (!tensor->given) {
         numbers.push_back(-1);
         continue;
       }
-      numbers.insert(numbers.end(),
-                     {static_cast<std::int64_t>(tensor->dtype), shape.rank, shape.heads, shape.width, tensor->ld,
-                      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(tensor->data) % 16)});
+      numbers.insert(numbers.end(), {number(tensor->dtype), shape.rank, shape.heads, shape.width, tensor->ld,
+                                     static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(tensor->data) % 16)});
     }
     numbers.insert(numbers.end(), more);
     return numbers;

@@ -21,16 +21,11 @@ Table& table() {
   return all;
 }
 
-struct Kept {
-  RowInputs rows, transposed;
-};
-
-Graph adopted(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed, std::int64_t num_sources) {
+Graph adopted(const std::vector<Tensor>& rows, std::int64_t num_sources) {
   const Tensor& offsets = offsets_of(rows);
-  const auto kept = std::make_shared<const Kept>(Kept{{rows, "rows"}, {transposed, "transposed"}});
+  const auto kept = std::make_shared<const RowInputs>(rows);
   const NodeCounts nodes{.num_sources = num_sources, .num_destinations = offsets.numel() - 1};
-  return Graph::adopt(nodes, kept->rows.tensors, kept->transposed.tensors, kept, Validate::trusted,
-                      context_of(offsets).stream());
+  return Graph::adopt(nodes, kept->tensors, {}, kept, Validate::trusted, context_of(offsets).stream());
 }
 
 std::int64_t enter(std::shared_ptr<HeldGraph> held) {
@@ -55,16 +50,14 @@ const Tensor& offsets_of(const std::vector<Tensor>& rows) {
   return rows.front();
 }
 
-RowInputs::RowInputs(const std::vector<Tensor>& rows, std::string_view name) {
-  if (rows.empty()) return;
+RowInputs::RowInputs(const std::vector<Tensor>& rows) {
   if (rows.size() < 2 || rows.size() > 3)
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} has {} tensors: expected offsets and columns, and ids of edges where they are not in "
+                fmt::format("rows has {} tensors: expected offsets and columns, and ids of edges where they are not in "
                             "sequence",
-                            name, rows.size()));
-  const auto array = [&](std::size_t i, std::string_view what) -> ConstTensorView {
-    const Tensor& dense = arrays.emplace_back(torch::stable::contiguous(rows[i]));
-    return {dense.const_data_ptr(), dtype_of(dense, what), shape_of(dense, what), device_of(dense)};
+                            rows.size()));
+  const auto array = [&](std::size_t i, std::string_view name) -> ConstTensorView {
+    return arrays.emplace_back(Input::of_kind(torch::stable::contiguous(rows[i]), name));
   };
   arrays.reserve(rows.size());
   tensors.offsets = array(0, "offsets");
@@ -95,10 +88,9 @@ std::shared_ptr<const void> HeldGraph::kept(const PlanKey& key,
   return plans_.front().second;
 }
 
-std::int64_t hold_graph(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed,
-                        std::int64_t num_sources) {
+std::int64_t hold_graph(const std::vector<Tensor>& rows, std::int64_t num_sources) {
   const std::int64_t key =
-      enter(std::make_shared<HeldGraph>(adopted(rows, transposed, num_sources), Origin::of(rows, num_sources), true));
+      enter(std::make_shared<HeldGraph>(adopted(rows, num_sources), Origin::of(rows, num_sources), true));
   context_of(rows[0]).synchronise();  // calls may come in any stream
   return key;
 }
@@ -115,14 +107,13 @@ void release_graph(std::int64_t key) {
   table().graphs.erase(found);
 }
 
-std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed,
-                                    std::int64_t key, std::int64_t num_sources) {
+std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, std::int64_t key, std::int64_t num_sources) {
   {
     const std::lock_guard guard(table().lock);
     const auto found = table().graphs.find(key);
     if (found != table().graphs.end() && found->second->origin() == Origin::of(rows, num_sources)) return found->second;
   }
-  return std::make_shared<HeldGraph>(adopted(rows, transposed, num_sources), Origin::of(rows, num_sources), false);
+  return std::make_shared<HeldGraph>(adopted(rows, num_sources), Origin::of(rows, num_sources), false);
 }
 
 std::vector<Tensor> rows_of(const Graph& graph, const Tensor& like) {

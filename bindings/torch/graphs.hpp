@@ -66,24 +66,22 @@ class HeldGraph {
 
 /// [offsets, columns] or [offsets, columns, ids of edges] as weft takes them, and what must live for as long.
 struct RowInputs {
-  std::vector<Tensor> arrays;
+  std::vector<Input> arrays;
   RowTensors tensors;
 
   /// An Error names what is no such list.
-  RowInputs(const std::vector<Tensor>& rows, std::string_view name);
+  explicit RowInputs(const std::vector<Tensor>& rows);
 };
 /// The offsets, of which there must be some.
 const Tensor& offsets_of(const std::vector<Tensor>& rows);
 
 /// Gives a graph over these rows a key, which no other will have.
-std::int64_t hold_graph(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed,
-                        std::int64_t num_sources);
+std::int64_t hold_graph(const std::vector<Tensor>& rows, std::int64_t num_sources);
 std::int64_t hold_graph(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources);
 void release_graph(std::int64_t key);
 /// The graph that is held under the key, where it is that of these rows; else one for this call. (A program that was
 /// exported has keys of another process.)
-std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, const std::vector<Tensor>& transposed,
-                                    std::int64_t key, std::int64_t num_sources);
+std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, std::int64_t key, std::int64_t num_sources);
 
 /// [offsets, columns] or [offsets, columns, ids of edges] of a graph, in its memory.
 std::vector<Tensor> rows_of(const Graph& graph, const Tensor& like);

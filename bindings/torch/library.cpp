@@ -11,7 +11,7 @@ STABLE_TORCH_LIBRARY(weft, m) {
       "Tensor[])");
   m.def("graph_transposed(Tensor[] rows, int key, int num_sources) -> (int, Tensor[])");
   m.def("check_rows(Tensor[] rows, int num_sources) -> ()");
-#define WEFT_GRAPH "Tensor[] rows, Tensor[] transposed, SymInt key, SymInt num_sources, "
+#define WEFT_GRAPH "Tensor[] rows, SymInt key, SymInt num_sources, "
   m.def("spmm(" WEFT_GRAPH "Tensor? x, Tensor? edge, str op, str reduce) -> (Tensor, Tensor)");
   m.def("spmm_backward(" WEFT_GRAPH
         "Tensor? x, Tensor? edge, Tensor winners, Tensor out_grad, str op, str reduce, bool want_x, bool want_edge) "

@@ -1,5 +1,5 @@
-// The functions behind torch.ops.weft. Every graph comes as [offsets, columns(, ids of edges)], the same of its
-// transpose where Python has made it, the key under which it is held, and its number of sources.
+// The functions behind torch.ops.weft. Every graph comes as [offsets, columns(, ids of edges)], the key under which
+// it is held, and its number of sources.
 #pragma once
 
 #include <string>
@@ -27,35 +27,34 @@ void check_rows(Rows rows, std::int64_t num_sources);
 // spmm.cpp
 
 /// The sums, and the ids of the edges that won, of max and min; else a tensor without elements.
-std::tuple<Tensor, Tensor> spmm(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
-                                MaybeTensor edge, std::string op, std::string reduce);
+std::tuple<Tensor, Tensor> spmm(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x, MaybeTensor edge,
+                                std::string op, std::string reduce);
 /// The gradients of x and edge; one that is not wanted has no elements, here and below.
-std::tuple<Tensor, Tensor> spmm_backward(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources,
-                                         MaybeTensor x, MaybeTensor edge, Tensor winners, Tensor out_grad,
-                                         std::string op, std::string reduce, bool want_x, bool want_edge);
+std::tuple<Tensor, Tensor> spmm_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
+                                         MaybeTensor edge, Tensor winners, Tensor out_grad, std::string op,
+                                         std::string reduce, bool want_x, bool want_edge);
 
 // sddmm.cpp; `left` and `right` are the targets of lhs and rhs: u (sources), v (targets) or e (edges)
 
-Tensor sddmm(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, MaybeTensor lhs, MaybeTensor rhs,
-             std::string op, std::string left, std::string right);
-std::tuple<Tensor, Tensor> sddmm_backward(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources,
-                                          MaybeTensor lhs, MaybeTensor rhs, Tensor out_grad, std::string op,
-                                          std::string left, std::string right, bool want_lhs, bool want_rhs);
+Tensor sddmm(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor lhs, MaybeTensor rhs, std::string op,
+             std::string left, std::string right);
+std::tuple<Tensor, Tensor> sddmm_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor lhs,
+                                          MaybeTensor rhs, Tensor out_grad, std::string op, std::string left,
+                                          std::string right, bool want_lhs, bool want_rhs);
 
 // attention.cpp
 
-Tensor edge_softmax(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor scores);
-Tensor edge_softmax_backward(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor alpha,
-                             Tensor alpha_grad);
+Tensor edge_softmax(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor scores);
+Tensor edge_softmax_backward(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor alpha, Tensor alpha_grad);
 /// The result, and the largest score and the sum of exponentials of every target and head.
-std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources,
-                                             Tensor value, Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
+std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value,
+                                             Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
                                              std::string score, double slope, double scale, double dropout,
                                              std::int64_t seed);
 /// The gradients of value, src, dst, attn and bias.
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
-    Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst,
-    MaybeTensor attn, MaybeTensor bias, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
-    double slope, double scale, double dropout, std::int64_t seed);
+    Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst, MaybeTensor attn,
+    MaybeTensor bias, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score, double slope,
+    double scale, double dropout, std::int64_t seed);
 
 }  // namespace weft::pytorch

@@ -10,21 +10,17 @@ namespace {
 SddmmOptions options_of(const std::string& op, const std::string& left, const std::string& right) {
   return {parse_sddmm_op(op), parse_target(left), parse_target(right)};
 }
-std::vector<std::int64_t> numbers_of(const SddmmOptions& options) {
-  return {static_cast<std::int64_t>(options.op), static_cast<std::int64_t>(options.lhs),
-          static_cast<std::int64_t>(options.rhs)};
-}
 
 }  // namespace
 
-Tensor sddmm(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, MaybeTensor lhs, MaybeTensor rhs,
-             std::string op, std::string left, std::string right) {
-  Call call(rows, transposed, key, num_sources);
+Tensor sddmm(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor lhs, MaybeTensor rhs, std::string op,
+             std::string left, std::string right) {
+  Call call(rows, key, num_sources);
   const Input l(lhs, "lhs"), r(rhs, "rhs");
   const SddmmOptions options = options_of(op, left, right);
   const SddmmShape shape = resolve(call.context, call.graph(), l, r, options);
-  PlanKey::Numbers of = call.key(OpKind::sddmm, {&l.view(), &r.view()}, {});
-  for (const std::int64_t number : numbers_of(options)) of.push_back(number);
+  const auto of =
+      call.key(OpKind::sddmm, {&l.view(), &r.view()}, {number(options.op), number(options.lhs), number(options.rhs)});
   const auto plan = call.held->plan<Plan>(of, [&] { return make_plan(call.context, call.graph(), shape.desc); });
   const Tensor out = empty(shape.out.with_rows(call.graph().num_edges()), shape.desc.dtype, call.like);
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);
@@ -32,14 +28,14 @@ Tensor sddmm(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sour
   return out;
 }
 
-std::tuple<Tensor, Tensor> sddmm_backward(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources,
-                                          MaybeTensor lhs, MaybeTensor rhs, Tensor out_grad, std::string op,
-                                          std::string left, std::string right, bool want_lhs, bool want_rhs) {
-  Call call(rows, transposed, key, num_sources);
+std::tuple<Tensor, Tensor> sddmm_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor lhs,
+                                          MaybeTensor rhs, Tensor out_grad, std::string op, std::string left,
+                                          std::string right, bool want_lhs, bool want_rhs) {
+  Call call(rows, key, num_sources);
   const Input l(lhs, "lhs"), r(rhs, "rhs"), grad(out_grad, "out_grad");
   const SddmmOptions options = options_of(op, left, right);
-  PlanKey::Numbers of = call.key(OpKind::sddmm, {&l.view(), &r.view()}, {want_lhs, want_rhs});
-  for (const std::int64_t number : numbers_of(options)) of.push_back(number);
+  const auto of = call.key(OpKind::sddmm, {&l.view(), &r.view()},
+                           {number(options.op), number(options.lhs), number(options.rhs), want_lhs, want_rhs});
   const auto plan = call.held->plan<SddmmBackwardPlan>(of, [&] {
     return plan_sddmm_backward(call.context, call.graph(), l, r, options, {want_lhs, want_rhs});
   });

@@ -16,14 +16,14 @@ SpmmOptions options_of(const std::string& op, const std::string& reduce) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> spmm(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
-                                MaybeTensor edge, std::string op, std::string reduce) {
-  Call call(rows, transposed, key, num_sources);
+std::tuple<Tensor, Tensor> spmm(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x, MaybeTensor edge,
+                                std::string op, std::string reduce) {
+  Call call(rows, key, num_sources);
   const Input sources(x, "x"), values(edge, "edge");
   SpmmOptions options = options_of(op, reduce);
   const SpmmShape shape = resolve(call.context, call.graph(), sources, values, options);
-  const auto of = call.key(OpKind::spmm, {&sources.view(), &values.view()},
-                           {static_cast<std::int64_t>(options.op), static_cast<std::int64_t>(options.reduce)});
+  const auto of =
+      call.key(OpKind::spmm, {&sources.view(), &values.view()}, {number(options.op), number(options.reduce)});
   const auto plan = call.held->plan<Plan>(of, [&] { return make_plan(call.context, call.graph(), shape.desc); });
   const Shape by_row = shape.features.with_rows(call.graph().num_rows());
   const Tensor out = empty(by_row, shape.desc.dtype, call.like);
@@ -35,10 +35,10 @@ std::tuple<Tensor, Tensor> spmm(Rows rows, Rows transposed, std::int64_t key, st
   return {out, winners};
 }
 
-std::tuple<Tensor, Tensor> spmm_backward(Rows rows, Rows transposed, std::int64_t key, std::int64_t num_sources,
-                                         MaybeTensor x, MaybeTensor edge, Tensor winners, Tensor out_grad,
-                                         std::string op, std::string reduce, bool want_x, bool want_edge) {
-  Call call(rows, transposed, key, num_sources);
+std::tuple<Tensor, Tensor> spmm_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
+                                         MaybeTensor edge, Tensor winners, Tensor out_grad, std::string op,
+                                         std::string reduce, bool want_x, bool want_edge) {
+  Call call(rows, key, num_sources);
   SpmmOptions options = options_of(op, reduce);
   const auto read = [](bool is_read, const MaybeTensor& tensor, std::string_view name) {
     return is_read ? Input(tensor, name) : Input::of_kind(tensor, name);
@@ -50,9 +50,8 @@ std::tuple<Tensor, Tensor> spmm_backward(Rows rows, Rows transposed, std::int64_
               values = read(extremum || multiplies, edge, "edge");
   const Input grad(out_grad, "out_grad"), won(winners, "winners");
   if (extremum) options.arg_e = read_only(won);
-  const auto of =
-      call.key(OpKind::spmm, {&sources.view(), &values.view()},
-               {static_cast<std::int64_t>(options.op), static_cast<std::int64_t>(options.reduce), want_x, want_edge});
+  const auto of = call.key(OpKind::spmm, {&sources.view(), &values.view()},
+                           {number(options.op), number(options.reduce), want_x, want_edge});
   const auto plan = call.held->plan<SpmmBackwardPlan>(of, [&] {
     return plan_spmm_backward(call.context, call.graph(), sources, values, options, {want_x, want_edge});
   });

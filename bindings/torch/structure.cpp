@@ -6,7 +6,7 @@
 
 namespace weft::pytorch {
 
-std::int64_t graph_hold(Rows rows, std::int64_t num_sources) { return hold_graph(rows, {}, num_sources); }
+std::int64_t graph_hold(Rows rows, std::int64_t num_sources) { return hold_graph(rows, num_sources); }
 
 std::tuple<std::int64_t, Rows> graph_from_edges(Tensor sources, Tensor destinations, std::int64_t num_sources,
                                                 std::int64_t num_destinations) {
@@ -21,7 +21,7 @@ std::tuple<std::int64_t, Rows> graph_from_edges(Tensor sources, Tensor destinati
 
 std::tuple<std::int64_t, Rows> graph_transposed(Rows rows, std::int64_t key, std::int64_t num_sources) {
   const Tensor& offsets = offsets_of(rows);
-  const Graph reversed = graph_of(rows, {}, key, num_sources)->graph().transpose();
+  const Graph reversed = graph_of(rows, key, num_sources)->graph().transpose();
   Rows transposed = rows_of(reversed, offsets);
   const std::int64_t of_transposed = hold_graph(reversed, transposed, offsets.numel() - 1);
   return {of_transposed, std::move(transposed)};
@@ -29,7 +29,7 @@ std::tuple<std::int64_t, Rows> graph_transposed(Rows rows, std::int64_t key, std
 
 void check_rows(Rows rows, std::int64_t num_sources) {
   const Tensor& offsets = offsets_of(rows);
-  const RowInputs given(rows, "rows");
+  const RowInputs given(rows);
   Graph::adopt({.num_sources = num_sources, .num_destinations = offsets.numel() - 1}, given.tensors, {}, nullptr,
                Validate::full, context_of(offsets).stream());
 }

@@ -66,23 +66,22 @@ Shape shape_of(const Tensor& tensor, std::string_view name) {
   }
 }
 
-Input::Input(const Tensor& tensor, std::string_view name) {
-  const Shape shape = shape_of(tensor, name);
-  held_ = rows_are_dense(tensor) ? tensor : torch::stable::contiguous(tensor);
-  view_ = ConstTensorView(held_->const_data_ptr(), dtype_of(tensor, name), shape, device_of(tensor));
-  if (shape.rows > 1) view_.ld = held_->stride(0);
+Input Input::of_kind(const Tensor& tensor, std::string_view name) {
+  Input input;
+  input.held_ = tensor;
+  input.view_ =
+      ConstTensorView(tensor.const_data_ptr(), dtype_of(tensor, name), shape_of(tensor, name), device_of(tensor));
+  return input;
+}
+Input Input::of_kind(const std::optional<Tensor>& tensor, std::string_view name) {
+  return tensor && tensor->defined() ? of_kind(*tensor, name) : Input();
+}
+Input::Input(const Tensor& tensor, std::string_view name)
+    : Input(of_kind(tensor.dim() == 0 || rows_are_dense(tensor) ? tensor : torch::stable::contiguous(tensor), name)) {
+  if (view_.shape.rows > 1) view_.ld = held_->stride(0);
 }
 Input::Input(const std::optional<Tensor>& tensor, std::string_view name) {
   if (tensor && tensor->defined()) *this = Input(*tensor, name);
-}
-
-Input Input::of_kind(const std::optional<Tensor>& tensor, std::string_view name) {
-  Input input;
-  if (!tensor || !tensor->defined()) return input;
-  input.held_ = *tensor;
-  input.view_ =
-      ConstTensorView(tensor->const_data_ptr(), dtype_of(*tensor, name), shape_of(*tensor, name), device_of(*tensor));
-  return input;
 }
 
 Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like) {

@@ -28,6 +28,7 @@ class Input {
   Input(const Tensor& tensor, std::string_view name);
   Input(const std::optional<Tensor>& tensor, std::string_view name);
   /// Of a tensor whose shape and type alone count: nothing is copied, and nothing may be read.
+  static Input of_kind(const Tensor& tensor, std::string_view name);
   static Input of_kind(const std::optional<Tensor>& tensor, std::string_view name);
   operator ConstTensorView() const { return view_; }  // NOLINT: implicit by design
   const ConstTensorView& view() const { return view_; }

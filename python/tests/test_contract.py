@@ -49,7 +49,7 @@ def test_the_key_of_another_graph_is_not_believed(device):
     one, other = a_graph(1, device), a_graph(2, device)
     x = torch.randn(7, 4, device=device)
     for key in (other._key, -1, 10**9):
-        got, _ = torch.ops.weft.spmm(one._rows, [], key, one.num_sources, x, None, "copy_u", "sum")
+        got, _ = torch.ops.weft.spmm(one._rows, key, one.num_sources, x, None, "copy_u", "sum")
         torch.testing.assert_close(got, weft.spmm(one, x))
 
 

@@ -78,7 +78,7 @@ def test_op_passes_opcheck(edge_index, reduce):
     graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
     for op, shape_x, shape_e in (("u_mul_e", (3,), (1,)), ("copy_u", (2, 3), ()), ("copy_e", (), (3,))):
         x, edge = operands(op, shape_x, shape_e, torch.float32, edge_index.device)
-        arguments = (graph._rows, [], graph._key, graph.num_sources, x, edge, op, reduce)
+        arguments = (graph._rows, graph._key, graph.num_sources, x, edge, op, reduce)
         torch.library.opcheck(torch.ops.weft.spmm.default, arguments)
 
 
@@ -128,7 +128,7 @@ def test_a_graph_that_is_gone_is_adopted_from_its_tensors(edge_index):
     graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
     x = torch.randn(7, 4, device=edge_index.device)
     want = weft.spmm(graph, x)
-    got, _ = torch.ops.weft.spmm(graph._rows, [], -1, graph.num_sources, x, None, "copy_u", "sum")
+    got, _ = torch.ops.weft.spmm(graph._rows, -1, graph.num_sources, x, None, "copy_u", "sum")
     torch.testing.assert_close(got, want)
 
 
@@ -138,7 +138,7 @@ def test_compiles_whole_with_two_compilations_at_most_over_ten_graphs(dynamic):
 
     @torch.compile(backend=counter, fullgraph=True, dynamic=dynamic or None)
     def layer(graph_rows, key, num_sources, x, weight):
-        out, _ = torch.ops.weft.spmm(graph_rows, [], key, num_sources, x, None, "copy_u", "mean")
+        out, _ = torch.ops.weft.spmm(graph_rows, key, num_sources, x, None, "copy_u", "mean")
         return torch.relu(out @ weight)
 
     weight = torch.randn(4, 3)
@@ -146,7 +146,7 @@ def test_compiles_whole_with_two_compilations_at_most_over_ten_graphs(dynamic):
         graph = weft.Graph.from_edge_index(random_edges(n, n, 5 * n, seed=n), size=n)
         x = torch.randn(n, 4)
         got = layer(graph._rows[:2], graph._key, n, x, weight)
-        want, _ = torch.ops.weft.spmm(graph._rows[:2], [], graph._key, n, x, None, "copy_u", "mean")
+        want, _ = torch.ops.weft.spmm(graph._rows[:2], graph._key, n, x, None, "copy_u", "mean")
         torch.testing.assert_close(got, torch.relu(want @ weight))
     assert counter.frame_count <= 2
 

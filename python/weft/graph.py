@@ -50,7 +50,7 @@ class Graph:
         self.rowptr, self.col = rows[0], rows[1]
         self.edge_ids: Optional[Tensor] = rows[2] if len(rows) > 2 else None
         self.num_sources, self.num_targets = num_sources, rows[0].numel() - 1
-        self._arguments = rows, [], key, num_sources  # as every operator takes a graph
+        self._arguments = rows, key, num_sources  # as every operator takes a graph
         self._release = weakref.finalize(self, _library.release_graph, key)
         self._transposed: Union[None, Graph, weakref.ref] = None
 

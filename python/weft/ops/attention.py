@@ -13,7 +13,7 @@ from weft.ops.graph_op import GraphOp, choice, like
 SCORES = ("gat", "gatv2", "dot")
 
 
-def _fake(rows, transposed, key, num_sources, value, src, dst, attn, bias, score, slope, scale, dropout, seed):
+def _fake(rows, key, num_sources, value, src, dst, attn, bias, score, slope, scale, dropout, seed):
     targets, heads, width = rows[0].shape[0] - 1, value.shape[1], value.shape[2]
     wide = torch.float64 if value.dtype is torch.float64 else torch.float32
     statistics = [value.new_empty([targets, heads, 1], dtype=wide) for _ in range(2)]
@@ -21,7 +21,7 @@ def _fake(rows, transposed, key, num_sources, value, src, dst, attn, bias, score
 
 
 def _fake_backward(
-    rows, transposed, key, num_sources, value, src, dst, attn, bias, out, row_max, row_sum, out_grad, score, slope,
+    rows, key, num_sources, value, src, dst, attn, bias, out, row_max, row_sum, out_grad, score, slope,
     scale, dropout, seed,
 ):
     return tuple(like(True, t, out_grad) for t in (value, src, dst, attn, bias))

@@ -8,11 +8,15 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-_GRAPH_ARGUMENTS = 4  # rows, transposed, key, num_sources
+_GRAPH_ARGUMENTS = 3  # rows, key, num_sources
 
 
 def _no_context(ctx, inputs, output):
     """Of an operator that is not differentiated."""
+
+
+def _as_tuple(results) -> Tuple:
+    return results if isinstance(results, tuple) else (results,)
 
 
 class GraphOp:
@@ -36,27 +40,24 @@ class GraphOp:
     def __call__(self, graph, tensors: Tuple, options: Tuple = ()) -> Tensor:
         """The first result, with gradients where they are wanted."""
         if torch.compiler.is_compiling():
-            return self._first(self.forward(*graph._arguments, *tensors, *options))
+            return self._results(graph, tensors, options)[0]
         if torch._C._are_functorch_transforms_active():
             return _RunTransformed.apply(self, graph, options, *tensors)[0]
         _refuse_tangents(self.name, tensors)
         if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
             return _Run.apply(self, graph, options, *tensors)
         with torch._C._AutoDispatchBelowAutograd():
-            return self._first(self.forward(*graph._arguments, *tensors, *options))
+            return self._results(graph, tensors, options)[0]
 
-    @staticmethod
-    def _first(results):
-        return results[0] if isinstance(results, tuple) else results
+    def _results(self, graph, tensors, options) -> Tuple:
+        return _as_tuple(self.forward(*graph._arguments, *tensors, *options))
 
     def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
         """One for each tensor; None for those that are not wanted."""
         if self.takes_tensors:
             wanted = [w and t is not None for w, t in zip(wanted, tensors)]
         arguments = [*tensors, *kept, out_grad, *options]
-        gradients = self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ()))
-        if not isinstance(gradients, tuple):
-            gradients = (gradients,)
+        gradients = _as_tuple(self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ())))
         return [g if w else None for g, w in zip(gradients, wanted)]
 
     def _refuse_second(self, ctx, *_):
@@ -75,29 +76,26 @@ class GraphOp:
     # For torch.ops.weft.NAME itself, as compiled code calls it.
 
     def _setup(self, ctx, inputs, output):
-        rows, transposed, key, num_sources = inputs[:_GRAPH_ARGUMENTS]
+        rows, key, num_sources = inputs[:_GRAPH_ARGUMENTS]
         tensors = inputs[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
-        results = output if isinstance(output, tuple) else (output,)
+        results = _as_tuple(output)
         ctx.mark_non_differentiable(*results[1:])
         ctx.set_materialize_grads(False)
         options = inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
         # Here torch has not said yet which gradients are wanted: needs_input_grad counts the tensors of lists one by one.
         wanted = [True] * self.num_tensors
-        ctx.save_for_backward(*rows, *transposed, *self._kept_of(tensors, results, options, wanted))
-        ctx.counts = len(rows), len(transposed)
-        ctx.of = key, num_sources, options
+        ctx.save_for_backward(*rows, *self._kept_of(tensors, results, options, wanted))
+        ctx.of = len(rows), key, num_sources, options
 
     def _backward_of_op(self, ctx, out_grad, *_):
-        n, m = ctx.counts
-        key, num_sources, options = ctx.of
-        saved = list(ctx.saved_tensors)
-        rows, transposed, rest = saved[:n], saved[n : n + m], saved[n + m :]
+        n, key, num_sources, options = ctx.of
+        rows, rest = list(ctx.saved_tensors[:n]), ctx.saved_tensors[n:]
         tensors, kept = self._of_kept(rest)
-        nothing = [[None] * n, [None] * m, None, None]  # a graph's arrays have no gradients
+        nothing = [[None] * n, None, None]  # a graph's arrays have no gradients
         if out_grad is None:
             return *nothing, *[None] * (self.num_tensors + len(options))
         wanted = ctx.needs_input_grad[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
-        gradients = self.gradients((rows, transposed, key, num_sources), tensors, kept, out_grad, options, wanted)
+        gradients = self.gradients((rows, key, num_sources), tensors, kept, out_grad, options, wanted)
         return *nothing, *gradients, *[None] * len(options)
 
 
@@ -109,16 +107,6 @@ def _refuse_tangents(name: str, tensors) -> None:
         raise NotImplementedError(f"weft has no forward-mode derivatives, and an input of {name} has a tangent")
 
 
-def _gradients_by(ctx, out_grad):
-    op, graph, options = ctx.of
-    if out_grad is None:
-        return (None,) * (3 + op.num_tensors)
-    tensors, kept = op._of_kept(ctx.saved_tensors)
-    with torch._C._AutoDispatchBelowAutograd():
-        gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, ctx.needs_input_grad[3:])
-    return (None, None, None, *gradients)
-
-
 class _Run(torch.autograd.Function):
     """The same gradients by a way that costs a fraction of register_autograd's time. (A setup_context of its own would
     let torch look at its signature in every call, which takes longer than a small operator.)"""
@@ -126,9 +114,7 @@ class _Run(torch.autograd.Function):
     @staticmethod
     def forward(ctx, op, graph, options, *tensors):
         with torch._C._AutoDispatchBelowAutograd():
-            results = op.forward(*graph._arguments, *tensors, *options)
-        if not isinstance(results, tuple):
-            results = (results,)
+            results = op._results(graph, tensors, options)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*op._kept_of(tensors, results, options, ctx.needs_input_grad[3:]))
         ctx.of = op, graph, options  # the graph, whose transpose and plans the backward takes
@@ -137,7 +123,13 @@ class _Run(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, out_grad):
-        return _gradients_by(ctx, out_grad)
+        op, graph, options = ctx.of
+        if out_grad is None:
+            return (None,) * (3 + op.num_tensors)
+        tensors, kept = op._of_kept(ctx.saved_tensors)
+        with torch._C._AutoDispatchBelowAutograd():
+            gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, ctx.needs_input_grad[3:])
+        return (None, None, None, *gradients)
 
 
 class _RunTransformed(torch.autograd.Function):
@@ -146,8 +138,7 @@ class _RunTransformed(torch.autograd.Function):
     @staticmethod
     def forward(op, graph, options, *tensors):
         with torch._C._AutoDispatchBelowAutograd():
-            results = op.forward(*graph._arguments, *tensors, *options)
-        return results if isinstance(results, tuple) else (results,)
+            return op._results(graph, tensors, options)
 
     @staticmethod
     def setup_context(ctx, inputs, output):

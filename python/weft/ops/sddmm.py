@@ -13,7 +13,7 @@ OPS = ("dot", "add", "sub", "mul", "div", "copy_lhs", "copy_rhs")
 TARGETS = ("u", "v", "e")
 
 
-def _fake(rows, transposed, key, num_sources, lhs, rhs, op, left, right):
+def _fake(rows, key, num_sources, lhs, rhs, op, left, right):
     typed = lhs if lhs is not None else rhs
     features = broadcast(lhs, rhs)
     if op == "dot":
@@ -22,7 +22,7 @@ def _fake(rows, transposed, key, num_sources, lhs, rhs, op, left, right):
 
 
 def _fake_backward(
-    rows, transposed, key, num_sources, lhs, rhs, out_grad, op, left, right, want_lhs, want_rhs
+    rows, key, num_sources, lhs, rhs, out_grad, op, left, right, want_lhs, want_rhs
 ):
     return like(want_lhs, lhs, out_grad), like(want_rhs, rhs, out_grad)
 

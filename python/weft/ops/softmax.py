@@ -9,11 +9,11 @@ from weft.graph import Graph
 from weft.ops.graph_op import GraphOp
 
 
-def _fake(rows, transposed, key, num_sources, scores):
+def _fake(rows, key, num_sources, scores):
     return torch.empty_like(scores, memory_format=torch.contiguous_format)
 
 
-def _fake_backward(rows, transposed, key, num_sources, alpha, alpha_grad):
+def _fake_backward(rows, key, num_sources, alpha, alpha_grad):
     return torch.empty_like(alpha, memory_format=torch.contiguous_format)
 
 

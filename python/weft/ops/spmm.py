@@ -14,13 +14,13 @@ OPS = ("copy_u", "copy_e", "u_add_e", "u_sub_e", "u_mul_e", "u_div_e")
 REDUCERS = ("sum", "mean", "max", "min")
 
 
-def _fake(rows, transposed, key, num_sources, x, edge, op, reduce):
+def _fake(rows, key, num_sources, x, edge, op, reduce):
     typed = x if x is not None else edge
     shape = [rows[0].shape[0] - 1, *broadcast(x, edge)]
     return typed.new_empty(shape), typed.new_empty(shape if reduce in ("max", "min") else [0], dtype=torch.int64)
 
 
-def _fake_backward(rows, transposed, key, num_sources, x, edge, winners, out_grad, op, reduce, want_x, want_edge):
+def _fake_backward(rows, key, num_sources, x, edge, winners, out_grad, op, reduce, want_x, want_edge):
     return like(want_x, x, out_grad), like(want_edge, edge, out_grad)
 
 
