@@ -181,6 +181,15 @@ void check_planned_for(const Context& context, const Plan& plan, std::uint64_t g
              name(desc.kind));
 }
 
+void check_gradient_view(const Context& context, bool planned, TensorView view, std::string_view name,
+                         ConstTensorView of, std::string_view of_name) {
+  WEFT_CHECK(planned || !view.given, invalid_argument,
+             "{} is given, but the plan is without the gradient of {}: leave it out, or plan with it", name, of_name);
+  if (!planned) return;
+  check_tensor(context, view, name, of.shape.rows, "row", Features::of(of.shape));
+  if (view.dtype != of.dtype) check_dtype(view, name, of.dtype, fmt::format("as {} has", of_name));
+}
+
 void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,
                  std::string_view per, Dtype acc) {
   if (!scale.given) return;

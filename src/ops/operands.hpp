@@ -70,6 +70,10 @@ void check_scale(const Context& context, ConstTensorView scale, std::string_view
 void check_winners(const Context& context, ConstTensorView arg, std::string_view name, Dtype wanted, std::int64_t rows,
                    Features features);
 
+/// Where a gradient goes: a view like the tensor `of` where the plan has that gradient, and none where it has not.
+void check_gradient_view(const Context& context, bool planned, TensorView view, std::string_view name,
+                         ConstTensorView of, std::string_view of_name);
+
 struct NamedTensor {
   ConstTensorView tensor;
   std::string_view name;

@@ -215,16 +215,8 @@ SddmmShape resolve_backward(const Context& context, const Graph& graph, ConstTen
 
 void check_into(const Context& context, const SddmmBackwardPlan& plan, ConstTensorView lhs, ConstTensorView rhs,
                 ConstTensorView out_grad, const SddmmGradientViews& into) {
-  const auto check = [&](bool given, TensorView view, std::string_view name, ConstTensorView of,
-                         std::string_view of_name) {
-    WEFT_CHECK(given || !view.given, invalid_argument,
-               "{} is given, but the plan is without the gradient of {}: leave it out, or plan with it", name, of_name);
-    if (!given) return;
-    check_tensor(context, view, name, of.shape.rows, "row", Features::of(of.shape));
-    check_dtype(view, name, of.dtype, of_name == "lhs" ? "as lhs has" : "as rhs has");
-  };
-  check(plan.want.lhs, into.lhs, "into.lhs", lhs, "lhs");
-  check(plan.want.rhs, into.rhs, "into.rhs", rhs, "rhs");
+  check_gradient_view(context, plan.want.lhs, into.lhs, "into.lhs", lhs, "lhs");
+  check_gradient_view(context, plan.want.rhs, into.rhs, "into.rhs", rhs, "rhs");
   check_apart({{into.lhs, "into.lhs"}, {into.rhs, "into.rhs"}}, {{lhs, "lhs"}, {rhs, "rhs"}, {out_grad, "out_grad"}});
 }
 

@@ -234,16 +234,8 @@ void extremum_gradient(Context& context, const Plan& plan, const Problem& p, con
 }
 
 void check_into(const Context& context, const SpmmBackwardPlan& plan, const Problem& p, const SpmmGradientViews& into) {
-  const auto check = [&](bool wanted, TensorView view, std::string_view name, ConstTensorView of,
-                         std::string_view of_name) {
-    WEFT_CHECK(wanted || !view.given, invalid_argument,
-               "{} is given, but the plan is without the gradient of {}: leave it out, or plan with it", name, of_name);
-    if (!wanted) return;
-    check_tensor(context, view, name, of.shape.rows, "row", Features::of(of.shape));
-    check_dtype(view, name, of.dtype, of_name == "x" ? "as x has" : "as edge has");
-  };
-  check(plan.want.x, into.x, "into.x", p.x, "x");
-  check(plan.want.edge, into.edge, "into.edge", p.edge, "edge");
+  check_gradient_view(context, plan.want.x, into.x, "into.x", p.x, "x");
+  check_gradient_view(context, plan.want.edge, into.edge, "into.edge", p.edge, "edge");
   check_apart({{into.x, "into.x"}, {into.edge, "into.edge"}}, {{p.reads_x() ? p.x : ConstTensorView{}, "x"},
                                                                {p.edge, "edge"},
                                                                {p.out_grad, "out_grad"},

@@ -1,18 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "plan/h200.hpp"
 #include "plan/tuning/cuda.hpp"
 
 namespace weft::test {
 namespace {
-
-CudaDevice h200() {
-  CudaDevice device;
-  device.compute_capability = 90;
-  device.multiprocessors = 132;
-  device.l2_bytes = 62914560;
-  device.memory_gb_s = 4917;
-  return device;
-}
 
 TEST(cuda_tuning, of_the_gpu_it_was_measured_on_is_the_table_itself) {
   const tuning::CudaRates rates = tuning::cuda_rates(h200());

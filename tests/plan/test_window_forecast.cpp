@@ -4,18 +4,10 @@
 
 #include "plan/cuda/window_choice.hpp"
 #include "plan/cuda/windows.hpp"
+#include "plan/h200.hpp"
 
 namespace weft::test {
 namespace {
-
-CudaDevice h200() {
-  CudaDevice device;
-  device.compute_capability = 90;
-  device.multiprocessors = 132;
-  device.l2_bytes = 62914560;
-  device.memory_gb_s = 4917;
-  return device;
-}
 
 OpDesc desc_of(OpKind kind, std::int64_t features, bool weighted = true) {
   OpDesc desc{kind, Dtype::f16, 1, features, Reduce::sum, weighted};
