@@ -61,11 +61,7 @@ struct AttentionWindow {
   template <class Stage>
   __device__ __forceinline__ void load_bits(const Stage& stage, uint2 (&bits)[2]) const {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      bits[i] = *reinterpret_cast<const uint2*>(stage.bits[warp * 16 + group + i * 8]);
-      bits[i].x >>= quad;
-      bits[i].y >>= quad;
-    }
+    for (int i = 0; i < 2; ++i) bits[i] = RowBits(stage.bits[warp * 16 + group + i * 8], quad).words;
   }
 
   /// What the weights of a row's edges in tiles are relative to, and whether their sum can be taken.

@@ -12,6 +12,15 @@ namespace weft::cuda {
 template <int Panels>
 using RowOperand = unsigned char[Panels][128 * 128];
 
+/// A bit for every panel in which a pack of eight features exists, of rows of `features`.
+template <int Panels>
+__device__ __forceinline__ unsigned panels_there(int pack, int features) {
+  unsigned there = 0;
+#pragma unroll
+  for (int p = 0; p < Panels; ++p) there |= (p * tile_features + pack * 8 < features ? 1u : 0u) << p;
+  return there;
+}
+
 /// By the eight warps that multiply, 16 rows each: rows `ids` (-1: zeros) of `from`. `there`: a bit for every panel in
 /// which this lane's pack of eight features exists: zeros stand for the others.
 template <int Panels, class Storage>

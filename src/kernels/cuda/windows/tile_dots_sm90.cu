@@ -34,15 +34,9 @@ struct TileDots {
   WindowWork work = work_at(args.windows.work + blockIdx.x);
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-  __device__ __forceinline__ unsigned panels_there(int pack) const {
-    unsigned there = 0;
-#pragma unroll
-    for (int p = 0; p < Panels; ++p) there |= (p * tile_features + pack * 8 < args.features ? 1u : 0u) << p;
-    return there;
-  }
   __device__ __forceinline__ TileCopies copies() const {
     const int pack = lane % 8;
-    const unsigned there = panels_there(pack);
+    const unsigned there = panels_there<Panels>(pack, args.features);
     return {args.windows.cols + std::int64_t{work.first_tile} * window_step,
             work.tiles,
             warp - multiplying / 32,
@@ -137,7 +131,7 @@ __global__ void __launch_bounds__(dot_threads, DotShape<Panels>::blocks)
   if (dots.work.tiles == 0) return;
   if (copies) return job.run(shared, columns);
   copy_rows(shared.rows, args.windows.rows + std::int64_t{dots.work.window} * dot_rows, args.destination,
-            args.destination_pitch_bytes, dots.panels_there(dots.lane % 8));
+            args.destination_pitch_bytes, panels_there<Panels>(dots.lane % 8, args.features));
   dots.multiply_tiles();
 #endif
 }

@@ -136,16 +136,8 @@ struct GradientWindow {
   __device__ __forceinline__ NodeId row_at_place(int row_in_window) const {
     return __ldg(args.windows.rows + std::int64_t{work.window} * gradient_rows + row_in_window);
   }
-  /// A bit for every panel of a head in which a pack of eight features exists.
-  __device__ __forceinline__ unsigned panels_there(int pack) const {
-    unsigned there = 0;
-#pragma unroll
-    for (int p = 0; p < Panels; ++p) there |= (p * tile_features + pack * 8 < message.width ? 1u : 0u) << p;
-    return there;
-  }
-
   __device__ __forceinline__ TileCopies copies() const {
-    const unsigned there = panels_there(lane % 8);
+    const unsigned there = panels_there<Panels>(lane % 8, message.width);
     const Storage* const x = args.whole.x + head * message.x_head;
     TileCopies copies{args.windows.cols + std::int64_t{work.first_tile} * window_step, work.tiles,
                       warp - multiplying / 32};
@@ -162,7 +154,8 @@ struct GradientWindow {
 
   __device__ __forceinline__ void copy_values() const {
     copy_rows(shared.rows, args.windows.rows + std::int64_t{work.window} * gradient_rows,
-              message.value + head * message.value_head, message.value_pitch_bytes, panels_there(lane % 8));
+              message.value + head * message.value_head, message.value_pitch_bytes,
+              panels_there<Panels>(lane % 8, message.width));
   }
 
   float src[2];                // of this lane's rows, `group` and 8 later of the warp's 16, in units of ln 2
@@ -231,11 +224,7 @@ struct GradientWindow {
   __device__ __forceinline__ void multiply_tile(Stage& stage, std::uint64_t x, std::uint64_t rows) {
     uint2 bits[2];
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      bits[i] = *reinterpret_cast<const uint2*>(stage.bits[warp * 16 + group + i * 8]);
-      bits[i].x >>= quad;
-      bits[i].y >>= quad;
-    }
+    for (int i = 0; i < 2; ++i) bits[i] = RowBits(stage.bits[warp * 16 + group + i * 8], quad).words;
     float by_column[4];  // of half a tile two: over the groups of a warp they are shared out, so that a lane ends with
     Operands a[2];       // the sums of columns 2 lane and 2 lane + 1
 #pragma unroll
