@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "ops/planned_gradients.hpp"
 #include "support/allocations.hpp"
 #include "support/bad_views.hpp"
 #include "support/compare.hpp"
@@ -73,17 +74,7 @@ TEST(planned_sddmm_backward, allocates_nothing_and_takes_exactly_the_planned_wor
   for (const Case& c : cases())
     for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
       SCOPED_TRACE(text(c, dtype));
-      Context context = Context::cpu(2), small = Context::cpu(2), other = Context::cpu(2);
-      Layer layer(other, graph, c, dtype);
-      const SddmmBackwardPlan plan = layer.plan(context);
-      context.reserve(plan.workspace_bytes);
-      EXPECT_EQ(context.workspace_bytes(), plan.workspace_bytes);
-      const std::size_t before = memory_stats().allocations;
-      layer.run(context, plan, layer.into());
-      EXPECT_EQ(memory_stats().allocations, before);
-      if (plan.workspace_bytes == 0) continue;
-      small.reserve(plan.workspace_bytes - 1);
-      expect_refused([&] { layer.run(small, plan, layer.into()); }, "workspace");
+      expect_exact_workspace<Layer>(graph, c, dtype);
     }
 }
 
