@@ -152,15 +152,16 @@ void edge_softmax_backward(Context& context, const Plan& plan, const Graph& grap
                            ConstTensorView alpha_grad, TensorView into);
 
 /// out[v] = sum over u -> v of softmax(score(u, v)) * value[u], a head at a time.
-///   gat:   leaky_relu(src[u] + dst[v])             src, dst [N, H, 1]
-///   gatv2: attn . leaky_relu(src[u] + dst[v])      src, dst [N, H, D], attn [H, D]
-///   dot:   scale * (src[u] . dst[v])               src (keys), dst (queries) [N, H, D]
+///   gat:   leaky_relu(src[u] + dst[v] + edge)          src, dst [N, H, 1]
+///   gatv2: attn . leaky_relu(src[u] + dst[v] + edge)   src, dst [N, H, D], attn [H, D]
+///   dot:   scale * (src[u] . dst[v])                   src (keys), dst (queries) [N, H, D]
 struct AttentionInputs {
   Score score = Score::gat;
   ConstTensorView value = {};  // [num_cols, H, F]
   ConstTensorView src = {};    // at the source
   ConstTensorView dst = {};    // at the destination
   ConstTensorView attn = {};   // gatv2 only: [1, H, D]
+  ConstTensorView edge = {};   // optional, gat [E, H, 1] and gatv2 [E, H, D] only: a term of leaky_relu's argument
   ConstTensorView bias = {};   // optional, added to the score: [E, H, 1]
   float slope = 0.2f;          // of leaky_relu
   float scale = 1.0f;          // dot only
@@ -203,6 +204,7 @@ struct AttentionGradients {
   Tensor value, src, dst;
   Tensor attn;  // gatv2
   Tensor bias;  // where a bias was given
+  Tensor edge;  // where a term of the edge was given
 };
 /// On a GPU, where one visit of the edges gives all gradients (see AttentionBackwardPlan), those of scores take the
 /// mean over a row from `result.out`: of f16 and bf16 they are off by its rounding, 2^-11 or 2^-9 of |out . out_grad|,
@@ -213,10 +215,10 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
 struct ComposedAttention;  // src/ops: plans of the operators that gradients are composed of
 class EdgePlaces;          // src/graph: where values stand that edges hand on from one order to another
 
-/// How the backward will run on one graph. `at_once`: by one visit of the edges, which GPUs have for gat without a bias
-/// whose heads lie evenly in the lanes of `gather`. Where `gather` is by row windows, tensor cores visit the edges of
-/// their tiles, which leave dst's gradients column by column, and the rest is visited as without them. All other
-/// arguments, and every CPU, take a composition of operators.
+/// How the backward will run on one graph. `at_once`: by one visit of the edges, which GPUs have for gat without `edge`
+/// and `bias` whose heads lie evenly in the lanes of `gather`. Where `gather` is by row windows, tensor cores visit the
+/// edges of their tiles, which leave dst's gradients column by column, and the rest is visited as without them. All
+/// other arguments, and every CPU, take a composition of operators.
 struct AttentionBackwardPlan {
   Plan gather;  // over the transpose of the graph; unless at_once, only whom the plan is for
   Plan sum;  // of score gradients over the graph, of windows over their residual, for that of dst; only where at_once
@@ -233,9 +235,9 @@ struct AttentionBackwardPlan {
 /// by row windows refuses dropout and rows that are not aligned (16 bytes, the gradient of value 4).
 AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                               const Policy& policy = {});
-/// Shaped and typed like the inputs they belong to: attn for gatv2 only, bias where there is one.
+/// Shaped and typed like the inputs they belong to: attn for gatv2 only, bias and edge where they were given.
 struct AttentionGradientViews {
-  TensorView value, src, dst, attn, bias;
+  TensorView value, src, dst, attn, bias, edge;
 };
 /// Allocates nothing, so that it can be captured in a CUDA graph.
 void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,

@@ -81,7 +81,8 @@ struct OpDesc {
   std::int64_t sample_width = 0;  // spmm and attention: rows keep at most so many edges; 0: all
   /// Whether calls are known to be what row windows have kernels for, which nothing above says: sums of x times one
   /// value of each edge in the type of x, without col_scale; dot products of both ends of edges; gat (slope 0 to 1) and
-  /// dot without bias and dropout. Then the planner may take windows by itself; plans serve other calls, but gradients.
+  /// dot without terms of edges and dropout. Then the planner may take windows by itself; plans serve other calls, but
+  /// gradients.
   bool fits_windows = false;
   friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };

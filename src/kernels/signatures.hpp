@@ -82,6 +82,7 @@ struct AttentionArgs {
   Operand value, src;            // by column
   Operand dst;                   // by row
   Operand attn;                  // row_stride 0
+  Operand edge;                  // by edge id: a term of what leaky_relu is applied to; not dot
   Operand bias;                  // by edge id
   float slope = 0.2f, scale = 1.0f;
   Dropout dropout;  // of weights, after the softmax
@@ -114,17 +115,26 @@ struct AttentionBackwardArgs {
   Result column_sums;
 };
 
-/// out[v] = sum over u -> v of edge * f(col[u] + row[v]), a head at a time: f is leaky_relu itself, or
+/// out[v] = sum over u -> v of factor * f(col[u] + row[v] + edge), a head at a time: f is leaky_relu itself, or
 /// attn times its derivative. GATv2's gradients.
 struct LeakyArgs {
   GraphView graph;
   std::int64_t heads = 1, width = 1;
   Operand row, col;  // by row, by column
+  Operand edge;      // by edge id; may be absent
   Operand attn;      // row_stride 0; derivative only
-  Operand edge;      // one value a head, by edge id
+  Operand factor;    // one value a head, by edge id
   float slope = 0.2f;
   bool derivative = false;
   Result out;
+};
+
+/// GATv2's gradient of what an edge adds to leaky_relu's argument, by edge id: the gradient of its score times attn
+/// times leaky_relu's derivative.
+struct AttentionTermArgs {
+  AttentionArgs forward;
+  Operand score_grad;  // [edges, heads], by edge id
+  Result edge_grad;    // [edges, heads, score_width]
 };
 
 namespace cpu {
@@ -137,6 +147,7 @@ void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena);
 void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena);
 void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena);
 void attention_edges(const AttentionEdgeArgs& args, const Plan& plan, Arena arena);
+void attention_terms(const AttentionTermArgs& args, const Plan& plan, Arena arena);
 
 }  // namespace cpu
 
@@ -149,8 +160,8 @@ WEFT_LAUNCHER(void sddmm(const SddmmArgs& args, const Plan& plan, CUstream_st* s
 WEFT_LAUNCHER(void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
 WEFT_LAUNCHER(void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
 WEFT_LAUNCHER(void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
-/// Whether the gradients of these arguments have a kernel that visits each edge once. (gat without a bias, whose heads
-/// lie evenly in the lanes of the plan's groups; by windows also what keeps_from_windows says.)
+/// Whether the gradients of these arguments have a kernel that visits each edge once. (gat without terms of edges,
+/// whose heads lie evenly in the lanes of the plan's groups; by windows also what keeps_from_windows says.)
 WEFT_LAUNCHER(bool has_attention_backward(const AttentionBackwardArgs& args, const Plan& plan));
 /// What of these arguments has no kernel by row windows; null: nothing.
 WEFT_LAUNCHER(const char* keeps_from_windows(const AttentionBackwardArgs& args));
@@ -168,6 +179,7 @@ WEFT_LAUNCHER(void attention_drop(const AttentionArgs& args, const Result& value
 /// leaky_relu is applied to.
 WEFT_LAUNCHER(void attention_through_leaky(const AttentionEdgeArgs& args, Device device, CUstream_st* stream));
 WEFT_LAUNCHER(void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena, CUstream_st* stream));
+WEFT_LAUNCHER(void attention_terms(const AttentionTermArgs& args, Device device, CUstream_st* stream));
 
 }  // namespace cuda
 
@@ -183,6 +195,7 @@ void softmax_forward(const SoftmaxArgs& args);
 void softmax_backward(const SoftmaxArgs& args);
 void attention_forward(const AttentionArgs& args, double* absolute = nullptr);
 void attention_edges(const AttentionEdgeArgs& args);
+void attention_terms(const AttentionTermArgs& args);
 
 }  // namespace reference
 

@@ -46,6 +46,13 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
   } else {
     WEFT_CHECK(!in.attn.given, invalid_argument, "attn is given, but only gatv2 reads it: score is {}", name(in.score));
   }
+  if (in.edge.given) {
+    WEFT_CHECK(
+        in.score != Score::dot, invalid_argument,
+        "edge is given, but dot has no leaky_relu to add it in: leave it out, or give a term of the score as bias");
+    check_tensor(context, in.edge, "edge", graph.num_edges(), "edge", shape.score);
+    check_dtype(in.edge, "edge", dtype, "as value has");
+  }
   if (in.bias.given) {
     check_tensor(context, in.bias, "bias", graph.num_edges(), "edge", Features{shape.value.heads, 1, 3});
     WEFT_CHECK(in.bias.dtype == dtype || in.bias.dtype == accumulator(dtype), invalid_argument,
@@ -60,7 +67,7 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
                to_string(in.step.device), to_string(context.device()));
   }
   shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
-  shape.desc.fits_windows = !in.bias.given && in.dropout == 0 && scores_fit_windows(in, shape.score);
+  shape.desc.fits_windows = !in.edge.given && !in.bias.given && in.dropout == 0 && scores_fit_windows(in, shape.score);
   if (in.sample) {
     validate(*in.sample);
     shape.desc.sample_width = in.sample->width;
@@ -80,6 +87,7 @@ AttentionArgs arguments(const Graph& graph, const AttentionInputs& in, const Att
   args.dst = operand(in.dst, shape.score);
   args.attn = operand(in.attn, shape.score);
   args.attn.row_stride = 0;
+  args.edge = operand(in.edge, shape.score);
   args.bias = operand(in.bias, Features{shape.value.heads, 1, 3});
   args.slope = in.slope;
   args.scale = in.scale;
@@ -120,11 +128,12 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
   const AttentionShape shape = resolve(context, graph, in);
   check_plan(context, plan, graph.identity(), shape.desc);
   check_results(context, graph, shape, out, row_max, row_sum);
-  check_apart({{out, "out"}, {row_max, "row_max"}, {row_sum, "row_sum"}},
-              {{in.value, "value"}, {in.src, "src"}, {in.dst, "dst"}, {in.bias, "bias"}, {in.attn, "attn"}});
+  check_apart(
+      {{out, "out"}, {row_max, "row_max"}, {row_sum, "row_sum"}},
+      {{in.value, "value"}, {in.src, "src"}, {in.dst, "dst"}, {in.edge, "edge"}, {in.bias, "bias"}, {in.attn, "attn"}});
   AttentionArgs args = arguments(graph, in, shape);
   args.graph = view_by(plan, graph);
-  args.sample = places_by(plan, graph, in.sample, in.bias.given || in.dropout > 0);
+  args.sample = places_by(plan, graph, in.sample, in.edge.given || in.bias.given || in.dropout > 0);
   args.out = result(out);
   args.row_max = result(row_max);
   args.row_sum = result(row_sum);
@@ -177,6 +186,7 @@ void attention_weights(Context& context, const Plan& plan, const Graph& graph, c
   check_apart({{into, "into"}}, {{inputs.src, "src"},
                                  {inputs.dst, "dst"},
                                  {inputs.attn, "attn"},
+                                 {inputs.edge, "edge"},
                                  {inputs.bias, "bias"},
                                  {given.row_max, "row_max"},
                                  {given.row_sum, "row_sum"}});

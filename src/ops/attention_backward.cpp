@@ -18,6 +18,9 @@
 namespace weft {
 namespace {
 
+/// Whether edges have more to say than which nodes they join.
+bool has_edge_terms(const AttentionInputs& in) { return in.edge.given || in.bias.given; }
+
 AttentionShape checked(const Context& context, const Graph& graph, const AttentionInputs& in,
                        const AttentionResultViews& given, ConstTensorView out_grad) {
   check_unsampled(in.sample, "attention_backward");
@@ -107,16 +110,24 @@ void check_gradients(const Context& context, const Graph& graph, const Attention
   } else {
     WEFT_CHECK(!into.bias.given, invalid_argument, "into.bias is given, but the inputs have no bias: leave it out");
   }
+  if (in.edge.given) {
+    check_tensor(context, into.edge, "into.edge", graph.num_edges(), "edge", shape.score);
+    check_dtype(into.edge, "into.edge", dtype, "as value has");
+  } else {
+    WEFT_CHECK(!into.edge.given, invalid_argument, "into.edge is given, but the inputs have no edge: leave it out");
+  }
   check_apart({{into.value, "into.value"},
                {into.src, "into.src"},
                {into.dst, "into.dst"},
                {into.attn, "into.attn"},
-               {into.bias, "into.bias"}},
+               {into.bias, "into.bias"},
+               {into.edge, "into.edge"}},
               {{in.value, "value"},
                {in.src, "src"},
                {in.dst, "dst"},
                {in.attn, "attn"},
                {in.bias, "bias"},
+               {in.edge, "edge"},
                {given.out, "out"},
                {given.row_max, "row_max"},
                {given.row_sum, "row_sum"},
@@ -129,10 +140,13 @@ void check_gradients(const Context& context, const Graph& graph, const Attention
   WEFT_CHECK(keeps_from_windows == nullptr, unsupported,
              "plan visits edges by row windows, but {}: make a plan without windows (policy core=cuda) for such calls",
              keeps_from_windows);
-  WEFT_CHECK(in.score == Score::gat && !in.bias.given, invalid_argument,
-             "plan visits each edge once, as gat without a bias can, but score is {}{}: make a plan for these inputs "
-             "with plan_attention_backward",
-             name(in.score), in.bias.given ? " with a bias" : "");
+  WEFT_CHECK(in.score == Score::gat && !has_edge_terms(in), invalid_argument,
+             "plan visits each edge once, as gat without edge and bias can, but score is {}{}: make a plan for these "
+             "inputs with plan_attention_backward",
+             name(in.score),
+             in.bias.given   ? " with a bias"
+             : in.edge.given ? " with a term of edges"
+                             : "");
   for (const NamedTensor& t :
        {NamedTensor{out_grad, "out_grad"}, NamedTensor{into.value, "into.value"}, NamedTensor{in.value, "value"}}) {
     const std::size_t past = reinterpret_cast<std::uintptr_t>(t.tensor.data) % 16;
@@ -235,7 +249,7 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
                                               const Policy& policy) {
   check_unsampled(in.sample, "attention_backward");
   const AttentionShape shape = resolve(context, graph, in);
-  if (context.device().kind != DeviceKind::cuda || in.score != Score::gat || in.bias.given)
+  if (context.device().kind != DeviceKind::cuda || in.score != Score::gat || has_edge_terms(in))
     return composed_plan(context, graph, in, shape);
   const AttentionBackwardArgs args = backward_args(graph, in, shape, any_operand(shape), any_result(shape));
   const char* const why = cuda::keeps_from_windows(args);
@@ -296,7 +310,8 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
   if (in.score == Score::gatv2) g.attn = empty(in.attn.shape, "the gradient of attn");
   if (in.bias.given)
     g.bias = Tensor::empty(in.bias.shape, in.bias.dtype, "the gradient of bias", context.device(), context.stream());
-  attention_backward(once, plan, graph, in, given, out_grad, {g.value, g.src, g.dst, g.attn, g.bias});
+  if (in.edge.given) g.edge = empty(in.edge.shape, "the gradient of edge");
+  attention_backward(once, plan, graph, in, given, out_grad, {g.value, g.src, g.dst, g.attn, g.bias, g.edge});
   return g;
 }
 

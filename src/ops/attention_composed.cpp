@@ -100,9 +100,9 @@ void sum_scores(Context& context, const Plan& plan, const Graph& graph, const Sc
   reduce_to(context, sums, out);  // only rounds, as nothing is missing
 }
 
-/// sum of edge * f(col[u] + row[v]) over each row of `graph`; see LeakyArgs.
+/// sum of factor * f(col[u] + row[v] + edge) over each row of `graph`; see LeakyArgs.
 void leaky_sum(Context& context, const Plan& plan, const Graph& graph, ConstTensorView row, ConstTensorView col,
-               const AttentionInputs& in, ConstTensorView edge, bool derivative, TensorView out) {
+               const AttentionInputs& in, ConstTensorView factor, bool derivative, TensorView out) {
   const Features features = Features::of(row.shape);
   LeakyArgs args;
   args.graph = view_by(plan, graph);
@@ -110,9 +110,10 @@ void leaky_sum(Context& context, const Plan& plan, const Graph& graph, ConstTens
   args.width = features.width;
   args.row = operand(row, features);
   args.col = operand(col, features);
+  args.edge = operand(in.edge, features);
   args.attn = operand(in.attn, features);
   args.attn.row_stride = 0;
-  args.edge = operand(edge, features);
+  args.factor = operand(factor, features);
   args.slope = in.slope;
   args.derivative = derivative;
   args.out = result(out);
@@ -120,6 +121,20 @@ void leaky_sum(Context& context, const Plan& plan, const Graph& graph, ConstTens
     cuda::leaky_sum(args, plan, context.arena(), context.stream());
   } else {
     cpu::leaky_sum(args, plan, context.arena());
+  }
+}
+
+/// Gatv2's gradient of what edges add to leaky_relu's argument.
+void term_gradients(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& in,
+                    const AttentionShape& shape, ConstTensorView score_grad, TensorView into) {
+  AttentionTermArgs args;
+  args.forward = arguments(graph, in, shape);
+  args.score_grad = operand(score_grad, Features{shape.value.heads, 1, 3});
+  args.edge_grad = result(into);
+  if (context.device().kind == DeviceKind::cuda) {
+    cuda::attention_terms(args, context.device(), context.stream());
+  } else {
+    cpu::attention_terms(args, plan, context.arena());
   }
 }
 
@@ -183,6 +198,7 @@ void composed_attention_backward(Context& context, const ComposedAttention& plan
     case Score::gat:
       sum_scores(context, plan.src, reversed, scratch, into.src);
       sum_scores(context, plan.dst, graph, scratch, into.dst);
+      if (in.edge.given) reduce_to(context, scores, into.edge);  // only rounds
       break;
     case Score::dot:
       scale_in_place(context, scratch.score_grad, in.scale);
@@ -199,6 +215,7 @@ void composed_attention_backward(Context& context, const ComposedAttention& plan
       all.op = SpmmOp::copy_e;
       spmm(context, plan.attn, plan.all_rows, {}, scratch.leaky, sum, all);
       if (rounds) reduce_to(context, sum, into.attn);
+      if (in.edge.given) term_gradients(context, plan.edges, graph, in, shape, scores, into.edge);
       break;
     }
   }

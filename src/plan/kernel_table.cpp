@@ -11,8 +11,10 @@ namespace {
 
 constexpr std::string_view family_names[] = {"gather",     "by_heads",     "narrow", "staged",
                                              "half_pairs", "other_shapes", "dot"};
-constexpr std::string_view message_names[] = {"source", "averaged",     "weighted",      "scaled",    "edgewise",
-                                              "gat",    "gat_backward", "vector_scored", "leaky_sum", "ends"};
+constexpr std::string_view message_names[] = {"source",       "averaged",        "weighted",
+                                              "scaled",       "edgewise",        "gat",
+                                              "gat_backward", "vector_scored",   "vector_scored_edges",
+                                              "leaky_sum",    "leaky_sum_edges", "ends"};
 constexpr std::string_view reduction_names[] = {"sum", "extremum", "winner"};
 constexpr std::string_view map_names[] = {"one head", "heads share lanes", "heads as they lie"};
 

@@ -27,7 +27,9 @@ enum class KernelMessage : std::uint8_t {
   gat,
   gat_backward,
   vector_scored,
+  vector_scored_edges,
   leaky_sum,
+  leaky_sum_edges,
   ends
 };
 

@@ -67,6 +67,7 @@ TEST_P(attention_battery, agrees_with_the_reference_on_every_graph_score_width_a
   std::vector<Way> ways = ways_to_run();
   Sweep sweep(2048);
   std::set<std::tuple<Score, std::int64_t, bool>> seen;
+  std::set<std::pair<Score, std::int64_t>> seen_with_edges;
   for (const BatteryGraph& battery : battery_graphs()) {
     const Graph& graph = battery.graph;
     for (const Score score : score_kinds) {
@@ -77,11 +78,13 @@ TEST_P(attention_battery, agrees_with_the_reference_on_every_graph_score_width_a
             if (!sweep.next((graph.num_edges() + graph.num_rows()) * width * heads * 2)) continue;
             Way& way = way_for(ways, sweep.seed());
             const std::int64_t depth = battery_widths[sweep.seed() % 14];
-            const AttentionCase inputs = inputs_of(graph, score, dtype, heads, width, depth, biased, sweep.seed());
+            AttentionCase inputs = inputs_of(graph, score, dtype, heads, width, depth, biased, sweep.seed());
+            const bool with_edges = score != Score::dot && sweep.seed() % 3 == 0;
+            if (with_edges) inputs.add_edges(graph.num_edges(), sweep.seed() + 8);
             const AttentionExpected expected = expected_attention(graph, inputs.views(), inputs.largest_score);
-            const std::string context =
-                fmt::format("{} {} {} heads {} width {} score width {}{} {} seed={}", battery.name, name(dtype),
-                            name(score), heads, width, depth, biased ? " biased" : "", way.name, sweep.seed());
+            const std::string context = fmt::format(
+                "{} {} {} heads {} width {} score width {}{}{} {} seed={}", battery.name, name(dtype), name(score),
+                heads, width, depth, biased ? " biased" : "", with_edges ? " with edges" : "", way.name, sweep.seed());
             const Plan plan = planned(way, graph, {OpKind::attention, dtype, heads, width, Reduce::sum, true});
             const Dtype statistics = dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
             const Shape by_head(graph.num_rows(), heads, 1);
@@ -96,12 +99,14 @@ TEST_P(attention_battery, agrees_with_the_reference_on_every_graph_score_width_a
             expect_near(row_sum, expected.row_sum, tolerance, context + " row_sum");
             if (HasFailure()) return;
             seen.insert({score, width, biased});
+            if (with_edges) seen_with_edges.insert({score, width});
           }
         }
       }
     }
   }
   EXPECT_EQ(seen.size(), std::size(score_kinds) * std::size(battery_widths) * 2);
+  EXPECT_EQ(seen_with_edges.size(), 2 * std::size(battery_widths));
 }
 
 TEST_P(attention_battery, short_form_and_weights_agree_with_the_reference) {

@@ -123,6 +123,42 @@ TEST_F(reference_attention, scores_gatv2_with_attn_after_leaky_relu) {
   EXPECT_NEAR(row_sum[2], 1 + 2 * std::exp(-3.75), 1e-15);
 }
 
+TEST_F(reference_attention, adds_what_edges_say_before_leaky_relu) {
+  const Values terms{-0.5 - std::log(2), -3, 0.5, 0.75, 0};
+  AttentionArgs args = arguments(Score::gat);
+  args.edge = scalars(terms);
+  reference::attention_forward(args);
+  // Row 0: 0 + 1 + 0.75 by edge 3, 0.25 * (-2 + 1 - 3) by edge 1; row 2: 0.25 * -0.5 by 0, log 2 by 4, 0.5 by 2.
+  EXPECT_NEAR(row_max[0], 1.75, 1e-15);
+  EXPECT_NEAR(row_sum[0], 1 + std::exp(-2.75), 1e-15);
+  EXPECT_NEAR(row_max[2], std::log(2), 1e-15);
+  EXPECT_NEAR(row_sum[2], 1 + (std::exp(-0.125) + std::exp(0.5)) / 2, 1e-15);
+}
+
+TEST_F(reference_attention, adds_vectors_of_edges_before_gatv2s_leaky_relu) {
+  const Values src2{0, 1, 1, -1, 2, 0}, dst2{1, -2, 0, 0, -1, 1}, attn{1, 2};
+  const Values terms{0, 0, -7, 3, 0, 0, 1, 1, 4, -1};
+  AttentionArgs args = arguments(Score::gatv2);
+  args.score_width = 2;
+  args.src = vectors(src2, 2);
+  args.dst = vectors(dst2, 2);
+  args.edge = vectors(terms, 2);
+  args.attn = {attn.data(), Dtype::f64, 0, 2, 1};
+  reference::attention_forward(args);
+  // Row 0: u0 by edge 3: (2, 0) scores 2; u2 by edge 1: (-4, 1) scores -1 + 2. Row 2: u1 by 0: 0, by 4: (4, -1) scores
+  // 4 - 0.5; u0 by 2: -0.25 + 4.
+  EXPECT_NEAR(row_max[0], 2, 1e-15);
+  EXPECT_NEAR(row_sum[0], 1 + std::exp(-1.0), 1e-15);
+  EXPECT_NEAR(row_max[2], 3.75, 1e-15);
+  EXPECT_NEAR(row_sum[2], 1 + std::exp(-3.75) + std::exp(-0.25), 1e-15);
+
+  const Values score_grad{1, 10, 100, 1000, 10000};
+  Values edge_grad(10);
+  AttentionTermArgs terms_args{args, scalars(score_grad), output(edge_grad, 2)};
+  reference::attention_terms(terms_args);
+  EXPECT_EQ(edge_grad, (Values{0.25, 0.5, 2.5, 20, 25, 200, 1000, 500, 10000, 5000}));
+}
+
 TEST_F(reference_attention, scores_dot_products_with_a_scale) {
   const Values src2{1, 1, 2, 0, 0, 3}, dst2{1, 2, 0, 0, 1, -1};
   AttentionArgs args = arguments(Score::dot);

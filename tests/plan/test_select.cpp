@@ -117,11 +117,14 @@ TEST(select_attention, finds_a_kernel_that_exists_for_every_layout_of_heads) {
             const Kernel kernel = select_gat(message, dtype, heads, width, pack).kernel;
             ASSERT_TRUE(has_kernel(kernel)) << to_string(kernel) << ": " << heads << " x " << width << " by " << pack;
           }
-          for (const std::int64_t score_width : {width, width + 1}) {
-            const Kernel kernel = select_vector_scored(dtype, heads, width, score_width, pack).kernel;
-            ASSERT_TRUE(has_kernel(kernel)) << to_string(kernel) << ": " << heads << " x " << width << " by " << pack;
+          for (const bool with_edges : {false, true}) {
+            for (const std::int64_t score_width : {width, width + 1}) {
+              const Kernel kernel = select_vector_scored(dtype, heads, width, score_width, pack, with_edges).kernel;
+              ASSERT_TRUE(has_kernel(kernel)) << to_string(kernel) << ": " << heads << " x " << width << " by " << pack;
+            }
+            const int divides = std::min(pack, widest(dtype, width));
+            EXPECT_TRUE(has_kernel(select_leaky_sum(dtype, heads * width, divides, with_edges)));
           }
-          EXPECT_TRUE(has_kernel(select_leaky_sum(dtype, heads * width, std::min(pack, widest(dtype, width)))));
         }
 }
 

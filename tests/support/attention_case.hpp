@@ -12,7 +12,7 @@
 namespace weft::test {
 
 struct AttentionCase {
-  Tensor value, src, dst, attn, bias;
+  Tensor value, src, dst, attn, edge, bias;
   Score score = Score::gat;
   float slope = 0.2f, scale = 1.0f, dropout = 0.0f;
   std::uint64_t seed = 0;    // of the dropout
@@ -36,6 +36,13 @@ struct AttentionCase {
     largest_score += kind == Score::gat ? 4 : kind == Score::gatv2 ? 4 * terms : 4 * std::sqrt(terms);
   }
 
+  /// Gives every edge a term in leaky_relu, which dot has none of.
+  void add_edges(std::int64_t edges, std::uint64_t random) {
+    const Shape& of = src.shape();
+    edge = random_tensor(Shape(edges, of.heads, of.width), value.dtype(), random);
+    largest_score += score == Score::gat ? 2 : 2 * static_cast<double>(of.width);
+  }
+
   AttentionInputs views() const {
     AttentionInputs inputs;
     inputs.score = score;
@@ -43,6 +50,7 @@ struct AttentionCase {
     inputs.src = src;
     inputs.dst = dst;
     if (attn) inputs.attn = attn;
+    if (edge) inputs.edge = edge;
     if (bias) inputs.bias = bias;
     inputs.slope = slope;
     inputs.scale = scale;
@@ -58,6 +66,7 @@ struct AttentionCase {
     other.src = src.to(where);
     other.dst = dst.to(where);
     if (attn) other.attn = attn.to(where);
+    if (edge) other.edge = edge.to(where);
     if (bias) other.bias = bias.to(where);
     other.score = score;
     other.slope = slope;

@@ -155,6 +155,7 @@ inline AttentionArgs attention_args(const Graph& graph, const AttentionInputs& i
   args.src = operand(inputs.src);
   args.dst = operand(inputs.dst);
   args.attn = shared_row(inputs.attn);
+  args.edge = operand(inputs.edge);
   args.bias = operand(inputs.bias);
   args.slope = inputs.slope;
   args.dropout = {inputs.dropout, inputs.seed};

@@ -7,6 +7,8 @@
 #define WEFT_KERNELS_CPU_ATTENTION_INL
 #endif
 
+#include <algorithm>
+
 #include "kernels/cpu/scores-inl.hpp"
 #include "kernels/cpu/sum_rows-inl.hpp"
 
@@ -32,13 +34,24 @@ void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Aren
   stager.run_weights = true;
   stager.prefetch_edges = plan.cpu().prefetch_edges;
 
+  const ScalarsOut<Acc> row_max(args.row_max), row_sum(args.row_sum);
   // The weighted sum divided by the sum of weights, head by head, and the statistics the backward needs.
   const auto finish_row = [&](std::int64_t row, Acc* sums, const Acc* top, const Acc* total) HWY_ATTR {
     for (std::int64_t h = 0; h < args.heads; ++h) {
-      Acc* head = sums + h * args.width;  // where everything is masked it may hold 0 * inf
-      for (std::int64_t f = 0; f < args.width; ++f) head[f] = total[h] == 0 ? Acc{0} : head[f] / total[h];
-      put(args.row_max, row, h, top[h]);
-      put(args.row_sum, row, h, total[h]);
+      Acc* const head = sums + h * args.width;  // where everything is masked it may hold 0 * inf
+      const Acc weights = total[h];
+      if (weights == 0) {
+        std::fill_n(head, args.width, Acc{0});
+      } else {  // each feature once: vectors that overlap would divide some twice
+        const FullTag<Acc> d;
+        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+        std::int64_t f = 0;
+        for (; f + lanes <= args.width; f += lanes)
+          hn::StoreU(hn::Div(hn::LoadU(d, head + f), hn::Set(d, weights)), d, head + f);
+        for (; f < args.width; ++f) head[f] /= weights;
+      }
+      row_max(row, h, top[h]);
+      row_sum(row, h, weights);
     }
     finish(row, 0, sums);
   };

@@ -19,7 +19,8 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
   RowScratch<Acc>::take(arena, plan);
   const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
   const LongRows& long_rows = *plan.backing.partition->long_rows;
-  const Scorer<Storage, Acc> scorer{forward, plan.cpu().prefetch_edges};
+  const int prefetch_edges = plan.cpu().prefetch_edges;
+  const Scorer<Storage, Acc> scorer{forward, prefetch_edges};
   const bool gradients = args.score_grad.data != nullptr;
   const auto* out_grad = static_cast<const Storage*>(args.out_grad.data);
   const auto statistic = [](const Result& r, std::int64_t row, std::int64_t h) {
@@ -28,6 +29,27 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
 
   const bool drops = gradients && forward.dropout.given();
   const Acc scale = drops ? forward.dropout.scale() : 1.0f;
+  const std::int64_t value_bytes =
+      ((forward.heads - 1) * forward.value.head_stride + forward.width) * static_cast<std::int64_t>(sizeof(Storage));
+
+  /// grad . value[u] of every edge, a line a head; a few edges at a time, whose values stay in cache for all heads.
+  const auto multiply = [&](const Run& run, Acc* product) HWY_ATTR {
+    constexpr EdgeId few = 32;
+    for (EdgeId begin = run.begin; begin < run.end; begin += few) {
+      const EdgeId end = std::min(run.end, begin + few);
+      for (std::int64_t h = 0; h < forward.heads; ++h) {
+        const Storage* grad = out_grad + run.row * args.out_grad.row_stride + h * args.out_grad.head_stride;
+        Acc* const to = product + h * piece_edges - run.begin;
+        with_dot<Acc>(grad, forward.width, [&](const auto& times) HWY_ATTR {
+          for (EdgeId k = begin; k < end; ++k) {
+            if (h == 0 && k + prefetch_edges < g.num_edges)
+              prefetch_row(scorer.value(g.cols[k + prefetch_edges], 0), value_bytes);
+            to[k] = times(scorer.value(g.cols[k], h));
+          }
+        });
+      }
+    }
+  };
 
   // alpha to the score buffer, negative where its edge is dropped, grad . value[u] to the weight buffer, and the sum of
   // their products to sum[h]: taken over the edges, not from the rounded output, which for half storage would be a bias
@@ -40,35 +62,37 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
       Acc* const of_head = alpha + h * piece_edges;
       const Acc total = statistic(forward.row_sum, run.row, h);
       exponentials(of_head, n, statistic(forward.row_max, run.row, h));
-      for (std::int64_t k = 0; k < n; ++k) of_head[k] = total == 0 ? Acc{0} : of_head[k] / total;
+      each_score(of_head, n,
+                 [total](auto d, auto v) HWY_ATTR { return total == 0 ? hn::Zero(d) : hn::Div(v, hn::Set(d, total)); });
     }
     if (!gradients) return;
-    if (drops)
+    multiply(run, product);
+    if (drops) {
       scorer.each_drop(RunEdges(g, run), [&](std::int64_t h, std::int64_t k, bool dropped) {
+        Acc& times = product[h * piece_edges + k];
+        times = dropped ? Acc{0} : times * scale;
         if (dropped) alpha[h * piece_edges + k] *= -1;
       });
-    for (std::int64_t h = 0; h < forward.heads; ++h, alpha += piece_edges, product += piece_edges) {
-      const Storage* grad = out_grad + run.row * args.out_grad.row_stride + h * args.out_grad.head_stride;
-      for (std::int64_t k = 0; k < n; ++k)
-        product[k] =
-            alpha[k] < 0 ? Acc{0} : scale * dot<Acc>(grad, scorer.value(g.cols[run.begin + k], h), forward.width);
-      sum[h] = dot<Acc>(alpha, product, n);
     }
+    for (std::int64_t h = 0; h < forward.heads; ++h, alpha += piece_edges, product += piece_edges)
+      sum[h] = dot<Acc>(alpha, product, n);
   };
 
+  const ScalarsOut<Acc> alpha_out(args.alpha), score_grad(args.score_grad), bias_grad(args.bias_grad);
+  const bool leans = forward.score == Score::gat;
   const auto store = [&](const Run& run, int thread, const Acc* sum) HWY_ATTR {
-    for (std::int64_t h = 0; h < forward.heads; ++h) {
-      const Acc* alpha = scratch.score(thread) + h * piece_edges;
-      const Acc* product = scratch.weight(thread) + h * piece_edges;
-      for (EdgeId k = run.begin; k < run.end; ++k) {
-        const EdgeId id = g.edge_id(k);
-        const Acc weight = std::fabs(alpha[k - run.begin]);
-        put(args.alpha, id, h, alpha[k - run.begin] < 0 ? Acc{0} : weight * scale);
+    Acc *const alpha = scratch.score(thread), *const product = scratch.weight(thread);
+    for (EdgeId k = run.begin; k < run.end; ++k) {
+      const EdgeId id = g.edge_id(k);
+      for (std::int64_t h = 0; h < forward.heads; ++h) {
+        const std::int64_t at = h * piece_edges + (k - run.begin);
+        const Acc weight = std::fabs(alpha[at]);
+        alpha_out(id, h, alpha[at] < 0 ? Acc{0} : weight * scale);
         if (!gradients) continue;
-        Acc gradient = weight * (product[k - run.begin] - sum[h]);
-        if (args.bias_grad.data != nullptr) put(args.bias_grad, id, h, gradient);
-        if (forward.score == Score::gat && !(scorer.sum(g.cols[k], run.row, h) > 0)) gradient *= scorer.slope();
-        put(args.score_grad, id, h, gradient);
+        Acc gradient = weight * (product[at] - sum[h]);
+        if (bias_grad.given()) bias_grad(id, h, gradient);
+        if (leans && !(scorer.sum(g.cols[k], run.row, id, h) > 0)) gradient *= scorer.slope();
+        score_grad(id, h, gradient);
       }
     }
   };

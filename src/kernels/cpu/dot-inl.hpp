@@ -85,6 +85,25 @@ HWY_INLINE Acc dot(const Storage* a, const Storage* b, std::int64_t width) {
                                          HWY_ATTR { return hn::MulAdd(load_as(d, a + i), load_as(d, b + i), sum); });
 }
 
+/// f(dot), where dot(other) is own . other over `width` features: by vectors held in registers for widths that have
+/// such.
+template <class Acc, class Storage, class F>
+HWY_INLINE void with_dot(const Storage* own, std::int64_t width, F&& f) {
+  const FullTag<Acc> full;
+  const hn::CappedTag<Acc, 4> four;
+  const auto fits = [&](auto d, auto count) HWY_ATTR {
+    if (width != count * static_cast<std::int64_t>(hn::Lanes(d))) return false;
+    f(DotWith<count, decltype(d)>(d, own));
+    return true;
+  };
+  using std::integral_constant;
+  if (fits(full, integral_constant<int, 1>{}) || fits(full, integral_constant<int, 2>{}) ||
+      fits(full, integral_constant<int, 4>{}) || fits(full, integral_constant<int, 8>{}) ||
+      fits(four, integral_constant<int, 1>{}) || fits(four, integral_constant<int, 2>{}))
+    return;
+  f([&](const Storage* other) HWY_ATTR { return dot<Acc>(own, other, width); });
+}
+
 }  // namespace weft::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -1,4 +1,4 @@
-// GATv2's gradients: weighted sums of leaky_relu(col + row), or of attn times its derivative.
+// GATv2's gradients: weighted sums of leaky_relu(col + row + edge), or of attn times its derivative.
 #if defined(WEFT_KERNELS_CPU_LEAKY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_LEAKY_INL
 #undef WEFT_KERNELS_CPU_LEAKY_INL
@@ -23,13 +23,17 @@ void leaky_sum_storage(const LeakyArgs& args, const Plan& plan, Arena arena) {
   stager.width = args.width;
   stager.x = args.col;
   stager.row = args.row;
+  stager.term = args.edge;
   stager.attn = args.attn;
-  stager.edge = args.edge;
+  stager.edge = args.factor;
   stager.slope = static_cast<Acc>(args.slope);
   stager.needs.weight = true;
   stager.prefetch_edges = plan.cpu().prefetch_edges;
-  stager.write =
-      args.derivative ? write_messages<LeakyDerivative, Storage, Acc> : write_messages<LeakyValue, Storage, Acc>;
+  const auto choose = [&]<bool Term>(std::bool_constant<Term>) {
+    stager.write = args.derivative ? write_messages<LeakyDerivative<Term>, Storage, Acc>
+                                   : write_messages<LeakyValue<Term>, Storage, Acc>;
+  };
+  args.edge.given() ? choose(std::true_type{}) : choose(std::false_type{});
   sum_rows<Written>(stager, finish, plan, scratch);
 }
 

@@ -24,9 +24,11 @@ struct Block {
   const Acc* scale = nullptr;     // one a edge: the column scale, or 1
   const Storage* edge = nullptr;  // the head's first feature in row 0 of the edge tensor
   std::int64_t edge_stride = 0;
-  const EdgeId* ids = nullptr;   // of these edges, or null:
-  EdgeId first = 0;              //   then edge k has the id first + k
-  const Storage* row = nullptr;  // the row's own vector, for messages that compare with it
+  const EdgeId* ids = nullptr;    // of these edges, or null:
+  EdgeId first = 0;               //   then edge k has the id first + k
+  const Storage* row = nullptr;   // the row's own vector, for messages that compare with it
+  const Storage* term = nullptr;  // such a message's edge vectors: the head's first feature of edge 0
+  std::int64_t term_stride = 0;
   const Storage* attn = nullptr;
   Acc slope = 0;
   Acc* messages = nullptr;  // [block_edges, message_stride]: room for the messages themselves
@@ -184,32 +186,42 @@ struct WithEdgeVector : Cold {
 
 template <class D, class Storage>
 struct LeakyTerms {
-  const Storage *x, *row, *attn;
+  const Storage *x, *row, *term, *attn;
   hn::Vec<D> w, slope;
 };
 
-/// Messages that compare the source with the row's own vector.
+/// Messages that compare the source with the row's own vector; z = x + row, and with Term the edge's vector as well.
+template <bool Term>
 struct Leaky : Cold {
   template <class D, class Storage, class Acc>
   static HWY_INLINE LeakyTerms<D, Storage> edge(D d, const Block<Storage, Acc>& block, int k) {
-    return {block.x_of(k), block.row, block.attn, hn::Set(d, block.weight[k]), hn::Set(d, block.slope)};
+    const Storage* const term = Term ? block.term + block.id_of(k) * block.term_stride : nullptr;
+    return {block.x_of(k), block.row, term, block.attn, hn::Set(d, block.weight[k]), hn::Set(d, block.slope)};
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> z_of(D d, const E& e, std::int64_t f) {
+    const auto z = hn::Add(load_as(d, e.x + f), load_as(d, e.row + f));
+    if constexpr (Term) return hn::Add(z, load_as(d, e.term + f));
+    return z;
   }
 };
 
-/// m = w * leaky_relu(x + row)
-struct LeakyValue : Leaky {
+/// m = w * leaky_relu(z)
+template <bool Term>
+struct LeakyValue : Leaky<Term> {
   template <class D, class E>
   static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
-    const auto z = hn::Add(load_as(d, e.x + f), load_as(d, e.row + f));
+    const auto z = Leaky<Term>::z_of(d, e, f);
     return hn::Mul(e.w, hn::IfThenElse(hn::Gt(z, hn::Zero(d)), z, hn::Mul(z, e.slope)));
   }
 };
 
-/// m = w * attn * leaky_relu'(x + row)
-struct LeakyDerivative : Leaky {
+/// m = w * attn * leaky_relu'(z)
+template <bool Term>
+struct LeakyDerivative : Leaky<Term> {
   template <class D, class E>
   static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
-    const auto z = hn::Add(load_as(d, e.x + f), load_as(d, e.row + f));
+    const auto z = Leaky<Term>::z_of(d, e, f);
     const auto a = hn::Mul(e.w, load_as(d, e.attn + f));
     return hn::IfThenElse(hn::Gt(z, hn::Zero(d)), a, hn::Mul(a, e.slope));
   }

@@ -12,11 +12,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
 
-template <class Acc>
-HWY_INLINE Acc leaky_relu(Acc z, Acc slope) {
-  return z > 0 ? z : z * slope;
-}
-
 template <class Storage, class Acc>
 struct Scorer {
   const AttentionArgs& args;
@@ -31,23 +26,54 @@ struct Scorer {
   HWY_INLINE const Storage* value(std::int64_t u, std::int64_t h) const {
     return static_cast<const Storage*>(args.value.data) + u * args.value.row_stride + h * args.value.head_stride;
   }
+  /// Where the edge has a term.
+  HWY_INLINE const Storage* edge(EdgeId id, std::int64_t h) const {
+    return static_cast<const Storage*>(args.edge.data) + id * args.edge.row_stride + h * args.edge.head_stride;
+  }
   HWY_INLINE Acc slope() const { return static_cast<Acc>(args.slope); }
 
   /// What gat's leaky_relu is applied to.
-  HWY_INLINE Acc sum(std::int64_t u, std::int64_t v, std::int64_t h) const {
-    return convert<Acc>(*src(u, h)) + convert<Acc>(*dst(v, h));
+  HWY_INLINE Acc sum(std::int64_t u, std::int64_t v, EdgeId id, std::int64_t h) const {
+    const Acc z = convert<Acc>(*src(u, h)) + convert<Acc>(*dst(v, h));
+    return args.edge.given() ? z + convert<Acc>(*edge(id, h)) : z;
   }
 
-  /// The score without its bias.
-  HWY_INLINE Acc score(std::int64_t u, std::int64_t v, std::int64_t h) const {
+  /// The same for every edge, one line a head.
+  HWY_INLINE void sums(const RunEdges& edges, Acc* z) const {
+    const std::int64_t n = edges.size();
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Storage* from = src(edges.cols[k], 0);
+      for (std::int64_t h = 0; h < args.heads; ++h)
+        z[h * piece_edges + k] = convert<Acc>(from[h * args.src.head_stride]);
+    }
+    for (std::int64_t h = 0; h < args.heads; ++h)
+      each_score(z + h * piece_edges, n, [to = convert<Acc>(*dst(edges.run.row, h))](auto d, auto from) HWY_ATTR {
+        return hn::Add(from, hn::Set(d, to));
+      });
+    if (!args.edge.given()) return;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Storage* term = edge(edges.id_of(k), 0);
+      for (std::int64_t h = 0; h < args.heads; ++h)
+        z[h * piece_edges + k] += convert<Acc>(term[h * args.edge.head_stride]);
+    }
+  }
+
+  /// A score from vectors, without its bias.
+  HWY_INLINE Acc score(std::int64_t u, std::int64_t v, EdgeId id, std::int64_t h) const {
     const Storage *a = src(u, h), *b = dst(v, h);
-    if (args.score == Score::gat) return leaky_relu(sum(u, v, h), slope());
     if (args.score == Score::dot) return static_cast<Acc>(args.scale) * dot<Acc>(a, b, args.score_width);
     const Storage* attn = static_cast<const Storage*>(args.attn.data) + h * args.attn.head_stride;
-    return reduce_features<Acc>(args.score_width, [&](auto d, auto sum, std::int64_t i) HWY_ATTR {
-      const auto z = hn::Add(load_as(d, a + i), load_as(d, b + i));
+    const auto with_leaky = [&](auto d, auto sum, auto z, std::int64_t i) HWY_ATTR {
       const auto leaky = hn::IfThenElse(hn::Gt(z, hn::Zero(d)), z, hn::Mul(z, hn::Set(d, slope())));
       return hn::MulAdd(load_as(d, attn + i), leaky, sum);
+    };
+    if (!args.edge.given())
+      return reduce_features<Acc>(args.score_width, [&](auto d, auto sum, std::int64_t i) HWY_ATTR {
+        return with_leaky(d, sum, hn::Add(load_as(d, a + i), load_as(d, b + i)), i);
+      });
+    const Storage* term = edge(id, h);
+    return reduce_features<Acc>(args.score_width, [&](auto d, auto sum, std::int64_t i) HWY_ATTR {
+      return with_leaky(d, sum, hn::Add(hn::Add(load_as(d, a + i), load_as(d, b + i)), load_as(d, term + i)), i);
     });
   }
 
@@ -62,16 +88,29 @@ struct Scorer {
   }
 
   HWY_INLINE void operator()(const RunEdges& edges, Acc* s) const {
-    const std::int64_t bytes =
-        ((args.heads - 1) * args.src.head_stride + args.score_width) * static_cast<std::int64_t>(sizeof(Storage));
-    for (std::int64_t k = 0; k < edges.size(); ++k) {
-      if (args.score != Score::gat && k + prefetch_edges < edges.readable)
-        prefetch_row(src(edges.cols[k + prefetch_edges], 0), bytes);
-      for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + k] = score(edges.cols[k], edges.run.row, h);
+    if (args.score == Score::gat) {
+      sums(edges, s);
+      for (std::int64_t h = 0; h < args.heads; ++h)
+        each_score(s + h * piece_edges, edges.size(), [&](auto d, auto z) HWY_ATTR {
+          return hn::IfThenElse(hn::Gt(z, hn::Zero(d)), z, hn::Mul(z, hn::Set(d, slope())));
+        });
+    } else {
+      from_vectors(edges, s);
     }
     if (!args.bias.given()) return;
     for (std::int64_t k = 0; k < edges.size(); ++k)
       for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + k] += get<Acc>(args.bias, edges.id_of(k), h);
+  }
+
+ private:
+  HWY_INLINE void from_vectors(const RunEdges& edges, Acc* s) const {
+    const std::int64_t bytes =
+        ((args.heads - 1) * args.src.head_stride + args.score_width) * static_cast<std::int64_t>(sizeof(Storage));
+    for (std::int64_t k = 0; k < edges.size(); ++k) {
+      if (k + prefetch_edges < edges.readable) prefetch_row(src(edges.cols[k + prefetch_edges], 0), bytes);
+      const EdgeId id = args.edge.given() ? edges.id_of(k) : 0;
+      for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + k] = score(edges.cols[k], edges.run.row, id, h);
+    }
   }
 };
 

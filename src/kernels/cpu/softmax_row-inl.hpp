@@ -19,12 +19,36 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
 
+/// s[k] = f(s[k]) for a line of n scores, by whole vectors: a line ends after a whole number of any.
+template <class Acc, class F>
+HWY_INLINE void each_score(Acc* s, std::int64_t n, F&& f) {
+  const FullTag<Acc> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t k = 0; k < n; k += lanes) hn::StoreU(f(d, hn::LoadU(d, s + k)), d, s + k);
+}
+
+/// Masks what stands behind n scores in their last vector.
+template <class Acc>
+HWY_INLINE void mask_behind(Acc* s, std::int64_t n) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(FullTag<Acc>{}));
+  for (std::int64_t k = n; k % lanes != 0; ++k) s[k] = -std::numeric_limits<Acc>::infinity();
+}
+
 /// The largest of n > 0 scores; NaN where one is NaN.
 template <class Acc>
-HWY_INLINE Acc max_score(const Acc* s, std::int64_t n) {
-  Acc best = s[0];
-  for (std::int64_t k = 1; k < n; ++k) best = s[k] > best || s[k] != s[k] ? s[k] : best;
-  return best;
+HWY_INLINE Acc max_score(Acc* s, std::int64_t n) {
+  const FullTag<Acc> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  mask_behind(s, n);
+  auto best = hn::Set(d, -std::numeric_limits<Acc>::infinity());
+  auto odd = hn::IsNaN(best);
+  for (std::int64_t k = 0; k < n; k += lanes) {
+    const auto v = hn::LoadU(d, s + k);
+    odd = hn::Or(odd, hn::IsNaN(v));
+    best = hn::Max(best, v);
+  }
+  if (!hn::AllFalse(d, odd)) return std::numeric_limits<Acc>::quiet_NaN();
+  return hn::GetLane(hn::MaxOfLanes(d, best));
 }
 
 /// s[k] = exp(s[k] - top) and their sum. Where everything is masked (top = -inf) all become 0; where top is
@@ -37,12 +61,8 @@ HWY_INLINE Acc exponentials(Acc* s, std::int64_t n, Acc top) {
     for (std::int64_t k = 0; k < n; ++k) s[k] = fill;
     return n > 0 ? fill : Acc{0};
   }
-  const FullTag<Acc> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const std::int64_t padded = (n + lanes - 1) / lanes * lanes;  // a piece is a multiple of any vector
-  for (std::int64_t k = n; k < padded; ++k) s[k] = -infinity;
-  for (std::int64_t k = 0; k < padded; k += lanes)
-    hn::StoreU(hn::Exp(d, hn::Sub(hn::LoadU(d, s + k), hn::Set(d, top))), d, s + k);
+  mask_behind(s, n);
+  each_score(s, n, [top](auto d, auto v) HWY_ATTR { return hn::Exp(d, hn::Sub(v, hn::Set(d, top))); });
   return reduce_features<Acc>(
       n, [&](auto tag, auto sum, std::int64_t k) HWY_ATTR { return hn::Add(sum, hn::LoadU(tag, s + k)); });
 }
@@ -110,6 +130,23 @@ HWY_INLINE void put(const Result& result, std::int64_t row, std::int64_t head, A
     static_cast<Out*>(result.data)[row * result.row_stride + head] = convert<Out>(value);
   });
 }
+/// Scalar results, one a head: quickly where they are stored in the type they were computed in.
+template <class Acc>
+struct ScalarsOut {
+  const Result& to;
+  Acc* as_computed;
+
+  explicit ScalarsOut(const Result& result)
+      : to(result), as_computed(result.dtype == dtype_of<Acc> ? static_cast<Acc*>(result.data) : nullptr) {}
+  HWY_INLINE bool given() const { return to.data != nullptr; }
+  HWY_INLINE void operator()(std::int64_t row, std::int64_t head, Acc value) const {
+    if (as_computed != nullptr) {
+      as_computed[row * to.row_stride + head] = value;
+    } else {
+      put(to, row, head, value);
+    }
+  }
+};
 template <class Acc>
 HWY_INLINE Acc get(const Operand& operand, std::int64_t row, std::int64_t head) {
   return with_floating(operand.dtype, "operand", [&](auto tag) {

@@ -27,7 +27,7 @@ struct Stager {
   SampledPlaces sample;  // where given, `graph` is the sample's index space
   std::int64_t heads = 1, width = 1;
   Operand x, edge, col_scale;
-  Operand row, attn;  // of messages that compare with the row's own vector
+  Operand row, term, attn;  // of messages that compare with the row's own vector; term: by edge id
   Acc slope = 0;
   StageNeeds needs;
   int prefetch_edges = 0;
@@ -45,6 +45,8 @@ struct Stager {
     b.edge_stride = edge.row_stride;
     b.slope = slope;
     if (attn.given()) b.attn = static_cast<const Storage*>(attn.data);
+    b.term = static_cast<const Storage*>(term.data);
+    b.term_stride = term.row_stride;
     b.weight = staged;
     b.scale = staged + block_edges * heads;
     b.messages = staged + block_edges * 2 * heads;
@@ -100,6 +102,7 @@ struct Stager {
     }
     b.edge += h * edge.head_stride;
     b.row += h * row.head_stride;
+    b.term += h * term.head_stride;
     b.attn += h * attn.head_stride;
     return b;
   }

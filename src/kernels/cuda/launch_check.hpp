@@ -13,9 +13,11 @@ namespace weft::cuda {
 constexpr const char* operator_of(KernelMessage message) {
   switch (message) {
     case KernelMessage::gat:
-    case KernelMessage::vector_scored: return "attention";
+    case KernelMessage::vector_scored:
+    case KernelMessage::vector_scored_edges: return "attention";
     case KernelMessage::gat_backward:
-    case KernelMessage::leaky_sum: return "attention's backward";
+    case KernelMessage::leaky_sum:
+    case KernelMessage::leaky_sum_edges: return "attention's backward";
     default: return "spmm";
   }
 }

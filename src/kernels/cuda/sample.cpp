@@ -51,7 +51,7 @@ SpmmArgs with_sample_drawn(SpmmArgs args, const Plan& plan, Arena& arena, CUstre
 
 AttentionArgs with_sample_drawn(AttentionArgs args, const Plan& plan, Arena& arena, CUstream_st* stream) {
   if (!args.sample.given()) return args;
-  draw<float>(args, args.bias.given() || args.dropout.given(), plan, arena, stream);
+  draw<float>(args, args.edge.given() || args.bias.given() || args.dropout.given(), plan, arena, stream);
   args.sample = {};
   return args;
 }

@@ -154,8 +154,9 @@ HeadedSelection select_gat(KernelMessage message, Dtype storage, std::int64_t he
 }
 
 HeadedSelection select_vector_scored(Dtype storage, std::int64_t heads, std::int64_t width, std::int64_t score_width,
-                                     int pack) {
-  Kernel kernel{KernelFamily::by_heads, KernelMessage::vector_scored, Reduction::sum, storage, {}, 0, {}};
+                                     int pack, bool with_edges) {
+  const KernelMessage message = with_edges ? KernelMessage::vector_scored_edges : KernelMessage::vector_scored;
+  Kernel kernel{KernelFamily::by_heads, message, Reduction::sum, storage, {}, 0, {}};
   const int widest = row_of(kernel)->widest;
   const auto shape_of = [&](int vector) { return gather_shape_of_heads(heads, width, bytes_of(storage), vector); };
   HeadedSelection selected;
@@ -178,8 +179,9 @@ HeadedSelection select_vector_scored(Dtype storage, std::int64_t heads, std::int
   return selected;
 }
 
-Kernel select_leaky_sum(Dtype storage, std::int64_t features, int pack) {
-  const Kernel kernel{KernelFamily::gather, KernelMessage::leaky_sum, Reduction::sum, storage, {}, 0, {}};
+Kernel select_leaky_sum(Dtype storage, std::int64_t features, int pack, bool with_edges) {
+  const KernelMessage message = with_edges ? KernelMessage::leaky_sum_edges : KernelMessage::leaky_sum;
+  const Kernel kernel{KernelFamily::gather, message, Reduction::sum, storage, {}, 0, {}};
   const int widest = row_of(kernel)->widest;
   return covered(kernel, gather_shape(features, bytes_of(storage), pack >= widest ? widest : 1));
 }

@@ -45,12 +45,12 @@ struct HeadedSelection {
   int head_lanes = 1;  // lanes that cover one head, where lanes share weights
 };
 HeadedSelection select_gat(KernelMessage message, Dtype storage, std::int64_t heads, std::int64_t width, int pack);
-/// Attention whose scores come from vectors of `score_width` elements a head.
+/// Attention whose scores come from vectors of `score_width` elements a head, edges' own among them or not.
 HeadedSelection select_vector_scored(Dtype storage, std::int64_t heads, std::int64_t width, std::int64_t score_width,
-                                     int pack);
+                                     int pack, bool with_edges);
 
 /// A message that has but one kernel for every width: GATv2's sums. `pack` divides a head.
-Kernel select_leaky_sum(Dtype storage, std::int64_t features, int pack);
+Kernel select_leaky_sum(Dtype storage, std::int64_t features, int pack, bool with_edges);
 
 /// SDDMM's dot products. `long_rows`: batches of edges mostly have one destination.
 Kernel select_dot(Dtype storage, std::int64_t width, int pack, bool long_rows);

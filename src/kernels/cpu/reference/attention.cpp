@@ -9,9 +9,10 @@ namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-/// What gat feeds into leaky_relu.
-double gat_sum(const AttentionArgs& args, std::int64_t row, EdgeId k, std::int64_t head) {
-  return load(args.src, args.graph.cols[k], head, 0) + load(args.dst, row, head, 0);
+/// What gat and gatv2 feed into leaky_relu.
+double leaky_argument(const AttentionArgs& args, std::int64_t row, EdgeId k, std::int64_t head, std::int64_t feature) {
+  return load(args.src, args.graph.cols[k], head, feature) + load(args.dst, row, head, feature) +
+         (args.edge.given() ? load(args.edge, args.graph.edge_id(k), head, feature) : 0);
 }
 
 /// The score of stored edge k, its bias included: the bias is added after leaky_relu.
@@ -20,11 +21,10 @@ double score_of(const AttentionArgs& args, std::int64_t row, EdgeId k, std::int6
   Sum products;
   double score = 0;
   switch (args.score) {
-    case Score::gat: score = leaky_relu(gat_sum(args, row, k, head), args.slope); break;
+    case Score::gat: score = leaky_relu(leaky_argument(args, row, k, head, 0), args.slope); break;
     case Score::gatv2:
       for (std::int64_t d = 0; d < args.score_width; ++d)
-        products.add(load(args.attn, 0, head, d) *
-                     leaky_relu(load(args.src, u, head, d) + load(args.dst, row, head, d), args.slope));
+        products.add(load(args.attn, 0, head, d) * leaky_relu(leaky_argument(args, row, k, head, d), args.slope));
       score = products.value();
       break;
     case Score::dot:
@@ -114,12 +114,26 @@ void attention_edges(const AttentionEdgeArgs& args) {
         if (args.bias_grad.data != nullptr) store(args.bias_grad, edge, head, of_score);
         if (args.score_grad.data != nullptr) {
           const bool gat = forward.score == Score::gat;
-          const double derivative = gat ? leaky_relu_derivative(gat_sum(forward, row, k, head), forward.slope) : 1;
+          const double derivative =
+              gat ? leaky_relu_derivative(leaky_argument(forward, row, k, head, 0), forward.slope) : 1;
           store(args.score_grad, edge, head, of_score * derivative);
         }
       }
     }
   }
+}
+
+void attention_terms(const AttentionTermArgs& args) {
+  const AttentionArgs& forward = args.forward;
+  for (std::int64_t row = 0; row < forward.graph.num_rows; ++row)
+    for (EdgeId k = forward.graph.offsets[row]; k < forward.graph.offsets[row + 1]; ++k) {
+      const EdgeId edge = forward.graph.edge_id(k);
+      for (std::int64_t head = 0; head < forward.heads; ++head)
+        for (std::int64_t d = 0; d < forward.score_width; ++d)
+          store(args.edge_grad, edge, head * forward.score_width + d,
+                load(args.score_grad, edge, head, 0) * load(forward.attn, 0, head, d) *
+                    leaky_relu_derivative(leaky_argument(forward, row, k, head, d), forward.slope));
+    }
 }
 
 }  // namespace weft::reference

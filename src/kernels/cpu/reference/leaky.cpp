@@ -13,10 +13,12 @@ void leaky_sum(const LeakyArgs& args, double* absolute) {
         Sum sum;
         double absolute_sum = 0;
         for (EdgeId k = args.graph.offsets[row]; k < args.graph.offsets[row + 1]; ++k) {
-          const double z = load(args.col, args.graph.cols[k], head, feature) + load(args.row, row, head, feature);
+          const EdgeId id = args.graph.edge_id(k);
+          const double z = load(args.col, args.graph.cols[k], head, feature) + load(args.row, row, head, feature) +
+                           (args.edge.given() ? load(args.edge, id, head, feature) : 0);
           const double factor = args.derivative ? load(args.attn, 0, head, feature) * leaky_relu_derivative(z, slope)
                                                 : leaky_relu(z, slope);
-          const double term = load(args.edge, args.graph.edge_id(k), head, 0) * factor;
+          const double term = load(args.factor, id, head, 0) * factor;
           sum.add(term);
           absolute_sum += std::fabs(term);
         }

@@ -84,8 +84,8 @@ bool has_attention_backward(const AttentionBackwardArgs& args, const Plan& plan)
     return keeps_from_windows(args) == nullptr && has_attention_backward(args, plan.backing.windows->residual);
   const AttentionArgs& forward = args.forward;
   const std::int64_t features = forward.heads * forward.width;
-  if (forward.score != Score::gat || forward.bias.given() || features == 0 || features >= std::int64_t{1} << 22)
-    return false;
+  if (forward.score != Score::gat || forward.edge.given() || forward.bias.given()) return false;
+  if (features == 0 || features >= std::int64_t{1} << 22) return false;
   bool evenly = false;
   with_storage(plan.desc.dtype, [&](auto tag) {
     evenly = heads_lie_evenly(forward.heads, forward.width, selected_for<decltype(tag)>(args, plan).row);

@@ -23,8 +23,9 @@ __device__ EdgeId id_of(const GraphView& graph, std::int64_t k) {
 
 /// What gat's leaky_relu is applied to.
 template <class Acc>
-__device__ Acc sum_of(const AttentionArgs& args, std::int64_t k, std::int64_t head) {
-  return load<Acc>(args.src, args.graph.cols[k], head) + load<Acc>(args.dst, args.graph.rows[k], head);
+__device__ Acc sum_of(const AttentionArgs& args, std::int64_t k, std::int64_t id, std::int64_t head) {
+  const Acc z = load<Acc>(args.src, args.graph.cols[k], head) + load<Acc>(args.dst, args.graph.rows[k], head);
+  return args.edge.data != nullptr ? z + load<Acc>(args.edge, id, head) : z;
 }
 
 template <class Acc>
@@ -35,7 +36,7 @@ struct WriteWeights {
     const AttentionArgs& forward = args.forward;
     const std::int64_t row = forward.graph.rows[k], id = id_of(forward.graph, k);
     for (std::int64_t h = 0; h < forward.heads; ++h) {
-      const Acc z = sum_of<Acc>(forward, k, h);
+      const Acc z = sum_of<Acc>(forward, k, id, h);
       Acc score = z > 0 ? z : z * static_cast<Acc>(forward.slope);
       if (biased) score += load<Acc>(forward.bias, id, h);
       const SoftmaxPart<Acc> part{load<Acc>(forward.row_max, row, h), load<Acc>(forward.row_sum, row, h)};
@@ -57,7 +58,8 @@ __global__ void __launch_bounds__(each_threads) write_vector_weights(const Atten
       };
       Acc sum = 0;
       for (std::int64_t f = lane; f < forward.score_width; f += 32) {
-        const Acc src = at(forward.src, col, f), dst = at(forward.dst, row, f), z = src + dst;
+        const Acc src = at(forward.src, col, f), dst = at(forward.dst, row, f);
+        const Acc z = forward.edge.data != nullptr ? src + (dst + at(forward.edge, id, f)) : src + dst;
         sum += forward.score == Score::dot ? src * dst
                                            : at(forward.attn, 0, f) * (z > 0 ? z : z * static_cast<Acc>(forward.slope));
       }
@@ -82,10 +84,30 @@ struct ThroughLeaky {
       const Acc gradient = load<Acc>(args.score_grad, id, h);
       if (args.bias_grad.data != nullptr)
         store_as(args.bias_grad.dtype, args.bias_grad.data, id * args.bias_grad.row_stride + h, gradient);
-      if (forward.score != Score::gat || sum_of<Acc>(forward, k, h) > 0) continue;
+      if (forward.score != Score::gat || sum_of<Acc>(forward, k, id, h) > 0) continue;
       store_as(args.score_grad.dtype, args.score_grad.data, id * args.score_grad.row_stride + h,
                gradient * static_cast<Acc>(forward.slope));
     }
+  }
+};
+
+/// One element of gatv2's gradients of edge vectors.
+template <class Acc>
+struct TermGradients {
+  AttentionTermArgs args;
+  std::int64_t width;  // of all heads
+  __device__ void operator()(std::int64_t i) const {
+    const AttentionArgs& forward = args.forward;
+    const std::int64_t k = i / width, c = i - k * width, h = c / forward.score_width, f = c - h * forward.score_width;
+    const std::int64_t id = id_of(forward.graph, k);
+    const auto at = [&](const Operand& o, std::int64_t r) {
+      return load_as<Acc>(o.dtype, o.data, r * o.row_stride + h * o.head_stride + f * o.feature_stride);
+    };
+    const Acc z =
+        at(forward.src, forward.graph.cols[k]) + (at(forward.dst, forward.graph.rows[k]) + at(forward.edge, id));
+    const Acc slope = z > 0 ? Acc(1) : static_cast<Acc>(forward.slope);
+    store_as(args.edge_grad.dtype, args.edge_grad.data, id * args.edge_grad.row_stride + c,
+             load<Acc>(args.score_grad, id, h) * (at(forward.attn, 0) * slope));
   }
 };
 
@@ -136,6 +158,15 @@ void attention_through_leaky(const AttentionEdgeArgs& args, Device device, CUstr
   const OnDevice on(device.index);
   with_accumulator(args.forward, [&](auto acc) {
     each(args.forward.graph.num_edges, stream, "gradients through leaky_relu", ThroughLeaky<decltype(acc)>{args});
+  });
+}
+
+void attention_terms(const AttentionTermArgs& args, Device device, CUstream_st* stream) {
+  const OnDevice on(device.index);
+  const std::int64_t width = args.forward.heads * args.forward.score_width;
+  with_accumulator(args.forward, [&](auto acc) {
+    each(args.forward.graph.num_edges * width, stream, "gradients of edge vectors",
+         TermGradients<decltype(acc)>{args, width});
   });
 }
 

@@ -24,6 +24,7 @@ int pack_of_vectors(const AttentionArgs& given, const ScoreArgs<Storage>& scores
   };
   also(scores.src, given.src.row_stride, scores.src_head);
   also(scores.dst, given.dst.row_stride, scores.dst_head);
+  if (scores.edge != nullptr) also(scores.edge, scores.edge_pitch, scores.edge_head);
   if (scores.attn != nullptr) also(scores.attn, 0, scores.attn_head);
   return most;
 }
@@ -44,15 +45,20 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
   const bool by_vectors = given.score != Score::gat;
   const HeadedSelection selected =
       by_vectors ? select_vector_scored(dtype, given.heads, given.width, given.score_width,
-                                        pack_of_vectors<Storage>(given, scores, most))
+                                        pack_of_vectors<Storage>(given, scores, most), given.edge.given())
                  : select_gat(KernelMessage::gat, dtype, given.heads, given.width, std::min(most, plan.cuda().vector));
   const Kernel& kernel = selected.kernel;
   scores.head_lanes = selected.head_lanes;
   if (args.split.tasks > 0) {
-    if (by_vectors)
-      launch_by_heads(GatherArgs<VectorScored<Storage>>{args, args.message}, kernel.shape, kernel.heads, stream);
+    const auto launch = [&](const auto& of_message) {
+      launch_by_heads(of_message, kernel.shape, kernel.heads, stream);
+    };
+    if (!by_vectors)
+      launch(args);
+    else if (given.edge.given())
+      launch(GatherArgs<VectorScoredEdges<Storage>>{args, args.message});
     else
-      launch_by_heads(args, kernel.shape, kernel.heads, stream);
+      launch(GatherArgs<VectorScored<Storage>>{args, args.message});
   }
   if (plan.cuda().finish_pass) launch_attention_fix_up(args, selected.row, stream);
 }

@@ -32,9 +32,12 @@ struct GatScores {
   }
   /// Of the k-th edge in the order of the work.
   __device__ __forceinline__ Acc score(Acc src, Acc dst, EdgeId k, int head) const {
-    const Acc score = leaky(src + dst);
-    if (args.bias.data == nullptr) return score;
-    return score + args.bias[split.id_of(k) * args.bias_pitch + head * args.bias_head];
+    if (!args.by_edge) return leaky(src + dst);
+    const EdgeId id = split.id_of(k);
+    Acc z = src + dst;
+    if (args.edge != nullptr) z += widen(load_element(args.edge + id * args.edge_pitch + head * args.edge_head));
+    const Acc score = leaky(z);
+    return args.bias.data == nullptr ? score : score + args.bias[id * args.bias_pitch + head * args.bias_head];
   }
   /// The largest of a few sources: one alone might be the odd one out.
   __device__ __forceinline__ Acc typical(int head) const {

@@ -13,17 +13,20 @@
 namespace weft::cuda {
 namespace {
 
-template <class Storage>
+template <class Storage, bool EdgeVectors>
 void run(const LeakyArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   using Acc = AccumulatorOf<Storage>;
-  GatherArgs<LeakySum<Storage>> args{
+  GatherArgs<SumOfLeaky<Storage, EdgeVectors>> args{
       gather_common<Storage>(plan, given.graph, arena, given.heads * given.width, given.col, "src or dst"), {}};
   args.epilogue = plain_epilogue<Storage>(given.out, "a gradient of gatv2");
   auto& terms = args.message;
   terms.heads = static_cast<int>(given.heads);
   terms.width = static_cast<int>(given.width);
   terms.x_head = given.col.head_stride;
-  terms.edge = maybe_wide<Storage>(given.edge.data, given.edge.dtype);
+  terms.factor = maybe_wide<Storage>(given.factor.data, given.factor.dtype);
+  terms.factor_pitch = given.factor.row_stride;
+  terms.factor_head = given.factor.head_stride;
+  terms.edge = static_cast<const Storage*>(given.edge.data);
   terms.edge_pitch = given.edge.row_stride;
   terms.edge_head = given.edge.head_stride;
   terms.row = static_cast<const Storage*>(given.row.data);
@@ -42,10 +45,11 @@ void run(const LeakyArgs& given, const Plan& plan, Arena arena, CUstream_st* str
   };
   also(args.x, given.col.row_stride, terms.x_head);
   also(terms.row, given.row.row_stride, terms.row_head);
+  if (EdgeVectors) also(terms.edge, terms.edge_pitch, terms.edge_head);
   if (terms.attn != nullptr) also(terms.attn, 0, terms.attn_head);
   while (given.width % most != 0) most /= 2;
-  const Kernel kernel = select_leaky_sum(plan.desc.dtype, args.features, most);
-  if (args.split.tasks > 0) launch_gather<LeakySum<Storage>, Reduction::sum>(args, kernel.shape, stream);
+  const Kernel kernel = select_leaky_sum(plan.desc.dtype, args.features, most, EdgeVectors);
+  if (args.split.tasks > 0) launch_gather<SumOfLeaky<Storage, EdgeVectors>, Reduction::sum>(args, kernel.shape, stream);
   if (plan.cuda().finish_pass)
     launch_fix_up<Storage, Reduction::sum>(
         args, gather_shape(args.features, StorageTraits<Storage>::bytes, kernel.shape.vector), stream);
@@ -59,7 +63,9 @@ void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena, CUstream_st
              features);
   if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);
-  with_storage(plan.desc.dtype, [&]<class Storage>(Storage) { run<Storage>(args, plan, arena, stream); });
+  with_storage(plan.desc.dtype, [&]<class Storage>(Storage) {
+    args.edge.given() ? run<Storage, true>(args, plan, arena, stream) : run<Storage, false>(args, plan, arena, stream);
+  });
 }
 
 }  // namespace weft::cuda

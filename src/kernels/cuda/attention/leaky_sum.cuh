@@ -1,14 +1,14 @@
-// GATv2's backward: what an edge sends is its own gradient times leaky_relu of the sum of its two ends, or times attn
-// and leaky_relu's derivative there.
+// GATv2's backward: what an edge sends is its own gradient times leaky_relu of the sum of its two ends and its own
+// vector, or times attn and leaky_relu's derivative there.
 #pragma once
 
 #include "kernels/cuda/attention/gat.cuh"
 
 namespace weft::cuda {
 
-template <class Storage, class S, Reduction Kind>
-struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
-  using Message = LeakySum<Storage>;
+template <class Storage, bool EdgeVectors, class S, Reduction Kind>
+struct Sender<SumOfLeaky<Storage, EdgeVectors>, S, Kind> : SenderBase<SumOfLeaky<Storage, EdgeVectors>, S> {
+  using Message = SumOfLeaky<Storage, EdgeVectors>;
   using Base = SenderBase<Message, S>;
   using Base::args;
   using typename Base::Acc, typename Base::X, typename Base::Edges;
@@ -20,6 +20,7 @@ struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
 
   struct Batch : Base::Batch {
     X of_row[S::loads][S::steps];
+    X of_edge[EdgeVectors ? S::loads : 1][S::steps];
     Acc gradient[S::loads][S::steps];
   };
 
@@ -44,7 +45,8 @@ struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
 #pragma unroll
       for (int s = 0; s < S::steps; ++s) {
         batch.of_row[u][s] = X::load(row_at(row_lane[s], r, terms.row_pitch_bytes));
-        batch.gradient[u][s] = there ? terms.edge[id * terms.edge_pitch + heads[s] * terms.edge_head] : Acc(0);
+        if constexpr (EdgeVectors) batch.of_edge[u][s] = edge_vector(id, s);
+        batch.gradient[u][s] = there ? terms.factor[id * terms.factor_pitch + heads[s] * terms.factor_head] : Acc(0);
       }
     }
   }
@@ -56,9 +58,16 @@ struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
   }
   __device__ __forceinline__ Acc message(const Batch& batch, int u, const Weight& weight, int n) const {
     const int s = n / S::vector, i = n % S::vector;
-    const Acc z = widen(batch.x[u][s].values[i]) + widen(batch.of_row[u][s].values[i]);
+    Acc to = widen(batch.of_row[u][s].values[i]);
+    if constexpr (EdgeVectors) to += widen(batch.of_edge[u][s].values[i]);
+    const Acc z = widen(batch.x[u][s].values[i]) + to;
     if (terms.attn == nullptr) return weight.weight[s] * (z > 0 ? z : z * terms.slope);
     return weight.weight[s] * (widen(attn[s].values[i]) * (z > 0 ? Acc(1) : terms.slope));
+  }
+  /// This lane's part of it.
+  __device__ __forceinline__ X edge_vector(EdgeId id, int s) const {
+    const std::int64_t within = row_lane[s] - terms.row - heads[s] * terms.row_head;
+    return X::load(terms.edge + id * terms.edge_pitch + heads[s] * terms.edge_head + within);
   }
   template <class State>
   __device__ __forceinline__ void fold(State& state, const Batch& batch, int place, const EdgeShare&, const Edges&,
@@ -69,7 +78,7 @@ struct Sender<LeakySum<Storage>, S, Kind> : SenderBase<LeakySum<Storage>, S> {
 };
 
 /// Two rows of features an edge are in flight.
-template <class Storage, class S>
-inline constexpr int blocks_of<LeakySum<Storage>, S> = 2;
+template <class Storage, bool EdgeVectors, class S>
+inline constexpr int blocks_of<SumOfLeaky<Storage, EdgeVectors>, S> = 2;
 
 }  // namespace weft::cuda

@@ -9,7 +9,7 @@
 
 namespace weft::cuda {
 
-/// Scores of edges, one a head: leaky_relu(src[u] + dst[v]) + bias[e], or where src and dst are vectors what
+/// Scores of edges, one a head: leaky_relu(src[u] + dst[v] + edge[e]) + bias[e], or where src and dst are vectors what
 /// VectorScores says. The statistics of a row are the score its exponentials are relative to and their sum.
 template <class Storage>
 struct ScoreArgs : HeadLayout {
@@ -18,8 +18,11 @@ struct ScoreArgs : HeadLayout {
   const Storage* dst = nullptr;
   std::uint32_t src_pitch_bytes = 0, dst_pitch_bytes = 0;
   std::int64_t src_head = 1, dst_head = 1;
+  const Storage* edge = nullptr;  // by edge id: a term of leaky_relu's argument
+  std::int64_t edge_pitch = 0, edge_head = 0;
   MaybeWide<Storage> bias;  // by edge id
   std::int64_t bias_pitch = 1, bias_head = 1;
+  bool by_edge = false;  // there is an `edge` or a `bias`
   Acc slope = 0;
   Score score = Score::gat;
   const Storage* attn = nullptr;  // gatv2
@@ -43,13 +46,19 @@ struct Gat {
   using Args = ScoreArgs<Storage>;
 };
 
-/// The same with scores from vectors: dot products, or GATv2's.
-template <class StorageOf>
-struct VectorScored {
+/// The same with scores from vectors: dot products, or GATv2's. Only with EdgeVectors do edges have vectors of their
+/// own, which take registers.
+template <class StorageOf, bool EdgeVectors>
+struct ScoredByVectors {
   using Storage = StorageOf;
-  static constexpr KernelMessage kind = KernelMessage::vector_scored;
+  static constexpr KernelMessage kind = EdgeVectors ? KernelMessage::vector_scored_edges : KernelMessage::vector_scored;
+  static constexpr bool reads_edges = EdgeVectors;
   using Args = ScoreArgs<Storage>;
 };
+template <class Storage>
+using VectorScored = ScoredByVectors<Storage, false>;
+template <class Storage>
+using VectorScoredEdges = ScoredByVectors<Storage, true>;
 
 /// What an edge's gradient needs of its destination and one head.
 template <class Acc>
@@ -89,16 +98,19 @@ struct GatBackward {
   };
 };
 
-/// One value an edge and head times leaky_relu of the sum of the edge's two ends, x[u] and row[v], or times attn and
-/// leaky_relu's derivative there: GATv2's backward.
-template <class StorageOf>
-struct LeakySum {
+/// One value an edge and head times leaky_relu of the sum of the edge's two ends, x[u] and row[v], and its own vector,
+/// or times attn and leaky_relu's derivative there: GATv2's backward.
+template <class StorageOf, bool EdgeVectors>
+struct SumOfLeaky {
   using Storage = StorageOf;
-  static constexpr KernelMessage kind = KernelMessage::leaky_sum;
+  static constexpr KernelMessage kind = EdgeVectors ? KernelMessage::leaky_sum_edges : KernelMessage::leaky_sum;
+  static constexpr bool reads_edges = EdgeVectors;
   static constexpr RowResult result = RowResult::as_reduced;
   struct Args : HeadLayout {
-    MaybeWide<Storage> edge;  // by edge id
-    std::int64_t edge_pitch = 1, edge_head = 0;
+    MaybeWide<Storage> factor;  // by edge id
+    std::int64_t factor_pitch = 1, factor_head = 0;
+    const Storage* edge = nullptr;  // by edge id
+    std::int64_t edge_pitch = 0, edge_head = 0;
     const Storage* row = nullptr;
     std::uint32_t row_pitch_bytes = 0;
     std::int64_t row_head = 0;
@@ -107,5 +119,9 @@ struct LeakySum {
     AccumulatorOf<Storage> slope = 0;
   };
 };
+template <class Storage>
+using LeakySum = SumOfLeaky<Storage, false>;
+template <class Storage>
+using LeakySumEdges = SumOfLeaky<Storage, true>;
 
 }  // namespace weft::cuda

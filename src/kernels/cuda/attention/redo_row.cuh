@@ -22,7 +22,9 @@ __device__ __forceinline__ void redo_row(const GatherArgs<Gat<Storage>>& args, s
   const auto score_of = [&](EdgeId k) {
     const auto from = static_cast<std::uint32_t>(__ldg(g.cols + k));
     if (scores.score == Score::gat) return of_sums.score(widen(of_sums.source(from, head)), dst, k, head);
-    return of_vectors.with_bias(of_vectors.unbiased(of_vectors.sum_of(from, to, head)), k, head);
+    const Acc sum = scores.edge != nullptr ? of_vectors.template sum_of<true>(from, to, k, head)
+                                           : of_vectors.template sum_of<false>(from, to, k, head);
+    return of_vectors.with_bias(of_vectors.unbiased(sum), k, head);
   };
   Acc top = -Acc(INFINITY);
 #pragma unroll 8

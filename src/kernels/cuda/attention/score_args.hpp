@@ -20,6 +20,10 @@ ScoreArgs<Storage> score_args(const AttentionArgs& given) {
   scores.dst = static_cast<const Storage*>(given.dst.data);
   scores.dst_pitch_bytes = pitch_bytes<Storage>("dst", given.dst.row_stride);
   scores.dst_head = given.dst.head_stride;
+  scores.by_edge = given.edge.given() || given.bias.given();
+  scores.edge = static_cast<const Storage*>(given.edge.data);
+  scores.edge_pitch = given.edge.row_stride;
+  scores.edge_head = given.edge.head_stride;
   if (given.bias.given()) {
     scores.bias = maybe_wide<Storage>(given.bias.data, given.bias.dtype);
     scores.bias_pitch = given.bias.row_stride;

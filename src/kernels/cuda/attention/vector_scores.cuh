@@ -31,26 +31,43 @@ struct VectorScores {
     if (args.bias.data == nullptr) return score;
     return score + args.bias[split.id_of(k) * args.bias_pitch + head * args.bias_head];
   }
+  /// The first feature of a head in the vector of the k-th edge.
+  __device__ __forceinline__ const Storage* edge_vector(EdgeId k, int head) const {
+    return args.edge + split.id_of(k) * args.edge_pitch + head * args.edge_head;
+  }
   /// The sum over all features of a head, by one thread.
-  __device__ __forceinline__ Acc sum_of(std::uint32_t col, std::uint32_t row, int head) const {
+  template <bool EdgeVectors>
+  __device__ __forceinline__ Acc sum_of(std::uint32_t col, std::uint32_t row, EdgeId k, int head) const {
     const Storage* const src = row_at(args.src + head * args.src_head, col, args.src_pitch_bytes);
     const Storage* const dst = row_at(args.dst + head * args.dst_head, row, args.dst_pitch_bytes);
     const Storage* const attn = args.attn + head * args.attn_head;
+    const Storage* const edge = EdgeVectors ? edge_vector(k, head) : nullptr;
     Acc sum = 0;
     for (int f = 0; f < args.score_width; ++f) {
-      const Acc from = widen(load_element(src + f)), to = widen(load_element(dst + f));
+      const Acc from = widen(load_element(src + f));
+      Acc to = widen(load_element(dst + f));
+      if constexpr (EdgeVectors) to += widen(load_element(edge + f));
       sum = is_dot() ? with_product(sum, from, to) : with_leaky(sum, from, to, widen(load_element(attn + f)));
     }
     return sum;
   }
 };
 
+/// What an edge without a vector adds: not even a zero, which would make -0 of the two ends +0.
+struct NoTerm {
+  template <class Acc>
+  friend __device__ __forceinline__ Acc operator+(Acc ends, NoTerm) {
+    return ends;
+  }
+};
+
 /// The weights of a batch of edges for the heads of a lane's steps. One head: lanes share the sums of its scores out.
 /// Shared heads: the same for each of them. Any heads: each lane computes what it needs, however heads lie and whatever
 /// vectors they are compared over.
-template <class Storage, class S>
-struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
-  using Base = SenderBase<VectorScored<Storage>, S>;
+template <class Message, class S>
+struct ScoredWeights : SenderBase<Message, S> {
+  using Storage = typename Message::Storage;
+  using Base = SenderBase<Message, S>;
   using typename Base::Acc, typename Base::X, typename Base::Edges, typename Base::Batch;
   using Weight = HeadWeight<Acc, S::steps>;
   static constexpr bool shared = S::head_map != HeadMap::any;
@@ -71,7 +88,7 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
   Acc weights[owned ? 1 : S::loads][owned ? 1 : S::steps];  // of the batch; owned: of the edge that is this lane's
 
   template <class Lane>
-  __device__ __forceinline__ ScoredWeights(const GatherArgs<VectorScored<Storage>>& all, const Lane& here, int of_group)
+  __device__ __forceinline__ ScoredWeights(const GatherArgs<Message>& all, const Lane& here, int of_group)
       : Base(all, here, of_group), scores{all.message, all.split}, lane(of_group), has_features(0) {
     const ScoreArgs<Storage>& args = all.message;
 #pragma unroll
@@ -98,7 +115,8 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
     load(dst_lane, row, scores.args.dst_pitch_bytes, query);
     Acc sum[S::steps][1];
     add_up<1>(
-        sum, [&](int) { return col; }, [&](int) { return row; }, key, [&](int) -> const auto& { return query; });
+        sum, [&](int) { return col; }, [&](int) { return row; }, [&](int) { return first; },
+        key, [&](int) -> const auto& { return query; });
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) reference[s] = reference_of(scores.unbiased(sum[owned ? 0 : s][0]));
   }
@@ -116,7 +134,8 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
     Acc sum[S::steps][S::loads];
     const auto by_rows = [&](const auto& query) __attribute__((always_inline)) {
       add_up<S::loads>(
-          sum, [&](int u) { return cols[u]; }, [&](int u) { return rows[u]; }, key, query);
+          sum, [&](int u) { return cols[u]; }, [&](int u) { return rows[u]; },
+          [&](int u) { return at + j + u < share.length ? share.begin + at + j + u : EdgeId{0}; }, key, query);
     };
     if (usual || !shared) {
       X query[S::steps];
@@ -177,6 +196,10 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
   }
 
  private:
+  /// Where this lane's features of a step begin in their head. (Not kept: there is no register for it.)
+  __device__ __forceinline__ std::int64_t within_head(int s) const {
+    return dst_lane[s] - scores.args.dst - heads[s] * scores.args.dst_head;
+  }
   /// Any finite score may do.
   static __device__ __forceinline__ Acc reference_of(Acc score) { return fabs(score) < Acc(INFINITY) ? score : Acc(0); }
   /// One that is dropped is negative, and NaN one that is too large for the reference: see HeadWeight.
@@ -194,32 +217,46 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
   }
   /// The sums over the features of `Count` edges' heads, in all lanes that need them: sum[0][0] of the edge that is
   /// this lane's where they are owned.
-  template <int Count, int Keys, class ColOf, class RowOf, class QueryOf>
+  template <int Count, int Keys, class ColOf, class RowOf, class PlaceOf, class QueryOf>
   __device__ __forceinline__ void add_up(Acc (&sum)[S::steps][Count], const ColOf& col, const RowOf& row,
-                                         const X (&key)[Keys][S::steps], const QueryOf& query) const {
+                                         const PlaceOf& place, const X (&key)[Keys][S::steps],
+                                         const QueryOf& query) const {
     if constexpr (!shared) {
 #pragma unroll
       for (int s = 0; s < S::steps; ++s)
 #pragma unroll 1
-        for (int u = 0; u < Count; ++u) sum[s][u] = scores.sum_of(col(u), row(u), heads[s]);
+        for (int u = 0; u < Count; ++u)
+          sum[s][u] = scores.template sum_of<Message::reads_edges>(col(u), row(u), place(u), heads[s]);
     } else {
-      const auto parts = [&](const auto& with_term) __attribute__((always_inline)) {
+      const auto parts = [&](const auto& edge, const auto& with_term) __attribute__((always_inline)) {
 #pragma unroll
         for (int u = 0; u < Count; ++u)
 #pragma unroll
           for (int s = 0; s < S::steps; ++s) {
+            const auto of_edge = edge(u, s);
             Acc part = 0;
 #pragma unroll
             for (int i = 0; i < S::vector; ++i)
-              part =
-                  with_term(part, widen(key[u][s].values[i]), widen(query(u)[s].values[i]), widen(attn[s].values[i]));
+              part = with_term(part, widen(key[u][s].values[i]), widen(query(u)[s].values[i]) + of_edge(i),
+                               widen(attn[s].values[i]));
             sum[s][u] = has_features >> s & 1u ? part : Acc(0);
           }
       };
+      const auto no_edge = [](int, int) { return [](int) { return NoTerm{}; }; };
+      const auto with_leaky = [&](Acc sum_so_far, Acc src, Acc dst, Acc a) {
+        return scores.with_leaky(sum_so_far, src, dst, a);
+      };
       if (scores.is_dot()) {
-        parts([&](Acc sum_so_far, Acc src, Acc dst, Acc) { return scores.with_product(sum_so_far, src, dst); });
+        parts(no_edge,
+              [&](Acc sum_so_far, Acc src, Acc dst, Acc) { return scores.with_product(sum_so_far, src, dst); });
+      } else if constexpr (!Message::reads_edges) {
+        parts(no_edge, with_leaky);
       } else {
-        parts([&](Acc sum_so_far, Acc src, Acc dst, Acc a) { return scores.with_leaky(sum_so_far, src, dst, a); });
+        const auto vector_of = [&](int u, int s) {
+          const X own = X::load(scores.edge_vector(place(u), heads[s]) + within_head(s));
+          return [own](int i) { return widen(own.values[i]); };
+        };
+        parts(vector_of, with_leaky);
       }
       if constexpr (owned) {
 #pragma unroll
@@ -236,20 +273,21 @@ struct ScoredWeights : SenderBase<VectorScored<Storage>, S> {
   }
 };
 
-template <class Storage, class S, Reduction Kind>
-struct RowOf<VectorScored<Storage>, S, Kind> : AttentionRow<VectorScored<Storage>, S> {};
+template <class Storage, bool EdgeVectors, class S, Reduction Kind>
+struct RowOf<ScoredByVectors<Storage, EdgeVectors>, S, Kind> : AttentionRow<ScoredByVectors<Storage, EdgeVectors>, S> {
+};
 
-template <class Storage, class S, Reduction Kind>
-struct Sender<VectorScored<Storage>, S, Kind> : AttentionSender<ScoredWeights<Storage, S>, S> {
-  using AttentionSender<ScoredWeights<Storage, S>, S>::AttentionSender;
+template <class Storage, bool EdgeVectors, class S, Reduction Kind>
+struct Sender<ScoredByVectors<Storage, EdgeVectors>, S, Kind>
+    : AttentionSender<ScoredWeights<ScoredByVectors<Storage, EdgeVectors>, S>, S> {
+  using AttentionSender<ScoredWeights<ScoredByVectors<Storage, EdgeVectors>, S>, S>::AttentionSender;
 };
 
 /// Vector scores need more registers per lane than other messages, except for one head in f16 and bf16.
-template <class Storage, class S>
-inline constexpr int blocks_of<VectorScored<Storage>, S> = StorageTraits<Storage>::is_half&& S::head_map ==
-                                                                   HeadMap::one&& S::count <= 4
-                                                               ? resident_blocks(StorageTraits<Storage>::bytes,
-                                                                                 S::value)
-                                                               : 2;
+template <class Storage, bool EdgeVectors, class S>
+inline constexpr int blocks_of<ScoredByVectors<Storage, EdgeVectors>, S> =
+    !EdgeVectors && StorageTraits<Storage>::is_half && S::head_map == HeadMap::one && S::count <= 4
+        ? resident_blocks(StorageTraits<Storage>::bytes, S::value)
+        : 2;
 
 }  // namespace weft::cuda

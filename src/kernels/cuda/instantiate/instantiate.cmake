@@ -15,7 +15,9 @@ set(message_edgewise messages/edgewise.cuh Edgewise)
 set(message_gat attention/shared_weights.cuh Gat)
 set(message_gat_backward attention/backward.cuh GatBackward)
 set(message_vector_scored attention/vector_attention.cuh VectorScored)
+set(message_vector_scored_edges attention/vector_attention.cuh VectorScoredEdges)
 set(message_leaky_sum attention/vector_attention.cuh LeakySum)
+set(message_leaky_sum_edges attention/vector_attention.cuh LeakySumEdges)
 
 # The header of a family's launch, and the launch: MESSAGE, REDUCTION and STAGE stand for the row's.
 set(arguments "(const GatherArgs<MESSAGE>&, const GatherShape&")

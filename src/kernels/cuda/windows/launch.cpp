@@ -107,8 +107,8 @@ const char* misfit_of_products(const AttentionArgs& args) {
   return nullptr;
 }
 const char* misfit(const AttentionArgs& args) {
-  if (args.score == Score::gatv2 || args.bias.given() || args.dropout.given())
-    return "only scores of gat and dot run on tensor cores, without bias and dropout";
+  if (args.score == Score::gatv2 || args.edge.given() || args.bias.given() || args.dropout.given())
+    return "only scores of gat and dot run on tensor cores, without bias and dropout, and without edge";
   if (args.score == Score::gat && !(args.slope >= 0 && args.slope <= 1))
     return "leaky_relu's slope lies from 0 to 1 on tensor cores";
   if (args.score == Score::dot)
