@@ -9,30 +9,35 @@ namespace {
 
 /// Attention's tensors as weft reads them.
 struct Inputs {
-  Input value, src, dst, attn, bias;
+  Input value, src, dst, attn, bias, edge, step;
   AttentionInputs in;
 
   Inputs(const Tensor& value_given, const Tensor& src_given, const Tensor& dst_given, const MaybeTensor& attn_given,
-         const MaybeTensor& bias_given, const std::string& score, double slope, double scale, double dropout,
-         std::int64_t seed)
+         const MaybeTensor& bias_given, const MaybeTensor& edge_given, const std::string& score, double slope,
+         double scale, double dropout, std::int64_t seed, const MaybeTensor& step_given)
       : value(value_given, "value"),
         src(src_given, "src"),
         dst(dst_given, "dst"),
         attn(attn_given, "attn"),
-        bias(bias_given, "bias") {
+        bias(bias_given, "bias"),
+        edge(edge_given, "edge"),
+        step(step_given, "step") {
     in.score = parse_score(score);
     in.value = value;
     in.src = src;
     in.dst = dst;
     in.attn = attn;
     in.bias = bias;
+    in.edge = edge;
+    in.step = step;
     in.slope = static_cast<float>(slope);
     in.scale = static_cast<float>(scale);
     in.dropout = static_cast<float>(dropout);
     in.seed = static_cast<std::uint64_t>(seed);
   }
   PlanKey::Numbers key(const Call& call) const {
-    return call.key(OpKind::attention, {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view()},
+    return call.key(OpKind::attention,
+                    {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view(), &edge.view()},
                     {number(in.score), in.dropout > 0, in.slope >= 0 && in.slope <= 1, in.scale > 0});
   }
 };
@@ -68,10 +73,10 @@ Tensor edge_softmax_backward(Rows rows, std::int64_t key, std::int64_t num_sourc
 
 std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value,
                                              Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
-                                             std::string score, double slope, double scale, double dropout,
-                                             std::int64_t seed) {
+                                             MaybeTensor edge, std::string score, double slope, double scale,
+                                             double dropout, std::int64_t seed, MaybeTensor step) {
   Call call(rows, key, num_sources);
-  const Inputs inputs(value, src, dst, attn, bias, score, slope, scale, dropout, seed);
+  const Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, dropout, seed, step);
   const AttentionShape shape = resolve(call.context, call.graph(), inputs.in);
   const auto plan =
       call.held->plan<Plan>(inputs.key(call), [&] { return make_plan(call.context, call.graph(), shape.desc); });
@@ -85,23 +90,24 @@ std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::i
   return {out, row_max, row_sum};
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
     Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst, MaybeTensor attn,
-    MaybeTensor bias, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score, double slope,
-    double scale, double dropout, std::int64_t seed) {
+    MaybeTensor bias, MaybeTensor edge, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
+    double slope, double scale, double dropout, std::int64_t seed, MaybeTensor step) {
   Call call(rows, key, num_sources);
-  const Inputs inputs(value, src, dst, attn, bias, score, slope, scale, dropout, seed);
+  const Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, dropout, seed, step);
   const Input given(out, "out"), maxima(row_max, "row_max"), sums(row_sum, "row_sum"), grad(out_grad, "out_grad");
   const auto plan = call.held->plan<AttentionBackwardPlan>(
       inputs.key(call), [&] { return plan_attention_backward(call.context, call.graph(), inputs.in); });
   const auto like = [&](const ConstTensorView& tensor) { return gradient_of(tensor.given, tensor, call.like); };
   const Tensor of_value = like(inputs.value), of_src = like(inputs.src), of_dst = like(inputs.dst),
-               of_attn = like(inputs.attn), of_bias = like(inputs.bias);
+               of_attn = like(inputs.attn), of_bias = like(inputs.bias), of_edge = like(inputs.edge);
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);
-  weft::attention_backward(call.context, *plan, call.graph(), inputs.in, {given, maxima, sums}, grad,
-                           {writable(of_value), writable(of_src), writable(of_dst),
-                            into(inputs.attn.view().given, of_attn), into(inputs.bias.view().given, of_bias)});
-  return {of_value, of_src, of_dst, of_attn, of_bias};
+  weft::attention_backward(
+      call.context, *plan, call.graph(), inputs.in, {given, maxima, sums}, grad,
+      {writable(of_value), writable(of_src), writable(of_dst), into(inputs.attn.view().given, of_attn),
+       into(inputs.bias.view().given, of_bias), into(inputs.edge.view().given, of_edge)});
+  return {of_value, of_src, of_dst, of_attn, of_bias, of_edge};
 }
 
 }  // namespace weft::pytorch

@@ -22,12 +22,12 @@ STABLE_TORCH_LIBRARY(weft, m) {
         "-> (Tensor, Tensor)");
   m.def("edge_softmax(" WEFT_GRAPH "Tensor scores) -> Tensor");
   m.def("edge_softmax_backward(" WEFT_GRAPH "Tensor alpha, Tensor alpha_grad) -> Tensor");
-#define WEFT_ATTENTION "Tensor value, Tensor src, Tensor dst, Tensor? attn, Tensor? bias, "
-#define WEFT_SCORES "str score, float slope, float scale, float dropout, int seed"
+#define WEFT_ATTENTION "Tensor value, Tensor src, Tensor dst, Tensor? attn, Tensor? bias, Tensor? edge, "
+#define WEFT_SCORES "str score, float slope, float scale, float dropout, SymInt seed, Tensor? step"
   m.def("attention(" WEFT_GRAPH WEFT_ATTENTION WEFT_SCORES ") -> (Tensor, Tensor, Tensor)");
   m.def("attention_backward(" WEFT_GRAPH WEFT_ATTENTION
         "Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, " WEFT_SCORES
-        ") -> (Tensor, Tensor, Tensor, Tensor, Tensor)");
+        ") -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)");
 #undef WEFT_GRAPH
 #undef WEFT_ATTENTION
 #undef WEFT_SCORES

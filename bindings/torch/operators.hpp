@@ -49,12 +49,12 @@ Tensor edge_softmax_backward(Rows rows, std::int64_t key, std::int64_t num_sourc
 /// The result, and the largest score and the sum of exponentials of every target and head.
 std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value,
                                              Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
-                                             std::string score, double slope, double scale, double dropout,
-                                             std::int64_t seed);
-/// The gradients of value, src, dst, attn and bias.
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
+                                             MaybeTensor edge, std::string score, double slope, double scale,
+                                             double dropout, std::int64_t seed, MaybeTensor step);
+/// The gradients of value, src, dst, attn, bias and edge.
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
     Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst, MaybeTensor attn,
-    MaybeTensor bias, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score, double slope,
-    double scale, double dropout, std::int64_t seed);
+    MaybeTensor bias, MaybeTensor edge, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
+    double slope, double scale, double dropout, std::int64_t seed, MaybeTensor step);
 
 }  // namespace weft::pytorch

@@ -17,7 +17,7 @@ void run_by_torch(void*, int seats, void (*work)(void*, int), void* job) {
 #ifdef USE_CUDA
 CUstream_st* current_stream(int device) {
   void* stream = nullptr;
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
   return static_cast<CUstream_st*>(stream);
 }
 /// In torch's current stream of the device, which is that of every context made here.

@@ -16,10 +16,11 @@ def softmax(edge_index, scores, num_targets):
 
 def scores_of(edge_index, t, score, slope, scale):
     u, v = edge_index
+    both = t["src"][u] + t["dst"][v] + (0 if t.get("edge") is None else t["edge"])
     if score == "gat":
-        return leaky_relu(t["src"][u] + t["dst"][v], slope)
+        return leaky_relu(both, slope)
     if score == "gatv2":
-        return (t["attn"] * leaky_relu(t["src"][u] + t["dst"][v], slope)).sum(-1, keepdim=True)
+        return (t["attn"] * leaky_relu(both, slope)).sum(-1, keepdim=True)
     return scale * (t["src"][u] * t["dst"][v]).sum(-1, keepdim=True)
 
 
@@ -32,7 +33,7 @@ def expected(edge_index, num_targets, t, score, slope=0.2, scale=1.0):
     return message.new_zeros(num_targets, *message.shape[1:]).scatter_add(0, index, message)
 
 
-def tensors(score, heads, width, dtype, device, bias=False, depth=5):
+def tensors(score, heads, width, dtype, device, bias=False, depth=5, edge=False):
     generator = torch.Generator().manual_seed(6)
 
     def made(*shape):
@@ -43,15 +44,17 @@ def tensors(score, heads, width, dtype, device, bias=False, depth=5):
     t = {"value": made(7, heads, width), "src": made(7, heads, depth), "dst": made(9, heads, depth)}
     t["attn"] = made(1, heads, depth) if score == "gatv2" else None
     t["bias"] = made(40, heads, 1) if bias else None
+    t["edge"] = made(40, heads, depth) if edge and score != "dot" else None
     return t
 
 
 @pytest.mark.parametrize("score", ["gat", "gatv2", "dot"])
 @pytest.mark.parametrize("heads, width", [(1, 4), (3, 5)])
 @pytest.mark.parametrize("bias", [False, True])
-def test_results_and_gradients_are_those_of_messages(edge_index, score, heads, width, bias):
+@pytest.mark.parametrize("edge", [False, True])
+def test_results_and_gradients_are_those_of_messages(edge_index, score, heads, width, bias, edge):
     graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
-    t = tensors(score, heads, width, torch.float64, edge_index.device, bias)
+    t = tensors(score, heads, width, torch.float64, edge_index.device, bias, edge=edge)
     got = weft.attention(graph, **t, score=score, slope=0.3, scale=0.5)
     want = expected(edge_index, 9, t, score, 0.3, 0.5)
     torch.testing.assert_close(got, want)
@@ -65,7 +68,7 @@ def test_results_and_gradients_are_those_of_messages(edge_index, score, heads, w
 @pytest.mark.parametrize("score", ["gat", "gatv2", "dot"])
 def test_other_types_are_near_and_have_no_nan(edge_index, score, dtype, tolerance):
     graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
-    t = tensors(score, 2, 8, dtype, edge_index.device)
+    t = tensors(score, 2, 8, dtype, edge_index.device, edge=True)
     out = weft.attention(graph, **t, score=score)
     assert out.dtype is dtype
     wide = {k: None if v is None else v.detach().double() for k, v in t.items()}
@@ -106,10 +109,26 @@ def test_dropout_keeps_the_mean_and_follows_its_seed(device):
     assert torch.equal(first, run())
 
 
+def test_compiled_dropout_drops_others_every_time_and_follows_the_seed(device):
+    edge_index = torch.stack([torch.arange(4000), torch.zeros(4000, dtype=torch.int64)]).to(device)
+    graph = weft.Graph.from_edge_index(edge_index, size=(4000, 1))
+    value = torch.ones(4000, 1, 1, device=device, requires_grad=True)
+    src, dst = torch.zeros(4000, 1, 1, device=device), torch.zeros(1, 1, 1, device=device)
+    run = torch.compile(lambda v: weft.attention(graph, v, src, dst, dropout=0.5), fullgraph=True)
+    torch.manual_seed(3)
+    first = run(value)
+    assert not torch.equal(first, run(value))
+    torch.manual_seed(3)
+    again = run(value)
+    assert torch.equal(first, again)
+    (gradient,) = torch.autograd.grad(again, value)  # of the edges that the forward kept: 0 or 2 / 4000
+    assert torch.equal(gradient.sum(), again.sum())
+
+
 def test_gradcheck_of_attention_with_dropout(edge_index):
     graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
     for score in ("gat", "gatv2", "dot"):
-        t = tensors(score, 2, 3, torch.float64, edge_index.device, bias=True)
+        t = tensors(score, 2, 3, torch.float64, edge_index.device, bias=True, edge=True)
         names = [k for k, v in t.items() if v is not None]
 
         def call(*given):
@@ -121,8 +140,8 @@ def test_gradcheck_of_attention_with_dropout(edge_index):
 @pytest.mark.parametrize("score", ["gat", "gatv2", "dot"])
 def test_ops_pass_opcheck(edge_index, score):
     graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
-    t = tensors(score, 2, 3, torch.float32, edge_index.device, bias=True)
-    options = (score, 0.2, 1.0, 0.0, 0)
+    t = tensors(score, 2, 3, torch.float32, edge_index.device, bias=True, edge=True)
+    options = (score, 0.2, 1.0, 0.0, 0, None)
     torch.library.opcheck(torch.ops.weft.attention.default, (*graph._arguments, *t.values(), *options))
     scores = torch.randn(40, 2, 1, device=edge_index.device, requires_grad=True)
     torch.library.opcheck(torch.ops.weft.edge_softmax.default, (*graph._arguments, scores))
@@ -139,6 +158,8 @@ def test_what_does_not_fit_is_named():
         (lambda: weft.attention(graph, v, s, d, dropout=1.0), "dropout is 1.0"),
         (lambda: weft.attention(graph, v[:, 0], s, d), "value has shape"),
         (lambda: weft.attention(graph, v, s.half(), d), "src has dtype"),
+        (lambda: weft.attention(graph, v, s, d, edge=torch.ones(39, 2, 1)), "edge has shape"),
+        (lambda: weft.attention(graph, v, v, torch.ones(9, 2, 4), edge=torch.ones(40, 2, 4), score="dot"), "edge"),
         (lambda: weft.edge_softmax(graph, torch.ones(40, 2)), "scores has shape"),
     ):
         with pytest.raises((RuntimeError, ValueError), match=names):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from weft.ops.graph_op import GraphOp, choice, like
 SCORES = ("gat", "gatv2", "dot")
 
 
-def _fake(rows, key, num_sources, value, src, dst, attn, bias, score, slope, scale, dropout, seed):
+def _fake(rows, key, num_sources, value, src, dst, attn, bias, edge, score, slope, scale, dropout, seed, step):
     targets, heads, width = rows[0].shape[0] - 1, value.shape[1], value.shape[2]
     wide = torch.float64 if value.dtype is torch.float64 else torch.float32
     statistics = [value.new_empty([targets, heads, 1], dtype=wide) for _ in range(2)]
@@ -21,33 +21,35 @@ def _fake(rows, key, num_sources, value, src, dst, attn, bias, score, slope, sca
 
 
 def _fake_backward(
-    rows, key, num_sources, value, src, dst, attn, bias, out, row_max, row_sum, out_grad, score, slope,
-    scale, dropout, seed,
+    rows, key, num_sources, value, src, dst, attn, bias, edge, out, row_max, row_sum, out_grad, score, slope,
+    scale, dropout, seed, step,
 ):
-    return tuple(like(True, t, out_grad) for t in (value, src, dst, attn, bias))
+    return tuple(like(True, t, out_grad) for t in (value, src, dst, attn, bias, edge))
 
 
-_attention = GraphOp("attention", 5, fake=_fake, fake_backward=_fake_backward, keeps=[0, 1, 2])
+_attention = GraphOp("attention", 6, fake=_fake, fake_backward=_fake_backward, keeps=[0, 1, 2])
 
 
 def attention(
     graph: Graph, value: Tensor, src: Tensor, dst: Tensor, attn: Optional[Tensor] = None,
-    bias: Optional[Tensor] = None, *, score: str = "gat", slope: float = 0.2, scale: float = 1.0, dropout: float = 0.0,
-    seed: Optional[int] = None,
+    bias: Optional[Tensor] = None, *, edge: Optional[Tensor] = None, score: str = "gat", slope: float = 0.2,
+    scale: float = 1.0, dropout: float = 0.0, seed: Optional[int] = None,
 ) -> Tensor:
     """For every target and head the sum of ``value[source]`` over its edges, weighted by the softmax of their scores.
 
     ====== =================================== ==================================================
     score  what it is                          tensors
     ====== =================================== ==================================================
-    gat    leaky_relu(src + dst)               src [sources, heads, 1], dst [targets, heads, 1]
-    gatv2  attn . leaky_relu(src + dst)        src, dst [.., heads, depth], attn [1, heads, depth]
+    gat    leaky_relu(src + dst + edge)        src [sources, heads, 1], dst [targets, heads, 1]
+    gatv2  attn . leaky_relu(src + dst + edge) src, dst [.., heads, depth], attn [1, heads, depth]
     dot    scale * (src . dst)                 src (keys), dst (queries) [.., heads, depth]
     ====== =================================== ==================================================
 
-    ``value`` is [sources, heads, features]; ``bias`` [edges, heads, 1] is added to the scores. ``slope`` is that of
-    leaky_relu. Weights are dropped with probability ``dropout`` after the softmax, which ones by ``seed``: without one it
-    is drawn from torch's generator. Memory grows with nodes x features and edges x heads, not with their product.
+    ``value`` is [sources, heads, features]. What edges themselves say may be left out: ``edge``, [edges, heads, 1] for
+    gat and [edges, heads, depth] for gatv2, and ``bias``, [edges, heads, 1], which is added to the scores. ``slope`` is
+    that of leaky_relu. Weights are dropped with probability ``dropout`` after the softmax, which ones by ``seed``:
+    without one it is drawn from torch's generator. Memory grows with nodes x features and edges x heads, not with their
+    product.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -60,10 +62,19 @@ def attention(
         raise ValueError(f"dropout is {dropout}: expected a probability in [0, 1)")
     if value.dim() != 3:
         raise ValueError(f"value has shape {list(value.shape)}: expected [sources, heads, features]")
-    if dropout == 0:
-        seed = 0
-    elif seed is None:
-        seed = int(torch.randint(2**62, ()))
+    seed, step = _which_are_dropped(value, dropout, seed)
     return _attention(
-        graph, (value, src, dst, attn, bias), (score, float(slope), float(scale), float(dropout), int(seed))
+        graph, (value, src, dst, attn, bias, edge), (score, float(slope), float(scale), float(dropout), seed, step)
     )
+
+
+def _which_are_dropped(value: Tensor, dropout: float, seed: Optional[int]) -> Tuple[int, Optional[Tensor]]:
+    """A number, or a number on a device: one that kernels read, so that compiled code and CUDA graphs draw it anew every
+    time they run."""
+    if dropout == 0:
+        return 0, None
+    if seed is not None:
+        return int(seed), None
+    if value.is_cuda or torch.compiler.is_compiling():
+        return 0, torch.randint(2**62, (1,), device=value.device)
+    return int(torch.randint(2**62, ())), None
