@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Trains models of PyG's with PyG and, converted by weft.convert, with weft: time and memory of an epoch (forward,
+backward and Adam over the whole graph), side by side in one process.
+
+    PYTHONPATH=python python3 bench/python/train_pyg.py GRAPH.csr.. [--cells CELLS] [--device cuda] [--json FILE]
+
+Graphs are files of raw compressed rows (docs/formats.md), named as in DATASETS; features, labels and weights are random,
+the same for all that run. Losses are compared before times are: a cell whose losses differ is no result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import gc
+import json
+import math
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch_geometric
+from torch import nn
+from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
+
+import weft
+
+DATASETS = {  # features, classes
+    "cora": (1433, 7), "pubmed": (500, 3), "yeast": (74, 2), "arxiv": (128, 40), "reddit": (602, 41), "products": (100, 47),
+}
+# model, layers, hidden features, heads; graph; what is asked of the ratio
+CELLS = {
+    "gcn-cora": ("gcn", 2, 16, 1, "cora"),
+    "sage-arxiv": ("sage", 2, 128, 1, "arxiv"),
+    "gat-arxiv": ("gat", 3, 64, 4, "arxiv"),
+    "gin-arxiv": ("gin", 3, 64, 1, "arxiv"),
+    "sage-products": ("sage", 2, 128, 1, "products"),
+    "gcn-products": ("gcn", 2, 64, 1, "products"),
+    "gat-products": ("gat", 3, 64, 4, "products"),
+}
+
+
+class Model(nn.Module):
+    """Layers of one kind with ReLU between them."""
+
+    def __init__(self, kind: str, layers: int, hidden: int, heads: int, features: int, classes: int):
+        super().__init__()
+        widths = [features] + [hidden] * (layers - 1) + [classes]
+        self.layers = nn.ModuleList()
+        for i, (into, out) in enumerate(zip(widths, widths[1:])):
+            if kind == "gcn":
+                layer = GCNConv(into, out)
+            elif kind == "sage":
+                layer = SAGEConv(into, out)
+            elif kind == "gin":
+                layer = GINConv(nn.Sequential(nn.Linear(into, out), nn.ReLU(), nn.Linear(out, out)))
+            else:
+                last = i == layers - 1
+                layer = GATConv(into, out if last else out // heads, heads=heads, concat=not last)
+            self.layers.append(layer)
+
+    def forward(self, x, edges):
+        for layer in self.layers[:-1]:
+            x = layer(x, edges).relu()
+        return self.layers[-1](x, edges)
+
+
+def read(path: Path):
+    data = np.fromfile(path, dtype=np.int64, count=3)
+    rows, cols, nnz = (int(n) for n in data)
+    rest = np.fromfile(path, dtype=np.int32, offset=24)
+    rowptr, col = torch.from_numpy(rest[: rows + 1].copy()).long(), torch.from_numpy(rest[rows + 1 : rows + 1 + nnz].copy())
+    target = torch.repeat_interleave(torch.arange(rows), rowptr.diff())
+    return torch.stack([col.long(), target]), rows
+
+
+def train(model, x, edges, labels, epochs, device, autocast=None, compiled=None):
+    """The median time of an epoch in ms, the peak of memory in GiB and all losses."""
+    cuda = device.type == "cuda"
+    options = {"fused": True, "capturable": compiled is not None} if cuda else {}
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, **options)
+    scaler = torch.amp.GradScaler(device.type, enabled=autocast is torch.float16)
+    run = torch.compile(model, mode=compiled, fullgraph=True) if compiled else model
+    if cuda:
+        torch.cuda.reset_peak_memory_stats()
+
+    def epoch():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device.type, dtype=autocast, enabled=autocast is not None):
+            loss = nn.functional.cross_entropy(run(x, edges).float(), labels)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss.detach()
+
+    losses = [epoch().clone() for _ in range(5)]  # the first ones plan, fill caches, compile and record
+    times = []
+    for _ in range(epochs):
+        if cuda:
+            torch.cuda.synchronize()
+        start = time.perf_counter()
+        loss = epoch()
+        if cuda:
+            torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) * 1e3)
+        losses.append(loss.clone())
+    peak = torch.cuda.max_memory_allocated() / 2**30 if cuda else math.nan
+    return statistics.median(times), peak, [float(loss) for loss in losses]
+
+
+def cell(name, graphs, device, epochs, variants):
+    kind, layers, hidden, heads, dataset = CELLS[name]
+    features, classes = DATASETS[dataset]
+    edges_cpu, nodes = read(graphs[dataset])
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(nodes, features, generator=generator).to(device)
+    labels = torch.randint(classes, (nodes,), generator=generator).to(device)
+    edges = edges_cpu.to(device)
+    torch.manual_seed(2)
+    initial = Model(kind, layers, hidden, heads, features, classes)
+    results = []
+    for variant in variants:
+        gc.collect()
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+            torch._dynamo.reset()
+        model = copy.deepcopy(initial).to(device)
+        result = {"cell": name, "variant": variant, "status": "ok"}
+        try:
+            if variant.startswith("weft"):
+                model = weft.convert(model)
+            given = edges
+            if variant == "pyg-csr":
+                given = torch.sparse_coo_tensor(edges.flip(0), torch.ones(edges.size(1), device=device), (nodes, nodes))
+                given = given.coalesce().to_sparse_csr()
+            compiled = "reduce-overhead" if variant.endswith("reduce-overhead") else None
+            autocast = {"f16": torch.float16, "bf16": torch.bfloat16}.get(variant.split("-")[-1])
+            ms, peak, losses = train(model, x, given, labels, epochs, device, autocast, compiled)
+            result.update(epoch_ms=ms, peak_gib=peak, losses=losses)
+        except torch.OutOfMemoryError:
+            result["status"] = "out of memory"
+        except Exception as error:  # a variant that does not run is a result, too
+            result["status"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+        del model
+        results.append(result)
+        text = f"{result['epoch_ms']:9.3f} ms {result['peak_gib']:7.2f} GiB  loss {result['losses'][19]:.4f}" \
+            if result["status"] == "ok" else result["status"]
+        print(f"{name:14} {variant:22} {text}", flush=True)
+    return results
+
+
+def summary(results):
+    lines = []
+    for name in dict.fromkeys(r["cell"] for r in results):
+        of = {r["variant"]: r for r in results if r["cell"] == name}
+        fine = [r for v, r in of.items() if v.startswith("pyg") and r["status"] == "ok"]
+        best = min(fine, key=lambda r: r["epoch_ms"]) if fine else None
+        exact = of.get("weft")
+        for variant, r in of.items():
+            if not variant.startswith("weft") or r["status"] != "ok":
+                continue
+            faster = f"{best['epoch_ms'] / r['epoch_ms']:6.2f} x" if best else "   runs"
+            memory = f"{r['peak_gib'] / min(p['peak_gib'] for p in fine):5.2f} of the memory" if fine else ""
+            other = best if variant.startswith("weft-reduce") or variant == "weft" else exact
+            off = abs(r["losses"][19] - other["losses"][19]) / other["losses"][19] if other else 0
+            lines.append(f"{name:14} {variant:22} {faster} {memory}  loss off by {off:.1e}")
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graphs", type=Path, nargs="+", metavar="GRAPH.csr")
+    parser.add_argument("--cells", default=",".join(CELLS))
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", type=torch.device)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--variants", default="pyg,pyg-csr,weft,weft-f16,weft-bf16")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    graphs = {path.stem: path for path in args.graphs}
+    results = []
+    for name in args.cells.split(","):
+        if name not in CELLS:
+            sys.exit(f"--cells has {name}: expected some of {', '.join(CELLS)}")
+        if CELLS[name][4] not in graphs:
+            sys.exit(f"cell {name} needs {CELLS[name][4]}.csr: name it among the graphs")
+        variants = args.variants.split(",")
+        if CELLS[name][4] == "cora" and args.device.type == "cuda":
+            variants += ["pyg-reduce-overhead", "weft-reduce-overhead"]
+        results += cell(name, graphs, args.device, args.epochs, variants)
+    print("\n".join(summary(results)))
+    if args.json:
+        device = torch.cuda.get_device_name() if args.device.type == "cuda" else "cpu"
+        record = {
+            "command": " ".join(sys.argv), "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "device": device,
+            "torch": torch.__version__, "pyg": torch_geometric.__version__, "weft": weft.__version__, "results": results,
+        }
+        args.json.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
