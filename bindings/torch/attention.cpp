@@ -3,6 +3,7 @@
 
 #include "call.hpp"
 #include "core/names.hpp"
+#include "sample.hpp"
 
 namespace weft::pytorch {
 namespace {
@@ -108,6 +109,27 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
       {writable(of_value), writable(of_src), writable(of_dst), into(inputs.attn.view().given, of_attn),
        into(inputs.bias.view().given, of_bias), into(inputs.edge.view().given, of_edge)});
   return {of_value, of_src, of_dst, of_attn, of_bias, of_edge};
+}
+
+Tensor attention_sampled(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst,
+                         MaybeTensor attn, MaybeTensor bias, MaybeTensor edge, std::string score, double slope,
+                         double scale, std::string method, std::int64_t width, std::int64_t seed, std::int64_t step) {
+  Call call(rows, key, num_sources);
+  Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, 0, 0, {});
+  inputs.in.sample = sample_of(method, width, seed, step);
+  const AttentionShape shape = resolve(call.context, call.graph(), inputs.in);
+  PlanKey::Numbers of = inputs.key(call);
+  of.insert(of.end(), {width, number(inputs.in.sample->method)});
+  const auto plan =
+      call.held->plan<Plan>(std::move(of), [&] { return make_plan(call.context, call.graph(), shape.desc); });
+  const std::int64_t targets = call.graph().num_rows();
+  const Tensor out = empty(shape.value.with_rows(targets), shape.desc.dtype, call.like);
+  const Shape by_head(targets, shape.value.heads, 1);
+  const Tensor row_max = empty(by_head, accumulator(shape.desc.dtype), call.like),
+               row_sum = empty(by_head, accumulator(shape.desc.dtype), call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::attention(call.context, *plan, call.graph(), inputs.in, writable(out), writable(row_max), writable(row_sum));
+  return out;
 }
 
 }  // namespace weft::pytorch

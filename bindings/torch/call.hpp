@@ -6,6 +6,7 @@
 #include "graphs.hpp"
 #include "operators.hpp"
 #include "runtime.hpp"
+#include "weft/plan.hpp"
 
 namespace weft::pytorch {
 

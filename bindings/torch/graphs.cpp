@@ -36,11 +36,8 @@ std::int64_t enter(std::shared_ptr<HeldGraph> held) {
 
 template <class T>
 Tensor array_of(const Graph& graph, const T* data, std::int64_t count, const Tensor& like) {
-  const std::int64_t sizes[] = {count}, strides[] = {1};
-  if (count == 0) return empty(Shape(0), weft::dtype_of<T>, like);
-  // The memory is the graph's, which lives as long as the tensor does.
-  return torch::stable::from_blob(const_cast<T*>(data), {sizes, 1}, {strides, 1}, like.device(),
-                                  scalar_type(weft::dtype_of<T>), [graph](void*) {});
+  const ConstTensorView array(data, weft::dtype_of<T>, Shape(count), graph.device());
+  return lent(array, std::make_shared<const Graph>(graph), like);
 }
 
 }  // namespace
@@ -57,7 +54,7 @@ RowInputs::RowInputs(const std::vector<Tensor>& rows) {
                             "sequence",
                             rows.size()));
   const auto array = [&](std::size_t i, std::string_view name) -> ConstTensorView {
-    return arrays.emplace_back(Input::of_kind(torch::stable::contiguous(rows[i]), name));
+    return arrays.emplace_back(Input(torch::stable::contiguous(rows[i]), name));
   };
   arrays.reserve(rows.size());
   tensors.offsets = array(0, "offsets");

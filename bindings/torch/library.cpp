@@ -28,6 +28,22 @@ STABLE_TORCH_LIBRARY(weft, m) {
   m.def("attention_backward(" WEFT_GRAPH WEFT_ATTENTION
         "Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, " WEFT_SCORES
         ") -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)");
+#define WEFT_SAMPLE "str method, int width, int seed, int step"
+  m.def("graph_sampled(" WEFT_GRAPH WEFT_SAMPLE ") -> (int, Tensor[], Tensor)");
+  m.def("spmm_sampled(" WEFT_GRAPH "Tensor? x, Tensor? edge, str op, str reduce, " WEFT_SAMPLE
+        ", bool scaled) -> Tensor");
+  m.def("attention_sampled(" WEFT_GRAPH WEFT_ATTENTION "str score, float slope, float scale, " WEFT_SAMPLE
+        ") -> Tensor");
+  m.def("segment_reduce(Tensor x, Tensor offsets, str reduce, bool trusted) -> Tensor");
+  m.def("segment_reduce_backward(Tensor x, Tensor offsets, Tensor out_grad, str reduce) -> Tensor");
+  m.def("shuffle_nodes(Tensor nodes, int first, int count, int seed, int epoch) -> Tensor");
+  m.def("draw_neighbours(" WEFT_GRAPH
+        "Tensor nodes, int fanout, int seed, int step, int hop, int first, Tensor(a!) numbers) -> (Tensor, Tensor, "
+        "Tensor, Tensor)");
+  m.def("draw_subgraph(" WEFT_GRAPH
+        "str method, int count, int length, Tensor? roots, int seed, int step, bool counting, Tensor(a!) numbers) -> "
+        "(Tensor, Tensor, Tensor, Tensor)");
+#undef WEFT_SAMPLE
 #undef WEFT_GRAPH
 #undef WEFT_ATTENTION
 #undef WEFT_SCORES
@@ -46,4 +62,12 @@ STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
   m.impl("edge_softmax_backward", TORCH_BOX(&weft::pytorch::edge_softmax_backward));
   m.impl("attention", TORCH_BOX(&weft::pytorch::attention));
   m.impl("attention_backward", TORCH_BOX(&weft::pytorch::attention_backward));
+  m.impl("graph_sampled", TORCH_BOX(&weft::pytorch::graph_sampled));
+  m.impl("spmm_sampled", TORCH_BOX(&weft::pytorch::spmm_sampled));
+  m.impl("attention_sampled", TORCH_BOX(&weft::pytorch::attention_sampled));
+  m.impl("segment_reduce", TORCH_BOX(&weft::pytorch::segment_reduce));
+  m.impl("segment_reduce_backward", TORCH_BOX(&weft::pytorch::segment_reduce_backward));
+  m.impl("shuffle_nodes", TORCH_BOX(&weft::pytorch::shuffle_nodes));
+  m.impl("draw_neighbours", TORCH_BOX(&weft::pytorch::draw_neighbours));
+  m.impl("draw_subgraph", TORCH_BOX(&weft::pytorch::draw_subgraph));
 }

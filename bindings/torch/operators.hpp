@@ -56,5 +56,44 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
     Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst, MaybeTensor attn,
     MaybeTensor bias, MaybeTensor edge, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
     double slope, double scale, double dropout, std::int64_t seed, MaybeTensor step);
+/// Without the statistics, of the edges that a sample keeps.
+Tensor attention_sampled(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst,
+                         MaybeTensor attn, MaybeTensor bias, MaybeTensor edge, std::string score, double slope,
+                         double scale, std::string method, std::int64_t width, std::int64_t seed, std::int64_t step);
+
+// sample.cpp; a sample is given as it stands in weft/sample.hpp
+
+/// The edges that a sample keeps as a graph, and the ids (i64) that they have in the whole one.
+std::tuple<std::int64_t, Rows, Tensor> graph_sampled(Rows rows, std::int64_t key, std::int64_t num_sources,
+                                                     std::string method, std::int64_t width, std::int64_t seed,
+                                                     std::int64_t step);
+/// Sums over those edges, of values of all edges.
+Tensor spmm_sampled(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x, MaybeTensor edge,
+                    std::string op, std::string reduce, std::string method, std::int64_t width, std::int64_t seed,
+                    std::int64_t step, bool scaled);
+
+// segment.cpp
+
+/// Rows offsets[i] to offsets[i + 1] - 1 of x, reduced to row i. Offsets that are not `trusted` are looked at.
+Tensor segment_reduce(Tensor x, Tensor offsets, std::string reduce, bool trusted);
+/// Offsets are those of a forward, and not looked at again.
+Tensor segment_reduce_backward(Tensor x, Tensor offsets, Tensor out_grad, std::string reduce);
+
+// draw.cpp: parts of a graph for batches. Nodes are i32. `numbers` is scratch memory, i32 [nodes]: numbers of nodes in
+// the batch that is being drawn, -1 where a node has none.
+
+/// Places `first` to `first` + `count` - 1 of a random order of the nodes.
+Tensor shuffle_nodes(Tensor nodes, std::int64_t first, std::int64_t count, std::int64_t seed, std::int64_t epoch);
+/// Of the row of each node up to `fanout` edges: offsets, columns as numbers, places in the graph's rows, and the nodes
+/// that were without a number, which have theirs from `first` on now.
+std::tuple<Tensor, Tensor, Tensor, Tensor> draw_neighbours(Rows rows, std::int64_t key, std::int64_t num_sources,
+                                                           Tensor nodes, std::int64_t fanout, std::int64_t seed,
+                                                           std::int64_t step, std::int64_t hop, std::int64_t first,
+                                                           Tensor numbers);
+/// Nodes, ascending, and the edges among them: offsets, columns as numbers, places. Numbers are as before afterwards.
+std::tuple<Tensor, Tensor, Tensor, Tensor> draw_subgraph(Rows rows, std::int64_t key, std::int64_t num_sources,
+                                                         std::string method, std::int64_t count, std::int64_t length,
+                                                         MaybeTensor roots, std::int64_t seed, std::int64_t step,
+                                                         bool counting, Tensor numbers);
 
 }  // namespace weft::pytorch

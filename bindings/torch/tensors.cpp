@@ -66,18 +66,20 @@ Shape shape_of(const Tensor& tensor, std::string_view name) {
   }
 }
 
+Input::Input(const void* data, const Tensor& tensor, std::string_view name)
+    : held_(tensor), view_(data, dtype_of(tensor, name), shape_of(tensor, name), device_of(tensor)) {}
 Input Input::of_kind(const Tensor& tensor, std::string_view name) {
-  Input input;
-  input.held_ = tensor;
-  input.view_ =
-      ConstTensorView(tensor.const_data_ptr(), dtype_of(tensor, name), shape_of(tensor, name), device_of(tensor));
-  return input;
+  // A placeholder is of one number, and a view of as many as its shape says would reach into what lies behind it:
+  // results seemed to overlap it. Nothing lies here.
+  constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 62;
+  return {reinterpret_cast<const void*>(nowhere), tensor, name};
 }
 Input Input::of_kind(const std::optional<Tensor>& tensor, std::string_view name) {
   return tensor && tensor->defined() ? of_kind(*tensor, name) : Input();
 }
 Input::Input(const Tensor& tensor, std::string_view name)
-    : Input(of_kind(tensor.dim() == 0 || rows_are_dense(tensor) ? tensor : torch::stable::contiguous(tensor), name)) {
+    : held_(tensor.dim() == 0 || rows_are_dense(tensor) ? tensor : torch::stable::contiguous(tensor)) {
+  *this = Input(held_->const_data_ptr(), *held_, name);
   if (view_.shape.rows > 1) view_.ld = held_->stride(0);
 }
 Input::Input(const std::optional<Tensor>& tensor, std::string_view name) {
@@ -90,6 +92,13 @@ Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like) {
                               like.device());
 }
 Tensor nothing(Dtype dtype, const Tensor& like) { return empty(Shape(0), dtype, like); }
+
+Tensor lent(const ConstTensorView& array, std::shared_ptr<const void> keeper, const Tensor& like) {
+  const std::int64_t sizes[] = {array.shape.rows}, strides[] = {1};
+  if (array.shape.rows == 0) return empty(Shape(0), array.dtype, like);
+  return torch::stable::from_blob(const_cast<void*>(array.data), {sizes, 1}, {strides, 1}, like.device(),
+                                  scalar_type(array.dtype), [keeper = std::move(keeper)](void*) {});
+}
 
 TensorView read_only(const ConstTensorView& view) {
   TensorView same(const_cast<void*>(view.data), view.dtype, view.shape, view.device);

@@ -4,6 +4,7 @@
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
 
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -34,6 +35,8 @@ class Input {
   const ConstTensorView& view() const { return view_; }
 
  private:
+  Input(const void* data, const Tensor& tensor, std::string_view name);
+
   std::optional<Tensor> held_;
   ConstTensorView view_;
 };
@@ -42,6 +45,8 @@ class Input {
 Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like);
 /// One without elements, for results that were not wanted.
 Tensor nothing(Dtype dtype, const Tensor& like);
+/// One dimension in memory of weft's, whose keeper lives as long as the tensor does; on the device of `like`.
+Tensor lent(const ConstTensorView& array, std::shared_ptr<const void> keeper, const Tensor& like);
 /// Of a tensor that was made here.
 TensorView writable(const Tensor& tensor);
 /// For options that are results of a forward and operands of its backward.

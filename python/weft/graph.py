@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import operator
+import os
 import weakref
-from typing import List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
 
 from weft import _library
 
+if TYPE_CHECKING:
+    from weft.ops.sampled import EdgeSample
+
 Size = Union[int, Tuple[int, int], None]
+
+
+def _sources():
+    """The module is made of graphs itself, so that it is there later than this one."""
+    from weft import sources
+
+    return sources
 
 
 def _counts(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
@@ -53,6 +64,7 @@ class Graph:
         self._arguments = rows, key, num_sources  # as every operator takes a graph
         self._release = weakref.finalize(self, _library.release_graph, key)
         self._transposed: Union[None, Graph, weakref.ref] = None
+        self._kept: Tuple = (None, None)  # the last sample and what it gave
 
     @classmethod
     def _held(cls, key: int, rows: List[Tensor], num_sources: int) -> Graph:
@@ -64,7 +76,10 @@ class Graph:
     @torch.compiler.disable
     def from_edge_index(cls, edge_index: Tensor, size: Size = None) -> Graph:
         """From PyG's ``edge_index`` [2, E]: sources and targets, int64 or int32, in any order. ``size`` is the number of
-        nodes, or (sources, targets) of a bipartite graph; without it as many nodes as the largest id asks for."""
+        nodes, or (sources, targets) of a bipartite graph; without it what an EdgeIndex knows, or else as many nodes as
+        the largest id asks for."""
+        if hasattr(edge_index, "is_sorted_by_col"):  # torch_geometric.EdgeIndex
+            return _sources().from_edge_index_of_pyg(edge_index, size)
         if edge_index.dim() != 2 or edge_index.size(0) != 2:
             raise ValueError(f"edge_index has shape {list(edge_index.shape)}: expected [2, edges]")
         if edge_index.dtype not in (torch.int64, torch.int32):
@@ -95,11 +110,49 @@ class Graph:
     @classmethod
     def from_sparse(cls, adj_t: Tensor, trusted: bool = False) -> Tuple[Graph, Tensor]:
         """From a sparse matrix of torch's [targets, sources] in any layout, as PyG's ``adj_t``: the graph, and the values
-        of its edges. ``trusted`` as in :meth:`from_csr`."""
-        if adj_t.layout is not torch.sparse_csr:
-            adj_t = adj_t.to_sparse_csr()
-        graph = cls.from_csr(adj_t.crow_indices(), adj_t.col_indices(), adj_t.size(1), trusted=trusted)
-        return graph, adj_t.values()
+        of its edges by id. Entries of a COO matrix that name one place are added up, as torch counts them. ``trusted`` as
+        in :meth:`from_csr`.
+
+        >>> import torch, weft
+        >>> weft.Graph.from_sparse(torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr())
+        (weft.Graph(2 nodes, 2 edges, cpu), tensor([2., 3.]))
+        """
+        return _sources().from_sparse(adj_t, trusted)
+
+    @classmethod
+    def from_adj_t(cls, adj_t: Any, trusted: bool = False) -> Tuple[Graph, Optional[Tensor]]:
+        """From a ``torch_sparse.SparseTensor`` [targets, sources], or what has its ``csr()`` and ``sparse_sizes()``: the
+        graph, and the values of its edges by id, or None. ``trusted`` as in :meth:`from_csr`."""
+        return _sources().from_adj_t(adj_t, trusted)
+
+    @classmethod
+    def from_scipy(cls, matrix: Any) -> Tuple[Graph, Tensor]:
+        """From a sparse matrix of scipy's, whose rows are targets and whose columns are sources, as in ``adj_t``: the
+        graph, and the values of its edges by id. (``matrix.T`` makes it of one whose rows are sources.)
+
+        >>> import scipy.sparse, weft
+        >>> weft.Graph.from_scipy(scipy.sparse.csr_matrix([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]]))
+        (weft.Graph(3 sources, 2 targets, 3 edges, cpu), tensor([2., 3., 4.], dtype=torch.float64))
+        """
+        return _sources().from_scipy(matrix)
+
+    @classmethod
+    def load(cls, path: Union[str, os.PathLike], trusted: bool = False) -> Tuple[Graph, Optional[Tensor]]:
+        """From a file: the graph, and the values of its edges by id, or None. A ``.weft`` file, as the command ``weft``
+        writes it, is looked at and copied, unless it is ``trusted``: then it is mapped and must stay as it is. ``.npz`` and
+        ``.mtx`` files of matrices are read by scipy, as in :meth:`from_scipy`."""
+        return _sources().load(path, trusted)
+
+    @classmethod
+    def from_any(cls, source: Any, size: Size = None) -> Tuple[Graph, Optional[Tensor]]:
+        """From whatever one of the other functions takes, and from PyG's Data (whose ``edge_weight`` are the values): the
+        graph, and the values of its edges by id, or None. ``size`` as in :meth:`from_edge_index`.
+
+        >>> import torch, weft
+        >>> weft.Graph.from_any(torch.tensor([[0, 1, 2], [1, 2, 1]]), size=4)
+        (weft.Graph(4 nodes, 3 edges, cpu), None)
+        """
+        return _sources().from_any(source, size)
 
     @property
     def num_edges(self) -> int:
@@ -125,6 +178,21 @@ class Graph:
             kept = self._transposed = Graph._held(key, rows, self.num_targets)
             kept._transposed = weakref.ref(self)
         return kept
+
+    @torch.compiler.disable
+    def sampled(self, sample: EdgeSample) -> Tuple[Graph, Tensor]:
+        """The edges that a sample keeps as a graph, and the ids (int64) that they have in this one. That of the last
+        sample is kept.
+
+        >>> import torch, weft
+        >>> graph = weft.Graph.from_csr(torch.tensor([0, 3]), torch.tensor([0, 1, 2]), num_sources=3)
+        >>> graph.sampled(weft.EdgeSample(2, method="bucket"))
+        (weft.Graph(3 sources, 1 targets, 2 edges, cpu), tensor([0, 1]))
+        """
+        if self._kept[0] != sample.choice:
+            key, rows, edge_ids = torch.ops.weft.graph_sampled(*self._arguments, *sample.choice)
+            self._kept = sample.choice, (Graph._held(key, rows, self.num_sources), edge_ids)
+        return self._kept[1]
 
     def edge_index(self) -> Tensor:
         """[2, E], int64, by edge id."""

@@ -1,8 +1,11 @@
 """Operators over graphs, with gradients."""
 
 from weft.ops.attention import attention
+from weft.ops.sampled import EdgeSample
 from weft.ops.sddmm import sddmm
+from weft.ops.segment import segment_reduce
 from weft.ops.softmax import edge_softmax
 from weft.ops.spmm import spmm
+from weft.ops.spmv import spmv
 
-__all__ = ["attention", "edge_softmax", "sddmm", "spmm"]
+__all__ = ["EdgeSample", "attention", "edge_softmax", "sddmm", "segment_reduce", "spmm", "spmv"]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from weft.graph import Graph
 from weft.ops.graph_op import GraphOp, choice, like
+from weft.ops.sampled import EdgeSample, attention_sampled
 
 SCORES = ("gat", "gatv2", "dot")
 
@@ -33,7 +34,7 @@ _attention = GraphOp("attention", 6, fake=_fake, fake_backward=_fake_backward, k
 def attention(
     graph: Graph, value: Tensor, src: Tensor, dst: Tensor, attn: Optional[Tensor] = None,
     bias: Optional[Tensor] = None, *, edge: Optional[Tensor] = None, score: str = "gat", slope: float = 0.2,
-    scale: float = 1.0, dropout: float = 0.0, seed: Optional[int] = None,
+    scale: float = 1.0, dropout: float = 0.0, seed: Optional[int] = None, sample: Optional[EdgeSample] = None,
 ) -> Tensor:
     """For every target and head the sum of ``value[source]`` over its edges, weighted by the softmax of their scores.
 
@@ -48,8 +49,8 @@ def attention(
     ``value`` is [sources, heads, features]. What edges themselves say may be left out: ``edge``, [edges, heads, 1] for
     gat and [edges, heads, depth] for gatv2, and ``bias``, [edges, heads, 1], which is added to the scores. ``slope`` is
     that of leaky_relu. Weights are dropped with probability ``dropout`` after the softmax, which ones by ``seed``:
-    without one it is drawn from torch's generator. Memory grows with nodes x features and edges x heads, not with their
-    product.
+    without one it is drawn from torch's generator. With a ``sample`` the softmax is over the edges that
+    a target keeps. Memory grows with nodes x features and edges x heads, not with their product.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -62,6 +63,11 @@ def attention(
         raise ValueError(f"dropout is {dropout}: expected a probability in [0, 1)")
     if value.dim() != 3:
         raise ValueError(f"value has shape {list(value.shape)}: expected [sources, heads, features]")
+    if sample is not None:
+        return attention_sampled(
+            attention, graph, value, src, dst, attn, bias, edge, sample, score=score, slope=slope, scale=scale,
+            dropout=dropout, seed=seed,
+        )
     seed, step = _which_are_dropped(value, dropout, seed)
     return _attention(
         graph, (value, src, dst, attn, bias, edge), (score, float(slope), float(scale), float(dropout), seed, step)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from weft.graph import Graph
 from weft.ops.graph_op import GraphOp, broadcast, choice, like, placeholder
+from weft.ops.sampled import EdgeSample, spmm_sampled
 
 OPS = ("copy_u", "copy_e", "u_add_e", "u_sub_e", "u_mul_e", "u_div_e")
 REDUCERS = ("sum", "mean", "max", "min")
@@ -40,14 +41,15 @@ _spmm = GraphOp(
 
 def spmm(
     graph: Graph, x: Optional[Tensor] = None, edge: Optional[Tensor] = None, *, op: Optional[str] = None,
-    reduce: str = "sum",
+    reduce: str = "sum", sample: Optional[EdgeSample] = None,
 ) -> Tensor:
     """For every target the sum (``mean``, ``max``, ``min``) of the messages that arrive there.
 
     A message is ``x[source]``, or of ``op`` with the value of its edge: ``copy_u`` (the default without ``edge``),
     ``u_mul_e`` (the default with it), ``u_add_e``, ``u_sub_e``, ``u_div_e``, or ``copy_e`` (the default without ``x``).
     ``x`` is [sources], [sources, features] or [sources, heads, features], ``edge`` the same by edge id; trailing
-    dimensions of 1 broadcast. Targets without edges get 0. Results and gradients are the same bits every time.
+    dimensions of 1 broadcast. Targets without edges get 0. Results and gradients are the same bits every time. With a
+    ``sample`` every target has the edges alone that it keeps; without gradients they are found as the sum runs.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -60,4 +62,7 @@ def spmm(
         raise ValueError("x and edge are missing: expected at least one of them")
     if op is None:
         op = "copy_e" if x is None else "copy_u" if edge is None else "u_mul_e"
-    return _spmm(graph, (x, edge), (choice("op", op, OPS), choice("reduce", reduce, REDUCERS)))
+    choice("op", op, OPS), choice("reduce", reduce, REDUCERS)
+    if sample is not None:
+        return spmm_sampled(spmm, graph, x, edge, op, reduce, sample)
+    return _spmm(graph, (x, edge), (op, reduce))

@@ -10,9 +10,11 @@ namespace weft::nn {
 class LocalIds {
  public:
   LocalIds(const Context& context, std::int64_t nodes);
+  /// In memory of the caller's, i32 [nodes], where none has a number yet.
+  explicit LocalIds(TensorView ids) : ids_(ids) {}
   /// Before a batch is drawn. If one before it failed, what it has left behind is cleared.
   void begin(const Context& context);
-  NodeId* data() { return ids_.view().as<NodeId>(); }
+  NodeId* data() const { return ids_.as<NodeId>(); }
   /// The marked nodes, ascending, numbered from `first` on; at most so many.
   Tensor number_marked(const Context& context, std::int64_t first, std::int64_t most);
   void number(const Context& context, ConstTensorView nodes, std::int64_t first);
@@ -23,7 +25,8 @@ class LocalIds {
   void clear(const Context& context);
 
   bool drawing_ = false;
-  Tensor ids_;
+  Tensor memory_;  // unless it is the caller's
+  TensorView ids_;
 };
 
 /// Where the context runs.
@@ -35,5 +38,30 @@ struct CutRows {
 };
 /// Those of `nodes` (i32), with the columns that have a number, which they become; with local null every column.
 CutRows take_rows(const Context& context, const Graph& graph, ConstTensorView nodes, const NodeId* local);
+
+/// Whose rows, and what is drawn of each.
+struct RowDraw {
+  ConstTensorView nodes;    // i32
+  std::int64_t fanout = 0;  // edges at most, or all_neighbours
+  bool keeps_loops = false;
+  Draws draws;
+  std::uint32_t hop = 0;
+  bool with_multiples = false;
+};
+struct DrawnRows {
+  CutRows rows;
+  Tensor multiples;  // f32: how many edges of its row each stands for, or none
+  Tensor more;       // i32: the nodes that had no number before
+};
+/// Columns become the numbers of their nodes; those that had none get one, from `first` on.
+DrawnRows draw_rows(const Context& context, const Graph& graph, const RowDraw& draw, LocalIds& local,
+                    std::int64_t first);
+
+struct DrawnSubgraph {
+  Tensor nodes;  // i32, ascending
+  CutRows rows;  // the edges among them, unless it is without
+};
+/// Of nodes drawn as `mark` says, whose `local` is filled in here.
+DrawnSubgraph draw_subgraph(const Context& context, const Graph& graph, MarkArgs mark, LocalIds& local, bool with_rows);
 
 }  // namespace weft::nn

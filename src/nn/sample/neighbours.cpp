@@ -1,7 +1,6 @@
 // Batches in the way of GraphSAGE (Hamilton, Ying and Leskovec, NIPS 2017): some nodes of the training split, and for
 // every layer, from the last to the first, some neighbours of the nodes that it writes, drawn anew.
 #include <algorithm>
-#include <limits>
 
 #include "core/device.hpp"
 #include "graph/graph_internals.hpp"
@@ -10,11 +9,6 @@
 
 namespace weft::nn {
 namespace {
-
-/// A bound that no row passes stands for all neighbours: nothing is drawn then, and no place is compared with another.
-std::int64_t most_of(std::int64_t fanout) {
-  return fanout == all_neighbours ? std::numeric_limits<std::int64_t>::max() : fanout;
-}
 
 class NeighbourSampler : public Sampler {
  public:
@@ -50,7 +44,7 @@ class NeighbourSampler : public Sampler {
     local_.number(context_, b.nodes, 0);
     const Draws draws{seed_, epoch * batches_ + batch, Purpose::batches};
     for (std::size_t hop = 0; hop < options_.fanouts.size(); ++hop)
-      b.blocks.push_back(block(b.nodes, most_of(options_.fanouts[hop]), draws, static_cast<std::uint32_t>(hop)));
+      b.blocks.push_back(block(b.nodes, options_.fanouts[hop], draws, static_cast<std::uint32_t>(hop)));
     local_.forget(context_, b.nodes);
     std::ranges::reverse(b.blocks);  // the first layer is the one farthest out
     return b;
@@ -64,27 +58,17 @@ class NeighbourSampler : public Sampler {
   /// Of a layer that writes `nodes`, to which those it reads beside them are added.
   Block block(Tensor& nodes, std::int64_t fanout, const Draws& draws, std::uint32_t hop) {
     const std::int64_t count = nodes.shape().rows;
-    Tensor offsets = empty(count + 1, Dtype::i64, "offsets of a batch");
-    DrawRowsArgs args{graph_.view(), nodes.view().as<NodeId>(), count, fanout, keeps_loops_, draws, hop};
-    args.offsets = offsets.view().as<EdgeId>();
-    args.local = local_.data();
-    run(context_, args);
-    const EdgeId edges = lengths_to_offsets(context_, args.offsets, count);
-    Tensor cols = empty(edges, Dtype::i32, "columns of a batch");
-    Tensor places = empty(edges, Dtype::i64, "places of a batch's edges");
-    Tensor multiples = empty(weigher_.adds_up() ? edges : 0, Dtype::f32, "what a batch's edges stand for");
-    args.cols = cols.view().as<NodeId>();
-    args.places = places.view().as<EdgeId>();
-    args.multiples = weigher_.adds_up() ? multiples.view().as<float>() : nullptr;
+    DrawnRows drawn =
+        draw_rows(context_, graph_, {nodes, fanout, keeps_loops_, draws, hop, weigher_.adds_up()}, local_, count);
+    CutRows& rows = drawn.rows;
     Block result;
-    if (edges > 0) run(context_, args);
     if (weigher_.weighs())
-      result.weights = weigher_.by_multiples({args.nodes, count, args.offsets, args.places, edges}, args.multiples);
-    const Tensor more = local_.number_marked(context_, count, edges);
-    if (edges > 0) run(context_, RelabelArgs{edges, args.cols, local_.data()});
-    nodes = joined(nodes, more);
-    result.graph =
-        GraphInternals::adopt_rows(nodes.shape().rows, std::move(offsets), std::move(cols), context_.stream());
+      result.weights = weigher_.by_multiples({nodes.view().as<NodeId>(), count, rows.offsets.view().as<EdgeId>(),
+                                              rows.places.view().as<EdgeId>(), rows.cols.shape().rows},
+                                             weigher_.adds_up() ? drawn.multiples.view().as<float>() : nullptr);
+    nodes = joined(nodes, drawn.more);
+    result.graph = GraphInternals::adopt_rows(nodes.shape().rows, std::move(rows.offsets), std::move(rows.cols),
+                                              context_.stream());
     return result;
   }
   Tensor joined(const Tensor& a, const Tensor& b) const {

@@ -35,7 +35,7 @@ class SubgraphSampler : public Sampler {
   std::int64_t batches() const override { return batches_; }
 
   Batch draw(std::int64_t epoch, std::int64_t batch) override {
-    Drawn drawn = cut({seed_, epoch * batches_ + batch, Purpose::batches}, true);
+    DrawnSubgraph drawn = cut({seed_, epoch * batches_ + batch, Purpose::batches}, true);
     const std::int64_t count = drawn.nodes.shape().rows;
     Batch b;
     Block block;
@@ -61,27 +61,16 @@ class SubgraphSampler : public Sampler {
   }
 
  private:
-  struct Drawn {
-    Tensor nodes;
-    CutRows rows;
-  };
-
-  Drawn cut(const Draws& draws, bool with_rows) {
+  DrawnSubgraph cut(const Draws& draws, bool with_rows) {
     const std::int64_t steps = options_.method == Sampling::walk   ? options_.walk_length
                                : options_.method == Sampling::edge ? 1
                                                                    : 0;
-    local_.begin(context_);
-    MarkArgs mark{options_.method, graph_.view(), options_.batch, steps, draws, local_.data()};
+    MarkArgs mark{options_.method, graph_.view(), options_.batch, steps, draws};
     if (roots_) {
       mark.roots = roots_.view().as<NodeId>();
       mark.num_roots = roots_.shape().rows;
     }
-    run(context_, mark);
-    Drawn drawn;
-    drawn.nodes = local_.number_marked(context_, 0, options_.batch * (steps + 1));
-    if (with_rows) drawn.rows = take_rows(context_, graph_, drawn.nodes, local_.data());
-    local_.forget(context_, drawn.nodes);
-    return drawn;
+    return draw_subgraph(context_, graph_, mark, local_, with_rows);
   }
 
   /// Draws subgraphs until every node was drawn `coverage` times on average.
@@ -95,7 +84,7 @@ class SubgraphSampler : public Sampler {
       edge_counts_ = zeros(graph_.num_edges(), "how often edges were drawn");
     std::int64_t nodes = 0;
     do {
-      const Drawn drawn = cut({seed_, samples_, Purpose::counting}, static_cast<bool>(edge_counts_));
+      const DrawnSubgraph drawn = cut({seed_, samples_, Purpose::counting}, static_cast<bool>(edge_counts_));
       nodes += drawn.nodes.shape().rows;
       if (samples_++ == 0)
         WEFT_CHECK(options_.coverage * all <= most_samples * nodes, invalid_argument,

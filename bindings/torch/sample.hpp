@@ -1,0 +1,12 @@
+// Sampled edges as operators get them.
+#pragma once
+
+#include <string>
+
+#include "weft/sample.hpp"
+
+namespace weft::pytorch {
+
+EdgeSample sample_of(const std::string& method, std::int64_t width, std::int64_t seed, std::int64_t step);
+
+}  // namespace weft::pytorch

@@ -1,0 +1,124 @@
+"""Sums and attention over sampled edges: of every target at most so many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from weft.ops.graph_op import broadcast, choice
+
+METHODS = ("bucket", "fastrand", "strata", "fresh")
+NORMS = ("none", "scaled")
+
+
+@dataclass(frozen=True)
+class EdgeSample:
+    """Which edges of a target are kept where it has more than ``width``.
+
+    ======== =========================================================================================
+    method   edges
+    ======== =========================================================================================
+    bucket   the first
+    fastrand every 577th, round and round (another prime where 577 divides the number of edges)
+    strata   one from each of ``width`` equal parts
+    fresh    as fastrand, from a place on that is drawn for every target, by ``seed`` and ``step``
+    ======== =========================================================================================
+
+    With ``norm="scaled"`` a sum is multiplied by the number of edges over the number of kept ones; means, maxima, minima
+    and attention are over the kept edges in either case. The same edges are kept on every device.
+
+    >>> import weft
+    >>> weft.EdgeSample(16, method="fresh", step=3)
+    EdgeSample(width=16, method='fresh', seed=0, step=3, norm='none')
+    """
+
+    width: int
+    method: str = "fastrand"
+    seed: int = 0
+    step: int = 0
+    norm: str = "none"
+
+    def __post_init__(self) -> None:
+        choice("method", self.method, METHODS)
+        choice("norm", self.norm, NORMS)
+        if self.width < 1:
+            raise ValueError(f"width is {self.width}: expected 1 or more, the edges that a target keeps at most")
+        if self.step < 0:
+            raise ValueError(f"step is {self.step}: expected 0 or more")
+
+    @property
+    def choice(self) -> tuple:
+        """What says which edges are kept, as operators take it."""
+        return self.method, self.width, self.seed, self.step
+
+
+def _fake_spmm(rows, key, num_sources, x, edge, op, reduce, method, width, seed, step, scaled):
+    typed = x if x is not None else edge
+    return typed.new_empty([rows[0].shape[0] - 1, *broadcast(x, edge)])
+
+
+def _fake_attention(
+    rows, key, num_sources, value, src, dst, attn, bias, edge, score, slope, scale, method, width, seed, step
+):
+    return value.new_empty([rows[0].shape[0] - 1, *value.shape[1:]])
+
+
+torch.library.register_fake("weft::spmm_sampled", _fake_spmm)
+torch.library.register_fake("weft::attention_sampled", _fake_attention)
+
+
+def _runs_plainly(*tensors: Optional[Tensor]) -> bool:
+    """Whether nobody wants a derivative, and no mode of torch's changes what a call is: one operator draws the sample as
+    it runs then. All else goes over the graph of the kept edges, to the same results."""
+    given = [t for t in tensors if t is not None]
+    if torch.is_grad_enabled() and any(t.requires_grad for t in given):
+        return False
+    if any(torch.is_autocast_enabled(t.device.type) for t in given[:1]):
+        return False
+    if torch.compiler.is_compiling():
+        return True
+    return not torch._C._are_functorch_transforms_active() and forward_ad._current_level < 0
+
+
+def _of_kept(values: Optional[Tensor], edge_ids: Tensor) -> Optional[Tensor]:
+    return None if values is None else values.index_select(0, edge_ids)
+
+
+def spmm_sampled(
+    spmm: Callable, graph, x: Optional[Tensor], edge: Optional[Tensor], op: str, reduce: str, sample: EdgeSample
+) -> Tensor:
+    """What ``spmm`` is with a sample."""
+    scaled = sample.norm == "scaled" and reduce == "sum"
+    if _runs_plainly(x, edge):
+        return torch.ops.weft.spmm_sampled(*graph._arguments, x, edge, op, reduce, *sample.choice, scaled)
+    kept, edge_ids = graph.sampled(sample)
+    edge = _of_kept(edge, edge_ids)
+    if not scaled:
+        return spmm(kept, x, edge, op=op, reduce=reduce)
+    # Halves are scaled before they are rounded, as the operator does it.
+    typed = x if x is not None else edge
+    wide = torch.float64 if typed.dtype is torch.float64 else torch.float32
+    out = spmm(kept, *(None if t is None else t.to(wide) for t in (x, edge)), op=op, reduce=reduce)
+    degree, kept_degree = (g.rowptr[1:] - g.rowptr[:-1] for g in (graph, kept))
+    scale = degree.to(wide) / kept_degree.clamp(min=1).to(wide)
+    return (out * scale.view(-1, *[1] * (out.dim() - 1))).to(typed.dtype)
+
+
+def attention_sampled(
+    attention: Callable, graph, value: Tensor, src: Tensor, dst: Tensor, attn: Optional[Tensor], bias: Optional[Tensor],
+    edge: Optional[Tensor], sample: EdgeSample, *, score: str, slope: float, scale: float, dropout: float, seed: Optional[int],
+) -> Tensor:
+    """What ``attention`` is with a sample."""
+    if dropout == 0 and _runs_plainly(value, src, dst, attn, bias, edge):
+        return torch.ops.weft.attention_sampled(
+            *graph._arguments, value, src, dst, attn, bias, edge, score, float(slope), float(scale), *sample.choice
+        )
+    kept, edge_ids = graph.sampled(sample)  # dropout goes by the ids that edges have there
+    return attention(
+        kept, value, src, dst, attn, _of_kept(bias, edge_ids), edge=_of_kept(edge, edge_ids), score=score, slope=slope,
+        scale=scale, dropout=dropout, seed=seed,
+    )

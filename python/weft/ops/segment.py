@@ -1,0 +1,72 @@
+"""Rows between offsets, reduced to one each."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from weft.ops.graph_op import choice, placeholder
+from weft.ops.spmm import REDUCERS
+
+_OF_THE_LARGEST = ("max", "min")
+
+
+def _fake(x, offsets, reduce, trusted):
+    return x.new_empty([offsets.shape[0] - 1, *x.shape[1:]])
+
+
+def _fake_backward(x, offsets, out_grad, reduce):
+    return out_grad.new_empty(x.shape)
+
+
+def _setup(ctx, inputs, output):
+    x, offsets, reduce, _ = inputs
+    ctx.set_materialize_grads(False)
+    # Of sums and means the gradient reads the shape of x alone.
+    ctx.save_for_backward(x if reduce in _OF_THE_LARGEST else placeholder(x), offsets)
+    ctx.reduce = reduce
+
+
+def _backward(ctx, out_grad):
+    if out_grad is None:
+        return None, None, None, None
+    x, offsets = ctx.saved_tensors
+    return torch.ops.weft.segment_reduce_backward(x, offsets, out_grad, ctx.reduce), None, None, None
+
+
+def _setup_of_backward(ctx, inputs, output):
+    _, offsets, _, reduce = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(offsets)
+    ctx.reduce = reduce
+
+
+def _backward_of_backward(ctx, grad):
+    """Sums and means are linear: the gradient's gradient is their forward."""
+    if ctx.reduce in _OF_THE_LARGEST:
+        raise NotImplementedError(f"weft has no second derivatives of segment_reduce by {ctx.reduce}")
+    if grad is None:
+        return None, None, None, None
+    (offsets,) = ctx.saved_tensors
+    return None, None, torch.ops.weft.segment_reduce(grad, offsets, ctx.reduce, True), None
+
+
+torch.library.register_fake("weft::segment_reduce", _fake)
+torch.library.register_fake("weft::segment_reduce_backward", _fake_backward)
+torch.library.register_autograd("weft::segment_reduce", _backward, setup_context=_setup)
+torch.library.register_autograd("weft::segment_reduce_backward", _backward_of_backward, setup_context=_setup_of_backward)
+
+
+def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum", *, trusted: bool = False) -> Tensor:
+    """Rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of ``x`` reduced to row i: their ``sum``, ``mean``, ``max`` or
+    ``min``, and 0 where there are none.
+
+    ``offsets``, int64 where ``x`` is, runs from 0 to the rows of ``x`` and never falls. That is looked at, which on a GPU
+    waits, unless they are ``trusted``. ``x`` is [rows], [rows, features] or [rows, heads, features]; halves are added up
+    in float32.
+
+    >>> import torch, weft
+    >>> weft.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 2, 2, 3]))
+    tensor([3., 0., 4.])
+    """
+    return torch.ops.weft.segment_reduce(x, offsets, choice("reduce", reduce, REDUCERS), trusted)
