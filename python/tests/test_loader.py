@@ -92,16 +92,19 @@ def test_each_hop_has_at_most_so_many_neighbours_of_the_nodes_before_it(device):
 
 
 def test_neighbours_are_drawn_alike(device):
-    """Of a node with 10 neighbours each is among 3 of them in 3 epochs of 10."""
-    edge_index = torch.stack([torch.arange(1, 11), torch.zeros(10, dtype=torch.int64)]).to(device)
-    loader = NeighborLoader(weft.Graph.from_edge_index(edge_index, size=11), [3], torch.tensor([0], device=device), seed=2)
-    counts = torch.zeros(10, device=device)
-    epochs = 2000
-    for _ in range(epochs):
+    """Of 10 neighbours each is among the 3 that are drawn in 3 of 10 draws, and so is every pair of them in 1 of 15."""
+    targets = torch.arange(200).repeat_interleave(10)
+    edge_index = torch.stack([200 + torch.arange(2000) % 10, targets]).to(device)
+    loader = NeighborLoader(weft.Graph.from_edge_index(edge_index, size=210), [3], torch.arange(200), batch_size=200, seed=2)
+    together = torch.zeros(10, 10, device=device)
+    for _ in range(10):
         for batch in loader:
-            counts[batch.e_id] += 1
-    assert counts.sum() == 3 * epochs
-    assert ((counts - 0.3 * epochs).abs() < 5 * (epochs * 0.3 * 0.7) ** 0.5).all()
+            drawn = (batch.n_id[batch.edge_index[0]] - 200).view(200, 3)
+            of_target = torch.zeros(200, 10, device=device).scatter_(1, drawn, 1)
+            together += of_target.t() @ of_target
+    draws = 2000
+    for share, counts in ((3 / 10, together.diag()), (1 / 15, together[~torch.eye(10, dtype=torch.bool, device=device)])):
+        assert ((counts - share * draws).abs() < 4.5 * (draws * share * (1 - share)) ** 0.5).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -292,11 +295,11 @@ def test_walks_begin_at_roots_and_go_against_the_edges(device):
 def test_norms_make_losses_and_sums_expect_those_of_the_whole(device, kind):
     graph = a_graph(device)
     x = torch.rand(NODES, dtype=torch.float64, device=device)
-    attrs = {"node_attrs": {"x": x}, "sample_coverage": 400}
+    attrs = {"node_attrs": {"x": x}, "sample_coverage": 100}
     loader = {
-        "node": lambda: GraphSAINTNodeSampler(graph, 30, num_steps=3000, **attrs),
-        "edge": lambda: GraphSAINTEdgeSampler(graph, 20, num_steps=3000, **attrs),
-        "walk": lambda: GraphSAINTRandomWalkSampler(graph, 10, 2, num_steps=3000, **attrs),
+        "node": lambda: GraphSAINTNodeSampler(graph, 30, num_steps=600, **attrs),
+        "edge": lambda: GraphSAINTEdgeSampler(graph, 20, num_steps=600, **attrs),
+        "walk": lambda: GraphSAINTRandomWalkSampler(graph, 10, 2, num_steps=600, **attrs),
     }[kind]()
     losses, sums, seen = [], torch.zeros(NODES, dtype=torch.float64, device=device), torch.zeros(NODES, device=device)
     for batch in loader:

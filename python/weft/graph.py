@@ -197,7 +197,8 @@ class Graph:
     def edge_index(self) -> Tensor:
         """[2, E], int64, by edge id."""
         counts = self.rowptr[1:] - self.rowptr[:-1]
-        targets = torch.repeat_interleave(torch.arange(self.num_targets, device=self.device), counts)
+        nodes = torch.arange(self.num_targets, device=self.device)
+        targets = torch.repeat_interleave(nodes, counts, output_size=self.num_edges)
         stored = torch.stack([self.col.long(), targets])
         if self.edge_ids is None:
             return stored
