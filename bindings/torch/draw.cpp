@@ -1,4 +1,6 @@
 // Parts of graphs that are drawn for batches, by the passes that weft's own training draws with.
+#include <algorithm>
+
 #include "graphs.hpp"
 #include "nn/sample/cut.hpp"
 #include "operators.hpp"
@@ -16,8 +18,8 @@ Tensor given_away(weft::Tensor tensor, const Tensor& like) {
 /// The scratch memory of a loader: the number of every node in the batch that is being drawn.
 nn::LocalIds numbers_in(const Tensor& numbers, const Graph& graph) {
   const TensorView ids = writable(numbers);
-  if (ids.dtype != Dtype::i32 || ids.shape.rows != graph.num_rows() || numbers.dim() != 1)
-    throw Error(ErrorCode::invalid_argument, "numbers does not fit: expected int32 [nodes] of -1");
+  if (ids.dtype != Dtype::i32 || ids.shape != Shape(graph.num_rows()) || ids.device != graph.device())
+    throw Error(ErrorCode::invalid_argument, "numbers does not fit: expected int32 [nodes] of -1 where the graph is");
   return nn::LocalIds(ids);
 }
 
@@ -28,24 +30,26 @@ Sampling method_of(const std::string& method) {
   throw Error(ErrorCode::invalid_argument, "method is unknown: expected node, edge or walk");
 }
 
-Input nodes_in(const Tensor& nodes) {
+Input nodes_in(const Tensor& nodes, Device device) {
   const Input in(torch::stable::contiguous(nodes), "nodes");
-  if (in.view().dtype != Dtype::i32)
-    throw Error(ErrorCode::invalid_argument, "nodes has another dtype: expected int32");
+  if (in.view().dtype != Dtype::i32 || in.view().device != device)
+    throw Error(ErrorCode::invalid_argument, "nodes does not fit: expected int32 where the graph is");
   return in;
+}
+
+/// Numbers that are counted in: none may be negative.
+void check_counts(std::initializer_list<std::int64_t> counts) {
+  if (std::min(counts) < 0) throw Error(ErrorCode::invalid_argument, "a count is negative: expected 0 or more");
 }
 
 }  // namespace
 
 Tensor shuffle_nodes(Tensor nodes, std::int64_t first, std::int64_t count, std::int64_t seed, std::int64_t epoch) {
-  const Input from = nodes_in(nodes);
+  const Input from = nodes_in(nodes, device_of(nodes));
+  check_counts({first, count, epoch, from.view().shape.rows - first - count});
   const Context context = context_of(nodes);
-  const Tensor out = empty(Shape(count), Dtype::i32, nodes);
-  nn::ShuffleArgs args{from.view().as<NodeId>(), from.view().shape.rows, first, count};
-  args.draws = {static_cast<std::uint64_t>(seed), epoch, Purpose::shuffling};
-  args.nodes = writable(out).as<NodeId>();
-  run(context, args);
-  return out;
+  const Draws draws{static_cast<std::uint64_t>(seed), epoch, Purpose::shuffling};
+  return given_away(nn::shuffled_nodes(context, from, first, count, draws), nodes);
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> draw_neighbours(Rows rows, std::int64_t key, std::int64_t num_sources,
@@ -55,7 +59,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> draw_neighbours(Rows rows, std::int64
   const auto held = graph_of(rows, key, num_sources);
   const Context context = context_of(nodes);
   nn::LocalIds local = numbers_in(numbers, held->graph());
-  const Input in = nodes_in(nodes);
+  const Input in = nodes_in(nodes, held->graph().device());
+  check_counts({fanout - all_neighbours, step, hop, first});
   nn::RowDraw draw{.nodes = in, .fanout = fanout, .hop = static_cast<std::uint32_t>(hop)};
   draw.draws = {static_cast<std::uint64_t>(seed), step, Purpose::batches};
   nn::DrawnRows drawn = nn::draw_rows(context, held->graph(), draw, local, first);
@@ -70,9 +75,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> draw_subgraph(Rows rows, std::int64_t
   const auto held = graph_of(rows, key, num_sources);
   const Context context = context_of(numbers);
   nn::LocalIds local = numbers_in(numbers, held->graph());
+  check_counts({count, length, step});
   nn::MarkArgs mark{method_of(method), held->graph().view(), count, length};
   mark.draws = {static_cast<std::uint64_t>(seed), step, counting ? Purpose::counting : Purpose::batches};
-  const Input from = roots && roots->defined() ? nodes_in(*roots) : Input();
+  const Input from = roots && roots->defined() ? nodes_in(*roots, context.device()) : Input();
   if (from.view().given) {
     mark.roots = from.view().as<NodeId>();
     mark.num_roots = from.view().shape.rows;

@@ -53,6 +53,13 @@ Tensor nodes_there(const Context& context, const std::vector<NodeId>& nodes) {
   return there;
 }
 
+Tensor shuffled_nodes(const Context& context, ConstTensorView from, std::int64_t first, std::int64_t count,
+                      const Draws& draws) {
+  Tensor nodes = array(context, count, Dtype::i32, "nodes of a batch");
+  run(context, ShuffleArgs{from.as<NodeId>(), from.shape.rows, first, count, draws, nodes.view().as<NodeId>()});
+  return nodes;
+}
+
 CutRows take_rows(const Context& context, const Graph& graph, ConstTensorView nodes, const NodeId* local) {
   const std::int64_t count = nodes.shape.rows;
   CutRows rows;

@@ -32,6 +32,10 @@ class LocalIds {
 /// Where the context runs.
 Tensor nodes_there(const Context& context, const std::vector<NodeId>& nodes);
 
+/// Those at places `first` to `first` + `count` - 1 of a random order of all of `from` (i32).
+Tensor shuffled_nodes(const Context& context, ConstTensorView from, std::int64_t first, std::int64_t count,
+                      const Draws& draws);
+
 /// Rows of a graph: arrays of a new one, and the place each edge has in the old.
 struct CutRows {
   Tensor offsets, cols, places;

@@ -33,13 +33,7 @@ class NeighbourSampler : public Sampler {
     Batch b;
     b.weight = static_cast<double>(total_) / static_cast<double>(count);
     b.share = static_cast<double>(count) / static_cast<double>(std::min(total_, batches_ * options_.batch));
-    b.nodes = empty(count, Dtype::i32, "nodes of a batch");
-    run(context_, ShuffleArgs{learned_.view().as<NodeId>(),
-                              total_,
-                              first,
-                              count,
-                              {seed_, epoch, Purpose::shuffling},
-                              b.nodes.view().as<NodeId>()});
+    b.nodes = shuffled_nodes(context_, learned_, first, count, {seed_, epoch, Purpose::shuffling});
     local_.begin(context_);
     local_.number(context_, b.nodes, 0);
     const Draws draws{seed_, epoch * batches_ + batch, Purpose::batches};
