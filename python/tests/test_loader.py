@@ -255,7 +255,7 @@ def test_a_batch_of_data_gives_pyg_layers_the_results_of_the_whole(device):
 def test_batches_are_moved_and_transformed(device):
     data = a_data()
     moved = next(iter(NeighborLoader(data, [2], batch_size=4, transform=lambda batch: batch.to(device))))
-    assert moved.x.device.type == moved.edge_index.device.type == device
+    assert moved.x.device.type == moved.edge_index.device.type == moved.graph.device.type == device
     batch = next(iter(NeighborLoader(a_graph(), [2], batch_size=4))).to(device)
     assert batch.n_id.device.type == batch.graph.device.type == device
     assert torch.equal(batch.graph.edge_index(), batch.edge_index)

@@ -206,8 +206,9 @@ class Graph:
         by_id[:, self.edge_ids] = stored
         return by_id
 
-    def to(self, device: Union[str, torch.device]) -> Graph:
-        """This graph on another device; itself where it is there already."""
+    def to(self, device: Union[str, torch.device], non_blocking: bool = False) -> Graph:
+        """This graph on another device; itself where it is there already. (``non_blocking`` is there for those who move
+        tensors and graphs alike, as PyG's Data does, and changes nothing.)"""
         wanted = torch.device(device)
         if wanted.type == self.device.type and wanted.index in (None, self.device.index):
             return self
