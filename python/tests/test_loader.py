@@ -60,7 +60,8 @@ def test_every_input_node_comes_once_and_first(device):
     nodes = torch.randperm(NODES, generator=torch.Generator().manual_seed(1))[:25].to(device)
     mask = torch.zeros(NODES, dtype=torch.bool, device=device)
     mask[nodes] = True
-    for given, ids in ((nodes, nodes), (nodes.int(), nodes), (mask, mask.nonzero().view(-1)), (None, torch.arange(NODES))):
+    of_mask, every = mask.nonzero().view(-1), torch.arange(NODES)
+    for given, ids in ((nodes, nodes), (nodes.int(), nodes), (mask, of_mask), (None, every)):
         ids = ids.to(device)
         for shuffle in (False, True):
             loader = NeighborLoader(graph, [2], given, batch_size=8, shuffle=shuffle, seed=5)
@@ -95,7 +96,8 @@ def test_neighbours_are_drawn_alike(device):
     """Of 10 neighbours each is among the 3 that are drawn in 3 of 10 draws, and so is every pair of them in 1 of 15."""
     targets = torch.arange(200).repeat_interleave(10)
     edge_index = torch.stack([200 + torch.arange(2000) % 10, targets]).to(device)
-    loader = NeighborLoader(weft.Graph.from_edge_index(edge_index, size=210), [3], torch.arange(200), batch_size=200, seed=2)
+    graph = weft.Graph.from_edge_index(edge_index, size=210)
+    loader = NeighborLoader(graph, [3], torch.arange(200), batch_size=200, seed=2)
     together = torch.zeros(10, 10, device=device)
     for _ in range(10):
         for batch in loader:
@@ -103,7 +105,8 @@ def test_neighbours_are_drawn_alike(device):
             of_target = torch.zeros(200, 10, device=device).scatter_(1, drawn, 1)
             together += of_target.t() @ of_target
     draws = 2000
-    for share, counts in ((3 / 10, together.diag()), (1 / 15, together[~torch.eye(10, dtype=torch.bool, device=device)])):
+    pairs = together[~torch.eye(10, dtype=torch.bool, device=device)]
+    for share, counts in ((3 / 10, together.diag()), (1 / 15, pairs)):
         assert ((counts - share * draws).abs() < 4.5 * (draws * share * (1 - share)) ** 0.5).all()
 
 
@@ -330,7 +333,7 @@ def test_norms_make_losses_and_sums_expect_those_of_the_whole(device, kind):
         (lambda g: NeighborLoader(g, [2], torch.tensor([1, 1])), "input_nodes names a node twice"),
         (lambda g: NeighborLoader(g, [2], torch.ones(3, dtype=torch.bool)), "input_nodes is a mask of 3"),
         (lambda g: NeighborLoader(g, [2], torch.ones(3)), "input_nodes has dtype torch.float32"),
-        (lambda g: NeighborLoader(g, [2], node_attrs={"x": torch.ones(3, 2)}), r"x has shape \[3, 2\]: expected 60 rows"),
+        (lambda g: NeighborLoader(g, [2], node_attrs={"x": torch.ones(3)}), r"x has shape \[3\]: expected 60 rows"),
         (lambda g: NeighborLoader(g, [2], edge_attrs={"w": torch.ones(60)}), r"w has shape \[60\]: expected 500 rows"),
         (lambda g: NeighborLoader(g, [2]).set_epoch(-1), "epoch is -1"),
         (lambda g: NeighborLoader(weft.Graph.from_edge_index(g.edge_index(), (60, 61)), [2]), "one kind of nodes"),

@@ -72,8 +72,8 @@ def test_sums_and_their_gradients_are_those_of_the_kept_edges(device, norm):
         degrees = torch.bincount(targets, minlength=20)
         want = want * (degrees.double() / degrees.clamp(1, 5)).view(-1, 1, 1)
     torch.testing.assert_close(out, want)
-    for a, b in zip(torch.autograd.grad(out.square().sum(), (x, edge)), torch.autograd.grad(want.square().sum(), (x, edge))):
-        torch.testing.assert_close(a, b)
+    got, want = (torch.autograd.grad(result.square().sum(), (x, edge)) for result in (out, want))
+    torch.testing.assert_close(got, want)
 
 
 def test_scaled_fresh_samples_sum_to_the_whole_on_average(device):
@@ -140,7 +140,8 @@ def test_ops_pass_opcheck(device):
     sample = ("fastrand", 5, 0, 0)
     arguments = (graph._rows, graph._key, graph.num_sources)
     for reduce in ("sum", "max"):
-        torch.library.opcheck(torch.ops.weft.spmm_sampled.default, (*arguments, x, edge, "u_mul_e", reduce, *sample, False))
+        spmm = (*arguments, x, edge, "u_mul_e", reduce, *sample, False)
+        torch.library.opcheck(torch.ops.weft.spmm_sampled.default, spmm)
     term = torch.randn(30, 2, 1, device=device)
     attention = (*arguments, x, term, term[:20].clone(), None, None, "gat", 0.2, 1.0, *sample)
     torch.library.opcheck(torch.ops.weft.attention_sampled.default, attention)

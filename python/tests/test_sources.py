@@ -158,7 +158,8 @@ def a_file(path, rowptr, col, num_sources, edge_ids=None, values=None, required=
         )
         table += section
         body += data + bytes(-len(data) % 64)
-    fields = [b"\x89WEFT\r\n\x1a", 1, 0x01020304, size, len(content), rowptr.numel() - 1, num_sources, col.numel(), 0, 0]
+    counts = [rowptr.numel() - 1, num_sources, col.numel()]
+    fields = [b"\x89WEFT\r\n\x1a", 1, 0x01020304, size, len(content), *counts, 0, 0]
     crc = zlib.crc32(struct.pack("<8sIIIIqqqQII", *fields, 0) + table)
     path.write_bytes(struct.pack("<8sIIIIqqqQII", *fields, crc) + table + body)
     return path

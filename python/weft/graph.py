@@ -75,9 +75,9 @@ class Graph:
     @classmethod
     @torch.compiler.disable
     def from_edge_index(cls, edge_index: Tensor, size: Size = None) -> Graph:
-        """From PyG's ``edge_index`` [2, E]: sources and targets, int64 or int32, in any order. ``size`` is the number of
-        nodes, or (sources, targets) of a bipartite graph; without it what an EdgeIndex knows, or else as many nodes as
-        the largest id asks for."""
+        """From PyG's ``edge_index`` [2, E]: sources and targets, int64 or int32, in any order. ``size`` is the number
+        of nodes, or (sources, targets) of a bipartite graph; without it what an EdgeIndex knows, or else as many nodes
+        as the largest id asks for."""
         if hasattr(edge_index, "is_sorted_by_col"):  # torch_geometric.EdgeIndex
             return _sources().from_edge_index_of_pyg(edge_index, size)
         if edge_index.dim() != 2 or edge_index.size(0) != 2:
@@ -109,9 +109,9 @@ class Graph:
 
     @classmethod
     def from_sparse(cls, adj_t: Tensor, trusted: bool = False) -> Tuple[Graph, Tensor]:
-        """From a sparse matrix of torch's [targets, sources] in any layout, as PyG's ``adj_t``: the graph, and the values
-        of its edges by id. Entries of a COO matrix that name one place are added up, as torch counts them. ``trusted`` as
-        in :meth:`from_csr`.
+        """From a sparse matrix of torch's [targets, sources] in any layout, as PyG's ``adj_t``: the graph, and the
+        values of its edges by id. Entries of a COO matrix that name one place are added up, as torch counts them.
+        ``trusted`` as in :meth:`from_csr`.
 
         >>> import torch, weft
         >>> weft.Graph.from_sparse(torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr())
@@ -121,8 +121,8 @@ class Graph:
 
     @classmethod
     def from_adj_t(cls, adj_t: Any, trusted: bool = False) -> Tuple[Graph, Optional[Tensor]]:
-        """From a ``torch_sparse.SparseTensor`` [targets, sources], or what has its ``csr()`` and ``sparse_sizes()``: the
-        graph, and the values of its edges by id, or None. ``trusted`` as in :meth:`from_csr`."""
+        """From a ``torch_sparse.SparseTensor`` [targets, sources], or what has its ``csr()`` and ``sparse_sizes()``:
+        the graph, and the values of its edges by id, or None. ``trusted`` as in :meth:`from_csr`."""
         return _sources().from_adj_t(adj_t, trusted)
 
     @classmethod
@@ -139,14 +139,14 @@ class Graph:
     @classmethod
     def load(cls, path: Union[str, os.PathLike], trusted: bool = False) -> Tuple[Graph, Optional[Tensor]]:
         """From a file: the graph, and the values of its edges by id, or None. A ``.weft`` file, as the command ``weft``
-        writes it, is looked at and copied, unless it is ``trusted``: then it is mapped and must stay as it is. ``.npz`` and
-        ``.mtx`` files of matrices are read by scipy, as in :meth:`from_scipy`."""
+        writes it, is looked at and copied, unless it is ``trusted``: then it is mapped and must stay as it is. ``.npz``
+        and ``.mtx`` files of matrices are read by scipy, as in :meth:`from_scipy`."""
         return _sources().load(path, trusted)
 
     @classmethod
     def from_any(cls, source: Any, size: Size = None) -> Tuple[Graph, Optional[Tensor]]:
-        """From whatever one of the other functions takes, and from PyG's Data (whose ``edge_weight`` are the values): the
-        graph, and the values of its edges by id, or None. ``size`` as in :meth:`from_edge_index`.
+        """From whatever one of the other functions takes, and from PyG's Data (whose ``edge_weight`` are the values):
+        the graph, and the values of its edges by id, or None. ``size`` as in :meth:`from_edge_index`.
 
         >>> import torch, weft
         >>> weft.Graph.from_any(torch.tensor([[0, 1, 2], [1, 2, 1]]), size=4)

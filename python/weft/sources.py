@@ -18,9 +18,9 @@ GraphAndValues = Tuple[Graph, Optional[Tensor]]
 
 
 def from_edge_index_of_pyg(edge_index: Tensor, size: Size) -> Graph:
-    """Of torch_geometric.EdgeIndex, with the number of nodes that it knows. Where it is sorted by target, its columns are
-    compressed rows already; that it is so is looked at, as the class itself trusts whoever says it. (On a GPU sorting
-    takes less time than a look.)"""
+    """Of torch_geometric.EdgeIndex, with the number of nodes that it knows. Where it is sorted by target, its columns
+    are compressed rows already; that it is so is looked at, as the class itself trusts whoever says it. (On a GPU
+    sorting takes less time than a look.)"""
     plain = edge_index.as_tensor()
     if size is None:
         known = edge_index.sparse_size()
@@ -83,7 +83,7 @@ def _matrix_in(path: str) -> Any:
         import scipy.io
         import scipy.sparse
     except ImportError:
-        raise ImportError(f"{path} is read by scipy, which is not here: install it, or make a .weft file of it") from None
+        raise ImportError(f"{path}: scipy, which reads it, is not here: install it, or make a .weft file of it") from None
     try:
         return scipy.sparse.load_npz(path) if path.endswith(".npz") else scipy.io.mmread(path)
     except ValueError as error:

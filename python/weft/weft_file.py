@@ -16,16 +16,17 @@ from weft.graph import Graph
 
 _MAGIC = b"\x89WEFT\r\n\x1a"
 _VERSION, _BYTE_ORDER = 1, 0x01020304
-_HEADER = struct.Struct("<8sIIIIqqqQII")  # magic, version, byte order, bytes, sections, rows, cols, edges, flags, -, crc
+# magic, version, byte order, bytes, sections, rows, cols, edges, flags, reserved, crc
+_HEADER = struct.Struct("<8sIIIIqqqQII")
 _CRC_AT = 60
 _SECTION = struct.Struct("<16sQQqqIIII")  # name, offset, bytes, heads, width, type, rank, crc, flags
 _REQUIRED = 1
 _DTYPES = {
     1: torch.float32, 2: torch.float16, 3: torch.bfloat16, 4: torch.float64, 5: torch.int32, 6: torch.int64,
 }
-# Sections of datasets, which a graph does without though their files may ask that they be known.
-_KNOWN_BESIDES = {
-    "note", "features", "feat_offsets", "feat_columns", "feat_values", "labels", "class_offsets", "class_text", "train",
+# Those that are read, and those of datasets, which a graph does without.
+_KNOWN = {
+    "offsets", "cols", "edge_ids", "values", "note", "features", "feat_offsets", "feat_columns", "feat_values", "labels", "class_offsets", "class_text", "train",
     "val", "test", "node_ids", "name_offsets", "name_text", "original", "graph_ids", "graph_labels", "name", "counts",
 }
 
@@ -41,7 +42,7 @@ class _Section(NamedTuple):
 
 
 class WeftFile:
-    """A file that is open. Its checksums are looked at, unless it is ``trusted``, and so are the indices of its graph."""
+    """A file that is open. Its checksums and the indices of its graph are looked at, unless it is ``trusted``."""
 
     def __init__(self, path: str, trusted: bool = False):
         self.path, self.trusted = path, trusted
@@ -55,7 +56,8 @@ class WeftFile:
         raise ValueError(f"{self.path}: {why}")
 
     def _table(self) -> Dict[str, _Section]:
-        _, version, order, size, count, self.rows, self.cols, self.edges, flags, _, crc = _HEADER.unpack_from(self._memory)
+        fields = _HEADER.unpack_from(self._memory)
+        _, version, order, size, count, self.rows, self.cols, self.edges, flags, _, crc = fields
         if version != _VERSION or order != _BYTE_ORDER or flags != 0:
             self._refuse(f"it is .weft version {version}, byte order {order:#x}, flags {flags:#x}: use a newer weft")
         if size != _HEADER.size + count * _SECTION.size or size > len(self._memory):
@@ -69,7 +71,7 @@ class WeftFile:
             title, section = name.rstrip(b"\0").decode("utf-8", "replace"), _Section(*fields)
             if section.offset + section.bytes > len(self._memory):
                 self._refuse(f"section {title!r} ends behind the file's {len(self._memory)} bytes: it was cut off")
-            if title not in ("offsets", "cols", "edge_ids", "values") and title not in _KNOWN_BESIDES and flags & _REQUIRED:
+            if title not in _KNOWN and flags & _REQUIRED:
                 self._refuse(f"it needs section {title!r}, which this weft does not know: use a newer weft")
             sections[title] = section
         return sections
@@ -114,5 +116,5 @@ class WeftFile:
         if values is None:
             return None
         section = self._sections["values"]
-        shape = {1: [self.edges], 2: [self.edges, section.width]}.get(section.rank, [self.edges, section.heads, section.width])
-        return values.clone().view(shape)
+        shape = [self.edges, section.heads, section.width]
+        return values.clone().view({1: shape[:1], 2: [shape[0], shape[2]]}.get(section.rank, shape))

@@ -15,8 +15,8 @@ class Batch:
     """A part of a graph, of a loader that was made of a graph and not of PyG's Data.
 
     ``graph`` is its weft.Graph, ``edge_index`` its edges by the numbers that nodes have in the batch, ``n_id`` and
-    ``e_id`` say which nodes and edges of the whole graph these are. A loader has more, which it documents, and attributes
-    of nodes and edges where it was given some.
+    ``e_id`` say which nodes and edges of the whole graph these are. A loader has more, which it documents, and
+    attributes of nodes and edges where it was given some.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -65,7 +65,8 @@ class Whole:
         self.graph = Graph.from_any(source)[0]
         if self.graph.num_sources != self.graph.num_targets:
             raise ValueError(
-                f"data has {self.graph.num_sources} sources and {self.graph.num_targets} targets: expected one kind of nodes"
+                f"data has {self.graph.num_sources} sources and {self.graph.num_targets} targets: expected one kind of "
+                "nodes"
             )
         self.node_attrs, self.edge_attrs = dict(node_attrs or {}), dict(edge_attrs or {})
         for attrs, count, of in (
@@ -73,7 +74,7 @@ class Whole:
         ):
             for name, value in attrs.items():
                 if value.size(0) != count:
-                    raise ValueError(f"{name} has shape {list(value.shape)}: expected {count} rows, one for each of the {of}")
+                    raise ValueError(f"{name} has shape {list(value.shape)}: expected {count} rows, as many as {of}")
 
     def part(self, graph: Graph, n_id: Tensor, e_id: Tensor, more: Dict[str, Any]) -> Any:
         """The nodes and edges named, with all that they have."""

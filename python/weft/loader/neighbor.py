@@ -19,13 +19,14 @@ class NeighborLoader(Loader):
     node that the hop before has found at most so many (1 to 4096, or -1 for all), without replacement.
 
     ``data`` is PyG's Data, or whatever ``Graph.from_any`` takes, with ``node_attrs`` and ``edge_attrs`` by name where
-    batches shall have some. ``input_nodes``, ids or a mask (all nodes without), are taken in order, or with ``shuffle`` in
-    a random one. ``transform`` is called with every batch; ``prefetch`` batches are drawn ahead in a thread.
+    batches shall have some. ``input_nodes``, ids or a mask (all nodes without), are taken in order, or with ``shuffle``
+    in a random one. ``transform`` is called with every batch; ``prefetch`` batches are drawn ahead in a thread.
 
     A batch is PyG's Data where ``data`` is, else a :class:`weft.loader.Batch`, with the attributes of PyG's own loader:
     ``edge_index`` by the numbers of the batch's nodes, of which the first ``batch_size`` are the input nodes; ``n_id``,
-    ``e_id`` and ``input_id`` (places in ``input_nodes``); ``num_sampled_nodes`` and ``num_sampled_edges`` by hop; all that
-    nodes and edges have; and ``graph``, its weft.Graph. On a GPU drawing a batch waits for how many nodes there are.
+    ``e_id`` and ``input_id`` (places in ``input_nodes``); ``num_sampled_nodes`` and ``num_sampled_edges`` by hop; all
+    that nodes and edges have; and ``graph``, its weft.Graph. On a GPU drawing a batch waits for how many nodes there
+    are.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[1, 2, 3, 0], [0, 0, 1, 3]]))

@@ -44,8 +44,8 @@ class _SubgraphSampler(Loader):
         """Nodes, the rows of the graph among them, and the places of its edges in the rows of the whole one."""
         with self._numbers() as numbers:
             nodes, rowptr, col, places = torch.ops.weft.draw_subgraph(
-                *self.graph._arguments, self._method, self.batch_size, self._length, self._roots, self.seed, step, counting,
-                numbers,
+                *self.graph._arguments, self._method, self.batch_size, self._length, self._roots, self.seed, step,
+                counting, numbers,
             )
         return nodes.long(), rowptr, col, places
 
@@ -58,8 +58,8 @@ class _SubgraphSampler(Loader):
         return self.whole.part(Graph(rowptr, col, n_id.numel()), n_id, self._edge_ids(places), more)
 
     def _count(self, coverage: int) -> Tuple[Tensor, Tensor]:
-        """By how often nodes and edges are drawn: one more of each, without which those that are drawn seldom would weigh
-        too much (weft's training counts in the same way)."""
+        """By how often nodes and edges are drawn: one more of each, without which those that are drawn seldom would
+        weigh too much (weft's training counts in the same way)."""
         graph = self.graph
         node_counts = torch.zeros(graph.num_nodes, device=graph.device)
         edge_counts = torch.zeros(graph.num_edges, device=graph.device)
@@ -71,23 +71,24 @@ class _SubgraphSampler(Loader):
             samples, drawn = samples + 1, drawn + nodes.numel()
             if coverage * graph.num_nodes > _MOST_SAMPLES * nodes.numel():
                 raise ValueError(
-                    f"sample_coverage is {coverage} and a batch has {nodes.numel()} of {graph.num_nodes} nodes: expected "
-                    "larger batches or a smaller coverage"
+                    f"sample_coverage is {coverage} and a batch has {nodes.numel()} of {graph.num_nodes} nodes: "
+                    "expected larger batches or a smaller coverage"
                 )
-        by_target = torch.repeat_interleave(node_counts, graph.rowptr[1:] - graph.rowptr[:-1], output_size=graph.num_edges)
+        degrees = graph.rowptr[1:] - graph.rowptr[:-1]
+        by_target = torch.repeat_interleave(node_counts, degrees, output_size=graph.num_edges)
         return (samples + 1) / (node_counts + 1) / graph.num_nodes, (by_target + 1) / (edge_counts + 1)
 
 
 class GraphSAINTNodeSampler(_SubgraphSampler):
-    """Batches of the edges among ``batch_size`` nodes drawn by the number of their outgoing edges, ``num_steps`` batches an
-    epoch. A node that is drawn twice is there once.
+    """Batches of the edges among ``batch_size`` nodes drawn by the number of their outgoing edges, ``num_steps``
+    batches an epoch. A node that is drawn twice is there once.
 
-    ``data`` is as of :class:`NeighborLoader`, and so are batches: ``edge_index`` by the numbers of their nodes, ``n_id``,
-    ``e_id``, all that nodes and edges have, and ``graph``, the weft.Graph.
+    ``data`` is as of :class:`NeighborLoader`, and so are batches: ``edge_index`` by the numbers of their nodes,
+    ``n_id``, ``e_id``, all that nodes and edges have, and ``graph``, the weft.Graph.
 
     With a ``sample_coverage`` batches are drawn beforehand until every node was in so many on average, and those of the
-    epochs have two factors, by which losses and sums are in expectation those of the whole graph: ``node_norm``, which the
-    losses of nodes are multiplied by before they are added up, and ``edge_norm``, which messages are.
+    epochs have two factors, by which losses and sums are in expectation those of the whole graph: ``node_norm``, which
+    the losses of nodes are multiplied by before they are added up, and ``edge_norm``, which messages are.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
@@ -100,8 +101,8 @@ class GraphSAINTNodeSampler(_SubgraphSampler):
 
 
 class GraphSAINTEdgeSampler(_SubgraphSampler):
-    """Batches of the edges among the ends of ``batch_size`` edges, each one that arrives at a node drawn from all. The rest
-    is as of :class:`GraphSAINTNodeSampler`.
+    """Batches of the edges among the ends of ``batch_size`` edges, each one that arrives at a node drawn from all. The
+    rest is as of :class:`GraphSAINTNodeSampler`.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))

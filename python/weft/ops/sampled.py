@@ -28,8 +28,8 @@ class EdgeSample:
     fresh    as fastrand, from a place on that is drawn for every target, by ``seed`` and ``step``
     ======== =========================================================================================
 
-    With ``norm="scaled"`` a sum is multiplied by the number of edges over the number of kept ones; means, maxima, minima
-    and attention are over the kept edges in either case. The same edges are kept on every device.
+    With ``norm="scaled"`` a sum is multiplied by the number of edges over the number of kept ones; means, maxima,
+    minima and attention are over the kept edges in either case. The same edges are kept on every device.
 
     >>> import weft
     >>> weft.EdgeSample(16, method="fresh", step=3)
@@ -72,8 +72,8 @@ torch.library.register_fake("weft::attention_sampled", _fake_attention)
 
 
 def _runs_plainly(*tensors: Optional[Tensor]) -> bool:
-    """Whether nobody wants a derivative, and no mode of torch's changes what a call is: one operator draws the sample as
-    it runs then. All else goes over the graph of the kept edges, to the same results."""
+    """Whether nobody wants a derivative, and no mode of torch's changes what a call is: one operator draws the sample
+    as it runs then. All else goes over the graph of the kept edges, to the same results."""
     given = [t for t in tensors if t is not None]
     if torch.is_grad_enabled() and any(t.requires_grad for t in given):
         return False

@@ -54,16 +54,18 @@ def _backward_of_backward(ctx, grad):
 torch.library.register_fake("weft::segment_reduce", _fake)
 torch.library.register_fake("weft::segment_reduce_backward", _fake_backward)
 torch.library.register_autograd("weft::segment_reduce", _backward, setup_context=_setup)
-torch.library.register_autograd("weft::segment_reduce_backward", _backward_of_backward, setup_context=_setup_of_backward)
+torch.library.register_autograd(
+    "weft::segment_reduce_backward", _backward_of_backward, setup_context=_setup_of_backward
+)
 
 
 def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum", *, trusted: bool = False) -> Tensor:
     """Rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of ``x`` reduced to row i: their ``sum``, ``mean``, ``max`` or
     ``min``, and 0 where there are none.
 
-    ``offsets``, int64 where ``x`` is, runs from 0 to the rows of ``x`` and never falls. That is looked at, which on a GPU
-    waits, unless they are ``trusted``. ``x`` is [rows], [rows, features] or [rows, heads, features]; halves are added up
-    in float32.
+    ``offsets``, int64 where ``x`` is, runs from 0 to the rows of ``x`` and never falls. That is looked at, which on a
+    GPU waits, unless they are ``trusted``. ``x`` is [rows], [rows, features] or [rows, heads, features]; halves are
+    added up in float32.
 
     >>> import torch, weft
     >>> weft.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 2, 2, 3]))

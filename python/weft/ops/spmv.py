@@ -11,7 +11,7 @@ from weft.ops.spmm import spmm
 
 
 def spmv(graph: Graph, x: Tensor, edge: Optional[Tensor] = None) -> Tensor:
-    """For every target the sum of ``x[source]``, [sources], times the value of the edge where there is ``edge``, [edges].
+    """For every target the sum of ``x[source]``, [sources], times the value of the edge where there is ``edge``, [E].
 
     This is :func:`weft.spmm` of vectors: the product of the matrix of the graph's edges with ``x``.
 
