@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -64,7 +64,8 @@ class Graph:
         self._arguments = rows, key, num_sources  # as every operator takes a graph
         self._release = weakref.finalize(self, _library.release_graph, key)
         self._transposed: Union[None, Graph, weakref.ref] = None
-        self._kept: Tuple = (None, None)  # the last sample and what it gave
+        self._last_sampled: Tuple = (None, None)  # the last sample and what it gave
+        self._kept: Dict[object, object] = {}  # what layers made of this graph: see weft.nn.kept
 
     @classmethod
     def _held(cls, key: int, rows: List[Tensor], num_sources: int) -> Graph:
@@ -189,10 +190,10 @@ class Graph:
         >>> graph.sampled(weft.EdgeSample(2, method="bucket"))
         (weft.Graph(3 sources, 1 targets, 2 edges, cpu), tensor([0, 1]))
         """
-        if self._kept[0] != sample.choice:
+        if self._last_sampled[0] != sample.choice:
             key, rows, edge_ids = torch.ops.weft.graph_sampled(*self._arguments, *sample.choice)
-            self._kept = sample.choice, (Graph._held(key, rows, self.num_sources), edge_ids)
-        return self._kept[1]
+            self._last_sampled = sample.choice, (Graph._held(key, rows, self.num_sources), edge_ids)
+        return self._last_sampled[1]
 
     def edge_index(self) -> Tensor:
         """[2, E], int64, by edge id."""

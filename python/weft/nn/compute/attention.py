@@ -1,0 +1,131 @@
+"""Layers that weigh neighbours by a softmax: GAT, GATv2, TransformerConv."""
+
+from __future__ import annotations
+
+import math
+from typing import Optional, Tuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from weft.graph import Graph
+from weft.nn.compute.order import is_plain
+from weft.nn.loops import edges_as_sources, looped
+from weft.ops import attention, edge_softmax, sddmm, spmm
+
+Pair = Tuple[Tensor, Optional[Tensor]]  # of sources and targets
+
+
+def _rows(edge_attr: Tensor) -> Tensor:
+    return edge_attr.unsqueeze(-1) if edge_attr.dim() == 1 else edge_attr
+
+
+def _attended(layer, graph: Graph, edge_attr: Optional[Tensor]) -> Tuple[Graph, Optional[Tensor]]:
+    """The graph that attention goes over and the features of its edges: with a self-loop at every node, or as it is."""
+    if edge_attr is not None:
+        edge_attr = _rows(edge_attr)
+    if not layer.add_self_loops:
+        return graph, edge_attr
+    made = looped(graph)
+    return made.graph, None if edge_attr is None else made.values(graph, edge_attr, layer.fill_value)
+
+
+def _finished(layer, out: Tensor, x: Optional[Tensor]) -> Tensor:
+    out = out.flatten(1) if layer.concat else out.mean(dim=1)
+    if layer.res is not None and x is not None:
+        out = out + layer.res(x)
+    return out if layer.bias is None else out + layer.bias
+
+
+def _dropout(layer) -> float:
+    return layer.dropout if layer.training else 0.0
+
+
+def _with_edge(term: Optional[Tensor]) -> dict:
+    return {} if term is None else {"edge": term}
+
+
+def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None, num_targets: Optional[int] = None) -> Tensor:
+    sources, targets = x
+    heads, width = layer.heads, layer.out_channels
+    if layer.lin is not None:
+        h = layer.lin(sources).view(-1, heads, width)
+        h_targets = h if targets is sources else None if targets is None else layer.lin(targets).view(-1, heads, width)
+    else:
+        h = layer.lin_src(sources).view(-1, heads, width)
+        h_targets = None if targets is None else layer.lin_dst(targets).view(-1, heads, width)
+
+    def term(h: Tensor, att: Tensor) -> Tensor:
+        return (h * att).sum(-1, keepdim=True).to(h.dtype)
+
+    source_term = term(h, layer.att_src)
+    if h_targets is None:
+        target_term = source_term.new_zeros(graph.num_targets if num_targets is None else num_targets, heads, 1)
+    else:
+        target_term = term(h_targets, layer.att_dst)
+    graph, edge_attr = _attended(layer, graph, edge_attr if layer.lin_edge is not None else None)
+    edge = None if edge_attr is None else _gat_edge_term(layer, edge_attr).to(h.dtype)
+    out = attention(
+        graph, h, source_term, target_term, score="gat", slope=layer.negative_slope, dropout=_dropout(layer),
+        **_with_edge(edge),
+    )
+    return _finished(layer, out, targets)
+
+
+def _gat_edge_term(layer, edge_attr: Tensor) -> Tensor:
+    """[edges, heads, 1]. W_e and att_edge are multiplied first, which leaves no tensor of edges x features."""
+    shape = layer.heads, layer.out_channels
+    if not is_plain(layer.lin_edge):
+        return (layer.lin_edge(edge_attr).view(-1, *shape) * layer.att_edge).sum(-1, keepdim=True)
+    weight = layer.lin_edge.weight.view(*shape, -1)
+    return functional.linear(edge_attr, (weight * layer.att_edge.view(*shape, 1)).sum(1)).unsqueeze(-1)
+
+
+def gatv2(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None) -> Tensor:
+    sources, targets = x
+    shape = layer.heads, layer.out_channels
+    h = layer.lin_l(sources).view(-1, *shape)
+    shared = layer.share_weights and targets is sources
+    h_targets = h if shared else layer.lin_r(targets).view(-1, *shape)
+    graph, edge_attr = _attended(layer, graph, edge_attr)
+    edge = None if edge_attr is None else layer.lin_edge(edge_attr).view(-1, *shape).to(h.dtype)
+    out = attention(
+        graph, h, h, h_targets, layer.att.to(h.dtype), score="gatv2", slope=layer.negative_slope,
+        dropout=_dropout(layer), **_with_edge(edge),
+    )
+    return _finished(layer, out, targets)
+
+
+def transformer(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None) -> Tensor:
+    sources, targets = x
+    shape = layer.heads, layer.out_channels
+    query = layer.lin_query(targets).view(-1, *shape)
+    key = layer.lin_key(sources).view(-1, *shape)
+    value = layer.lin_value(sources).view(-1, *shape)
+    scale = 1 / math.sqrt(layer.out_channels)
+    if edge_attr is None:
+        out = attention(graph, value, key, query, score="dot", scale=scale, dropout=_dropout(layer))
+    else:
+        out = _transformer_with_edges(layer, graph, query, key, value, _rows(edge_attr), scale)
+    out = out.flatten(1) if layer.concat else out.mean(dim=1)
+    if not layer.root_weight:
+        return out
+    root = layer.lin_skip(targets)
+    if layer.lin_beta is None:
+        return out + root
+    beta = layer.lin_beta(torch.cat([out, root, out - root], dim=-1)).sigmoid()
+    return beta * root + (1 - beta) * out
+
+
+def _transformer_with_edges(layer, graph, query, key, value, edge_attr, scale) -> Tensor:
+    """With e the features of an edge: q . (k + W e) = q . k + (W^T q) . e, and sums of alpha (v + W e) are those of alpha v
+    and W times those of alpha e. So W e, a tensor of edges x features, is never made."""
+    weight = layer.lin_edge.weight.view(layer.heads, layer.out_channels, -1).to(query.dtype)
+    e = edge_attr.to(query.dtype).unsqueeze(1)
+    scores = sddmm(graph, key, query) + sddmm(
+        graph, e, torch.einsum("nhc,hcd->nhd", query, weight), lhs_target="e", rhs_target="v"
+    )
+    alpha = functional.dropout(edge_softmax(graph, scores * scale), layer.dropout, layer.training)
+    of_edges = spmm(edges_as_sources(graph), e, alpha)
+    return spmm(graph, value, alpha) + torch.einsum("nhd,hcd->nhc", of_edges, weight)

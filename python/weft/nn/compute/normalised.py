@@ -1,0 +1,114 @@
+"""Sums over neighbours, normalised by degrees on both sides: GCN, SGC, APPNP."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+import torch
+from torch import Tensor
+from torch.nn.functional import dropout
+
+from weft.graph import Graph
+from weft.nn.compute.order import sums_first
+from weft.nn.kept import kept
+from weft.nn.loops import loop_counts, loop_edges
+from weft.ops import spmm
+
+
+class Norm(NamedTuple):
+    """The matrix S (A + L) S: A has the values of edges, L and S are diagonal. It is never multiplied out, so that a graph
+    without weights needs no value an edge and self-loops need no edges."""
+
+    weight: Optional[Tensor] = None  # A's values, by edge id; None: ones
+    loop: Optional[Tensor] = None  # L; None: nothing
+    scale: Optional[Tensor] = None  # S; None: ones
+
+    def to(self, dtype: torch.dtype) -> Norm:
+        return Norm(*(None if t is None else t.to(dtype) for t in self))
+
+    def times(self, graph: Graph, x: Tensor) -> Tensor:
+        scaled = x if self.scale is None else x * self.scale.unsqueeze(-1)
+        out = spmm(graph, scaled, self.weight)
+        if self.loop is not None:
+            out = torch.addcmul(out, scaled, self.loop.unsqueeze(-1))
+        return out if self.scale is None else out * self.scale.unsqueeze(-1)
+
+    def dropped(self, graph: Graph, x: Tensor, p: float) -> Norm:
+        """With each edge, and each loop, left out with probability p."""
+        weight = self.weight if self.weight is not None else x.new_ones(graph.col.shape[0])
+        return Norm(dropout(weight, p), None if self.loop is None else dropout(self.loop, p), self.scale)
+
+
+def weighted(edge_weight: Optional[Tensor]) -> Norm:
+    """Without degrees and loops."""
+    return Norm(None if edge_weight is None else edge_weight.reshape(-1))
+
+
+def gcn_norm(
+    graph: Graph, edge_weight: Optional[Tensor], dtype: torch.dtype, *, loops: Optional[str] = "remaining",
+    fill: float = 1.0,
+) -> Norm:
+    """GCN's normalisation. ``loops`` says what becomes of self-loops: ``remaining`` gives those nodes one of weight
+    ``fill`` that have none, and leaves of several the last (as PyG does of an ``edge_index``); ``add`` gives every node one
+    besides those it has (of a sparse matrix of torch's); ``replace`` puts it in their place (of torch_sparse's); None gives
+    none. As in PyG loops have weight 1 where edges have no weights, whatever ``fill`` is."""
+    wide = torch.float64 if dtype is torch.float64 else torch.float32
+    if edge_weight is None:
+        return kept(graph, ("gcn_norm", loops is None, wide), lambda g: _of_degrees(g, loops is not None, wide))
+    weight = edge_weight.reshape(-1).to(wide)
+    weight, loop = _loops_of(graph, weight, loops, fill)
+    degrees = spmm(graph, None, weight)
+    return Norm(weight, loop, _inverse_root(degrees if loop is None else degrees + loop))
+
+
+def _of_degrees(graph: Graph, with_loops: bool, dtype: torch.dtype) -> Norm:
+    degrees = graph.rowptr[1:] - graph.rowptr[:-1]
+    if not with_loops:
+        return Norm(scale=_inverse_root(degrees.to(dtype)))
+    # The sum over all edges takes a node as often as it has loops, where once is wanted.
+    missing = 1 - loop_counts(graph)
+    return Norm(loop=missing.to(dtype), scale=_inverse_root((degrees + missing).to(dtype)))
+
+
+def _loops_of(graph: Graph, weight: Tensor, loops: Optional[str], fill: float):
+    if loops is None:
+        return weight, None
+    filled = weight.new_full((graph.rowptr.shape[0] - 1,), fill)
+    if loops == "add":
+        return weight, filled
+    is_loop, last = loop_edges(graph)
+    if loops == "remaining" and weight.shape[0] > 0:
+        filled = torch.where(last < 0, filled, weight.index_select(0, last.clamp(min=0)))
+    return weight.masked_fill(is_loop, 0), filled
+
+
+def _inverse_root(degrees: Tensor) -> Tensor:
+    roots = degrees.pow(-0.5)
+    return roots.masked_fill(roots == torch.inf, 0)
+
+
+def gcn(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
+    """GCNConv: the linear map goes before the sum or after it, where it leaves less to add up."""
+    before = sums_first(layer.lin, x)
+    h = x if before else layer.lin(x)
+    h = norm.to(h.dtype).times(graph, h)
+    h = layer.lin(h) if before else h
+    return h if layer.bias is None else h + layer.bias
+
+
+def sgc(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
+    """SGConv, without its linear map."""
+    norm = norm.to(x.dtype)
+    for _ in range(layer.K):
+        x = norm.times(graph, x)
+    return x
+
+
+def appnp(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
+    norm = norm.to(x.dtype)
+    start = layer.alpha * x
+    for _ in range(layer.K):
+        drops = layer.dropout > 0 and layer.training
+        hop = norm.dropped(graph, x, layer.dropout) if drops else norm
+        x = hop.times(graph, x) * (1 - layer.alpha) + start
+    return x

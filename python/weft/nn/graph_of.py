@@ -1,0 +1,107 @@
+"""The graph of what a layer is called with, made once for each tensor."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from weft.graph import Graph
+
+Edges = Union[Graph, Tensor]
+Counts = Tuple[int, int]
+
+
+class _Made(NamedTuple):
+    """The graphs of one tensor, by their numbers of nodes (None: those that the tensor names), and what the tensor was when they were made."""
+
+    stamp: Tuple
+    graphs: Dict[Optional[Counts], Graph]
+
+
+# By the tensor itself and not by its numbers; an entry goes when its tensor does.
+_graphs = WeakTensorKeyDictionary()
+
+
+def _stamp(tensor: Tensor) -> Optional[Tuple]:
+    """Changes when the tensor does; None for tensors that do not say so."""
+    if tensor.is_inference():
+        return None
+    if tensor.layout is not torch.strided:
+        return tensor._version, tensor.layout, tuple(tensor.shape)
+    return tensor._version, tensor.data_ptr(), tuple(tensor.shape)
+
+
+def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Graph]) -> Graph:
+    stamp = _stamp(tensor)
+    if stamp is None:
+        return make()
+    made = _graphs.get(tensor)
+    if made is None or made.stamp != stamp:
+        made = _graphs[tensor] = _Made(stamp, {})
+    graph = made.graphs.get(counts)
+    if graph is None:
+        graph = made.graphs[counts] = make()
+    return graph
+
+
+@torch.compiler.disable
+def _of_edge_index(edge_index: Tensor, counts: Counts) -> Graph:
+    """The one place where layers make a graph of an ``edge_index``."""
+    return remembered(edge_index, counts, lambda: Graph.from_edge_index(edge_index, size=counts))
+
+
+def graph_of(edge_index: Edges, num_sources: int, num_targets: int) -> Graph:
+    """The graph itself, or that of an ``edge_index``: made in the first call with a tensor and kept until the tensor goes
+    or changes."""
+    if isinstance(edge_index, Graph):
+        return edge_index
+    if not isinstance(edge_index, Tensor) or edge_index.layout is not torch.strided:
+        raise ValueError(f"edge_index is {_described(edge_index)}: expected a weft.Graph or a tensor [2, edges]")
+    return _of_edge_index(edge_index, (num_sources, num_targets))
+
+
+def _described(value: object) -> str:
+    return f"a tensor of {value.layout}" if isinstance(value, Tensor) else f"of type {type(value).__name__}"
+
+
+@torch.compiler.disable
+def graph_and_values_of(adj_t: Tensor) -> Tuple[Graph, Tensor]:
+    """Those of a sparse matrix of torch's [targets, sources]. The graph is kept as that of an ``edge_index`` is; values are
+    read anew in every call, and have gradients."""
+    if adj_t.layout is torch.sparse_coo:
+        held = adj_t.coalesce()
+        return remembered(adj_t, None, lambda: _of_pairs(held.detach())), held.values()
+    return remembered(adj_t, None, lambda: _of_compressed(adj_t.detach())), adj_t.values()
+
+
+def _of_pairs(adj_t: Tensor) -> Graph:
+    targets, sources = adj_t.indices()
+    return Graph.from_edge_index(torch.stack([sources, targets]), size=(adj_t.size(1), adj_t.size(0)))
+
+
+def _of_compressed(adj_t: Tensor) -> Graph:
+    if adj_t.layout is torch.sparse_csr:
+        return Graph.from_csr(adj_t.crow_indices(), adj_t.col_indices(), adj_t.size(1))
+    return Graph.from_csr(adj_t.ccol_indices(), adj_t.row_indices(), adj_t.size(0)).transpose()
+
+
+class _Traced(Graph):
+    """A graph inside a program that torch traces, which has no place among weft's graphs: operators adopt its rows."""
+
+    def __init__(self, rows: List[Tensor], num_sources: int):
+        self._rows, self._key = rows, -1
+        self.rowptr, self.col = rows[0], rows[1]
+        self.edge_ids = rows[2] if len(rows) > 2 else None
+        self.num_sources, self.num_targets = num_sources, rows[0].shape[0] - 1
+        self._arguments = rows, -1, num_sources
+        self._transposed, self._kept = None, {}
+
+
+def graph_of_rows(rowptr: Tensor, col: Tensor, num_sources: int, edge_ids: Optional[Tensor]) -> Graph:
+    """From rows that were made right here."""
+    if torch.compiler.is_compiling():
+        return _Traced([rowptr, col] if edge_ids is None else [rowptr, col, edge_ids], num_sources)
+    return Graph(rowptr, col, num_sources, edge_ids)

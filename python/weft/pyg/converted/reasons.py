@@ -1,0 +1,45 @@
+"""Why a layer of PyG's cannot run on weft as it stands, whatever it is called with."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+from torch_geometric.nn import aggr
+from torch_geometric.nn.conv import MessagePassing
+
+_REDUCTIONS = {
+    aggr.SumAggregation: "sum", aggr.MeanAggregation: "mean", aggr.MaxAggregation: "max", aggr.MinAggregation: "min",
+}
+_HOOKS = tuple(
+    f"_{step}_forward_{when}"
+    for step in ("propagate", "message", "aggregate", "message_and_aggregate", "edge_update")
+    for when in ("pre_hooks", "hooks")
+)
+_STEPS = ("message", "aggregate", "message_and_aggregate", "edge_update", "update")
+
+
+def reduction_of(layer: MessagePassing) -> Optional[str]:
+    """weft's name of its aggregation; None for one that weft does not have."""
+    return _REDUCTIONS.get(type(layer.aggr_module))
+
+
+def standing_reason(layer: MessagePassing, reductions) -> Optional[str]:
+    if layer._explain:
+        return "explain is on: PyG weighs messages one by one"
+    if layer._decomposed_layers != 1:
+        return f"decomposed_layers is {layer._decomposed_layers}: weft takes all features at once"
+    if reduction_of(layer) not in reductions:
+        return f"its aggregation is {layer.aggr}: weft has {', '.join(reductions)}"
+    if layer.node_dim not in (0, -2):
+        return f"node_dim is {layer.node_dim}: weft takes [nodes, features]"
+    own = vars(layer)
+    for name in _HOOKS:
+        if own[name]:
+            return f"it has hooks of {name[1:].split('_forward')[0]}, which weft does not run"
+    for name in _STEPS:
+        if name in own:
+            return f"its {name} was replaced"
+    if torch.jit.is_tracing():
+        return "torch.jit traces it"
+    return None
