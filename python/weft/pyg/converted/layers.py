@@ -30,7 +30,8 @@ class _Normalised(Converted):
         return compute.gcn_norm(edges.graph, weight, x.dtype, loops=loops, fill=fill)
 
     def _standing_reason(self) -> Optional[str]:
-        if getattr(self, "_cached_edge_index", None) is not None or getattr(self, "_cached_adj_t", None) is not None:
+        cached = getattr(self, "_cached_edge_index", None), getattr(self, "_cached_adj_t", None)
+        if self._weft_held is None and cached != (None, None):
             return "it is cached, and PyG ran it first: reset_parameters() forgets that"
         return super()._standing_reason()
 
