@@ -9,7 +9,7 @@ def awkward_edges(num_sources=9, num_targets=9, num_edges=40, seed=0, loops=(2, 
     sources = torch.randint(1, num_sources, (num_edges,), generator=generator)
     targets = torch.randint(num_targets - 2, (num_edges,), generator=generator)
     pairs = torch.stack([sources, targets])[:, sources != targets]
-    pairs = torch.cat([pairs, pairs[:, :5], torch.tensor([loops, loops])], dim=1)
+    pairs = torch.cat([pairs, pairs[:, :5], torch.tensor([loops, loops], dtype=torch.int64)], dim=1)
     return pairs[:, torch.randperm(pairs.size(1), generator=generator)]
 
 

@@ -87,6 +87,35 @@ def test_models_of_pyg(kind):
     assert all_on_weft(model)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pyg.GCNConv(6, 4), lambda: pyg.GCNConv(6, 20), lambda: pyg.SAGEConv(6, 4), lambda: pyg.SAGEConv(6, 20),
+        lambda: pyg.GINConv(torch.nn.Linear(6, 4)), lambda: pyg.GraphConv(6, 4), lambda: pyg.GATConv(6, 4, heads=2),
+        lambda: pyg.GATv2Conv(6, 4, heads=2), lambda: pyg.TransformerConv(6, 4, heads=2), lambda: pyg.SGConv(6, 4, K=2),
+        lambda: pyg.APPNP(3, 0.1),
+    ],
+)
+def test_layers_under_autocast_are_near(make, device):
+    torch.manual_seed(0)
+    layer, x, edge_index = make().to(device), features(9, 6, device=device), awkward_edges().to(device)
+    want = layer(x, edge_index)
+    weft.convert(layer)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        got = layer(x, edge_index)
+    torch.testing.assert_close(got.float(), want, rtol=5e-2, atol=5e-2)
+    got.float().sum().backward()
+    assert all_on_weft(torch.nn.ModuleList([layer])) and torch.isfinite(x.grad).all()
+
+
+@pytest.mark.parametrize("make", [lambda: pyg.GCNConv(6, 4), lambda: pyg.SAGEConv(6, 4), lambda: pyg.GATConv(6, 4, heads=2)])
+def test_converted_layers_compile_whole_over_a_graph(make):
+    torch._dynamo.reset()
+    layer, x, graph = weft.convert(make()), features(9, 6), weft.Graph.from_edge_index(awkward_edges(), size=9)
+    got = torch.compile(layer, backend="aot_eager", fullgraph=True)(x, graph)
+    torch.testing.assert_close(got, layer(x, graph))
+
+
 def losses_of(model, x, edge_index, labels, activation, steps=20):
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     losses = []

@@ -31,7 +31,7 @@ class _Normalised(Converted):
 
     def _standing_reason(self) -> Optional[str]:
         cached = getattr(self, "_cached_edge_index", None), getattr(self, "_cached_adj_t", None)
-        if self._weft_held is None and cached != (None, None):
+        if self._weft_held is None and any(made is not None for made in cached):
             return "it is cached, and PyG ran it first: reset_parameters() forgets that"
         return super()._standing_reason()
 
