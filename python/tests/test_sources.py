@@ -117,7 +117,8 @@ def test_edge_index_of_pyg_keeps_ids_and_sizes_sorted_or_not(device):
             assert torch.equal(graph.edge_index(), plain)
             assert type(graph.rowptr) is torch.Tensor and type(graph.col) is torch.Tensor
             filled = edges.fill_cache_() if order is not None else edges
-            assert torch.equal(weft.Graph.from_edge_index(filled, size=(7, 9)).edge_index(), plain)
+            for size in ((7, 9), (8, 11), 12):
+                assert torch.equal(weft.Graph.from_edge_index(filled, size=size).edge_index(), plain)
 
 
 def test_edge_index_of_pyg_that_lies_about_its_order_is_not_believed():
@@ -242,6 +243,8 @@ def test_from_any_takes_data_of_pyg_with_its_nodes_and_weights():
     data = pyg.data.Data(x=torch.zeros(12, 1), edge_index=edge_index, edge_weight=torch.rand(40))
     graph, values = weft.Graph.from_any(data)
     assert graph.num_nodes == 12 and values is data.edge_weight and torch.equal(graph.edge_index(), edge_index)
+    of_unknown_size = pyg.data.Data(x=torch.zeros(12, 1), edge_index=pyg.EdgeIndex(edge_index))
+    assert weft.Graph.from_any(of_unknown_size)[0].num_nodes == 12
     matrix = a_matrix(shape=(5, 5))
     graph, values = weft.Graph.from_any(pyg.data.Data(adj_t=matrix.to_sparse_csr()))
     assert torch.equal(dense(graph, values), matrix)

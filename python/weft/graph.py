@@ -25,7 +25,8 @@ def _sources():
     return sources
 
 
-def _counts(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
+def counts_of(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
+    """Sources and targets."""
     try:
         return operator.index(size), operator.index(size)
     except TypeError:
@@ -87,7 +88,7 @@ class Graph:
             raise ValueError(f"edge_index has dtype {edge_index.dtype}: expected torch.int64 or torch.int32")
         if size is None:
             size = int(edge_index.max()) + 1 if edge_index.numel() > 0 else 0
-        num_sources, num_targets = _counts(size)
+        num_sources, num_targets = counts_of(size)
         key, rows = torch.ops.weft.graph_from_edges(edge_index[0], edge_index[1], num_sources, num_targets)
         return cls._held(key, rows, num_sources)
 

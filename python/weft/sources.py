@@ -11,7 +11,7 @@ from typing import Any, Optional, Tuple, Union
 import torch
 from torch import Tensor
 
-from weft.graph import Graph, Size
+from weft.graph import Graph, Size, counts_of
 from weft.weft_file import WeftFile
 
 GraphAndValues = Tuple[Graph, Optional[Tensor]]
@@ -26,7 +26,9 @@ def from_edge_index_of_pyg(edge_index: Tensor, size: Size) -> Graph:
         known = edge_index.sparse_size()
         if known != (None, None):
             size = tuple(edge_index.get_sparse_size(dim) if n is None else n for dim, n in enumerate(known))
-    if edge_index.is_sorted_by_col and isinstance(size, tuple) and plain.is_cpu and plain.size(1) > 0:
+    if size is not None:
+        size = counts_of(size)
+    if edge_index.is_sorted_by_col and size is not None and plain.is_cpu and plain.size(1) > 0:
         targets = plain[1]
         is_sorted = bool((targets[1:] >= targets[:-1]).all())
         if is_sorted and targets[0] >= 0 and targets[-1] < size[1] and size[1] == edge_index.get_sparse_size(1):
@@ -93,9 +95,7 @@ def _matrix_in(path: str) -> Any:
 def _from_data(data: Any, size: Size) -> GraphAndValues:
     """Of torch_geometric.data.Data, or whatever has the same attributes."""
     if getattr(data, "edge_index", None) is not None:
-        if size is None and getattr(data.edge_index, "sparse_size", None) is None:
-            size = data.num_nodes
-        graph = Graph.from_edge_index(data.edge_index, size)
+        graph = Graph.from_edge_index(data.edge_index, data.num_nodes if size is None else size)
         return graph, getattr(data, "edge_weight", None)
     return from_any(data.adj_t)
 
