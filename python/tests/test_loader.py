@@ -110,6 +110,20 @@ def test_neighbours_are_drawn_alike(device):
         assert ((counts - share * draws).abs() < 4.5 * (draws * share * (1 - share)) ** 0.5).all()
 
 
+def test_hops_have_nothing_to_do_with_each_other(device):
+    """Of a tree of ten children a node each hop takes one child: seldom the child of the same place twice."""
+    nodes = torch.arange(100 + 1000 + 10000)
+    tree = torch.stack([nodes[100:], (nodes[100:] - 100) // 10]).to(device)
+    loader = NeighborLoader(weft.Graph.from_edge_index(tree, size=len(nodes)), [1, 1], nodes[:100], batch_size=100)
+    same_place = 0
+    for _ in range(10):
+        for batch in loader:
+            children, grandchildren = batch.n_id[100:200], batch.n_id[200:]
+            assert torch.equal((grandchildren - 100) // 10, children)
+            same_place += int((children % 10 == grandchildren % 10).sum())
+    assert abs(same_place - 100) < 5 * 90**0.5
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_follow_from_seed_epoch_and_number_alone(device, kind):
     graph = a_graph(device)
