@@ -1,7 +1,6 @@
 """Every layer with its options: how it is made, and what it takes besides x and edge_index."""
 
 import torch
-from torch_geometric import nn as pyg
 
 IN, OUT, EDGE_DIM = 6, 4, 3
 
@@ -10,7 +9,7 @@ def mlp():
     return torch.nn.Sequential(torch.nn.Linear(IN, 5), torch.nn.ReLU(), torch.nn.Linear(5, OUT))
 
 
-# name: class, arguments, keyword arguments, what stands at edges (weight, attr or nothing)
+# name: class, arguments, keyword arguments
 WEIGHTED = {
     "gcn": ("GCNConv", (IN, OUT), {}),
     "gcn to more": ("GCNConv", (IN, 20), {}),
@@ -71,6 +70,9 @@ PYG_ONLY = {
 }
 
 
-def make(case, classes=pyg, **more):
+def make(case, classes=None, **more):
+    """Of PyG, or of other classes with its names."""
+    if classes is None:
+        from torch_geometric import nn as classes
     name, arguments, options = case
     return getattr(classes, name)(*(a() if a is mlp else a for a in arguments), **{**options, **more})

@@ -9,6 +9,7 @@ pytest.importorskip("torch_geometric", reason="torch_geometric is not installed"
 
 from awkward import assert_same_layer, awkward_edges, features, randomised
 from cases import ATTENTION, EDGE_ATTRIBUTES, EDGE_DIM, IN, OUT, PLAIN, WEIGHTED, make
+from torch_geometric import EdgeIndex
 from torch_geometric import nn as pyg
 
 import weft
@@ -53,7 +54,7 @@ def test_arguments_are_those_of_pyg(name):
 def test_a_layer_over_a_graph_and_an_edge_index(name, device):
     edge_index, x = awkward_edges().to(device), features(9, IN, device=device)
     got, want = twins(ALL[name], device)
-    for edges in (edge_index, weft.Graph.from_edge_index(edge_index, size=9)):
+    for edges in (edge_index, weft.Graph.from_edge_index(edge_index, size=9), EdgeIndex(edge_index)):
         assert_same_layer(got, want, [x], lambda layer: layer(x, edges), lambda layer: layer(x, edge_index))
 
 

@@ -58,6 +58,8 @@ def graph_of(edge_index: Edges, num_sources: int, num_targets: int) -> Graph:
     or changes."""
     if isinstance(edge_index, Graph):
         return edge_index
+    if hasattr(edge_index, "as_tensor"):  # PyG's EdgeIndex
+        edge_index = edge_index.as_tensor()
     if not isinstance(edge_index, Tensor) or edge_index.layout is not torch.strided:
         raise ValueError(f"edge_index is {_described(edge_index)}: expected a weft.Graph or a tensor [2, edges]")
     return _of_edge_index(edge_index, (num_sources, num_targets))
