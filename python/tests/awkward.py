@@ -4,7 +4,8 @@ import torch
 
 
 def awkward_edges(num_sources=9, num_targets=9, num_edges=40, seed=0, loops=(2, 4, 4)):
-    """In no order, with edges that occur twice, self-loops, nodes that nothing arrives at and nodes that nothing leaves."""
+    """In no order, with edges that occur twice, self-loops, nodes that nothing arrives at and nodes that nothing
+    leaves."""
     generator = torch.Generator().manual_seed(seed)
     sources = torch.randint(1, num_sources, (num_edges,), generator=generator)
     targets = torch.randint(num_targets - 2, (num_edges,), generator=generator)
@@ -44,8 +45,8 @@ def results(layer, tensors, call):
 
 
 def assert_same_layer(got_layer, want_layer, tensors, call_got, call_want=None, relative=1e-5):
-    """Results within so much of their largest magnitude, and gradients of theirs: some of these are 0 but for rounding, as
-    that of the keys' bias, which a softmax does not see."""
+    """Results within so much of their largest magnitude, and gradients of theirs: some of these are 0 but for rounding,
+    as that of the keys' bias, which a softmax does not see."""
     got, got_grads = results(got_layer, tensors, call_got)
     want, want_grads = results(want_layer, tensors, call_want or call_got)
     assert_near(got, want, relative * magnitude([want]))

@@ -59,13 +59,18 @@ def test_what_is_made_in_inference_mode_serves_training():
         layer(x, graph).sum().backward()
 
 
+def by_target(edge_index):
+    """Of such edges a graph needs no ids."""
+    return edge_index[:, edge_index[1].argsort(stable=True)]
+
+
 @pytest.mark.parametrize("loops", [(), (2, 4, 4)])
 def test_a_graph_with_a_loop_at_every_node(loops, device):
     for num_sources, num_targets in ((9, 9), (9, 12), (12, 9)):
         edge_index = awkward_edges(num_sources, num_targets, loops=loops).to(device)
         for graph in (
             weft.Graph.from_edge_index(edge_index, size=(num_sources, num_targets)),
-            weft.Graph.from_edge_index(edge_index[:, edge_index[1].argsort(stable=True)], size=(num_sources, num_targets)),
+            weft.Graph.from_edge_index(by_target(edge_index), size=(num_sources, num_targets)),
         ):
             edges, count = graph.edge_index(), min(num_sources, num_targets)
             stays = edges[0] != edges[1]
@@ -121,7 +126,7 @@ def test_layers_are_copied_and_pickled():
         (lambda x, e: weft.nn.GCNConv(6, 4)(x[0], e), r"x has shape \[6\]"),
         (lambda x, e: weft.nn.SAGEConv(6, 4)((x, x[0]), e), r"x\[1\] has shape \[6\]"),
         (lambda x, e: weft.nn.SAGEConv(6, 4)(x, [[0], [1]]), "edge_index is of type list"),
-        (lambda x, e: weft.nn.SAGEConv(6, 4)(x, torch.eye(9).to_sparse()), "edge_index is a tensor of torch.sparse_coo"),
+        (lambda x, e: weft.nn.SAGEConv(6, 4)(x, torch.eye(9).to_sparse()), "edge_index is a tensor of"),
         (lambda x, e: weft.nn.SAGEConv(6, 4)(x, e, size=(9, 8)), r"size is \(9, 8\): expected \(9, 9\)"),
         (lambda x, e: weft.nn.SAGEConv(6, 4, aggr="lstm"), "aggr is 'lstm'"),
         (lambda x, e: weft.nn.SAGEConv(-1, 4, project=True), "in_channels is -1"),
@@ -131,7 +136,7 @@ def test_layers_are_copied_and_pickled():
         (lambda x, e: weft.nn.TransformerConv(6, 4)((x, None), e), r"x\[1\] is None"),
         (lambda x, e: weft.nn.GATv2Conv(6, 4)(x, e, x), "edge_attr is given"),
         (lambda x, e: weft.nn.TransformerConv(6, 4, edge_dim=3)(x, e), "edge_attr is missing"),
-        (lambda x, e: weft.nn.GATConv(6, 4, edge_dim=3, fill_value="mul")(x, e, torch.ones(e.size(1), 3)), "fill_value is"),
+        (lambda x, e: weft.nn.GATConv(6, 4, edge_dim=1, fill_value="mul")(x, e, torch.ones(e.size(1))), "fill_value is"),
     ],
 )
 def test_what_does_not_fit_is_named(call, names):

@@ -29,7 +29,8 @@ def check(layer, compiled, graph, x, *rest):
     got, want = compiled(x, graph, *rest), layer(x, graph, *rest)
     torch.testing.assert_close(got, want)
     parameters = [x, *(p for p in layer.parameters())]
-    for a, b in zip(torch.autograd.grad(got.square().sum(), parameters), torch.autograd.grad(want.square().sum(), parameters)):
+    gradients = [torch.autograd.grad(out.square().sum(), parameters) for out in (got, want)]
+    for a, b in zip(*gradients):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 

@@ -1,5 +1,7 @@
 """Every layer with its options: how it is made, and what it takes besides x and edge_index."""
 
+import importlib.util
+
 import torch
 
 IN, OUT, EDGE_DIM = 6, 4, 3
@@ -76,3 +78,11 @@ def make(case, classes=None, **more):
         from torch_geometric import nn as classes
     name, arguments, options = case
     return getattr(classes, name)(*(a() if a is mlp else a for a in arguments), **{**options, **more})
+
+
+# The first object of a class decides, in PyG, whether all of that class have a path for sparse matrices: one with an
+# aggregation such as a median would take it from the others.
+if importlib.util.find_spec("torch_geometric") is not None:
+    for _case in ("sage", "gin", "gcn", "sgc", "appnp"):
+        make({**WEIGHTED, **PLAIN}[_case])
+    make(PYG_ONLY["graph"])

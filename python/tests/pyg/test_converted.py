@@ -65,7 +65,8 @@ def test_of_several_weighted_loops_the_last_counts(name):
     edge_index, x = awkward_edges(), features(9, IN)
     weight = positive(edge_index.size(1)).requires_grad_()
     got, _ = check(WEIGHTED[name], lambda layer: layer(x, edge_index, weight.detach()), x)
-    if got.add_self_loops and getattr(got, "normalize", True):  # and has a gradient alone: torch's, in PyG, counts those that it wrote over
+    if got.add_self_loops and getattr(got, "normalize", True):
+        # It alone has a gradient, too: in PyG torch's counts those that it wrote over.
         first = (edge_index == 4).all(0).nonzero().flatten()[0]
         assert torch.autograd.grad(got(x, edge_index, weight).sum(), weight)[0][first] == 0
 
@@ -95,7 +96,8 @@ def test_a_layer_over_a_bipartite_graph(name, sources, targets, device):
 
 @by_name("case", [("SAGEConv", ((IN, 7), OUT), {}), ("GATConv", ((IN, 7), OUT), {"heads": 2}),
                   ("GATv2Conv", ((IN, 7), OUT), {"heads": 2}), ("TransformerConv", ((IN, 7), OUT), {"heads": 2}),
-                  ("GraphConv", ((IN, 7), OUT), {}), ("SAGEConv", ((-1, -1), OUT), {}), ("GATConv", ((-1, -1), OUT), {})])
+                  ("GraphConv", ((IN, 7), OUT), {}), ("SAGEConv", ((-1, -1), OUT), {}),
+                  ("GATConv", ((-1, -1), OUT), {})])
 def test_sources_and_targets_may_have_other_numbers_of_features(case):
     edge_index, x, y = awkward_edges(9, 12), features(9, IN), features(12, 7, seed=5)
     layer = make(case)

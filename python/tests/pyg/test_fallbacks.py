@@ -116,7 +116,8 @@ def test_weights_of_another_type():
 @pytest.mark.parametrize("name", ["gat heads", "gatv2", "transformer"])
 def test_weights_of_attention_are_returned(name):
     x = features(9, IN)
-    check(make(ATTENTION[name]), lambda layer: layer(x, EDGES, return_attention_weights=True)[0], "return_attention_weights")
+    call = lambda layer: layer(x, EDGES, return_attention_weights=True)[0]  # noqa: E731
+    check(make(ATTENTION[name]), call, "return_attention_weights")
     got = weft.convert(make(ATTENTION[name]))(x, EDGES, return_attention_weights=True)
     assert len(got) == 2 and got[1][1].shape[1] == 3
 
@@ -129,7 +130,8 @@ def test_a_fill_that_weft_does_not_have():
 
 def test_flow_against_the_edges_of_a_bipartite_graph():
     x, y = features(9, IN), features(9, IN, seed=5)
-    check(pyg.SAGEConv(IN, OUT, flow="target_to_source"), lambda layer: layer((x, y), EDGES), "flow is target_to_source")
+    layer = pyg.SAGEConv(IN, OUT, flow="target_to_source")
+    check(layer, lambda layer: layer((x, y), EDGES), "flow is target_to_source")
 
 
 def test_a_step_that_was_replaced_runs():

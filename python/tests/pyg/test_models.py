@@ -108,7 +108,9 @@ def test_layers_under_autocast_are_near(make, device):
     assert all_on_weft(torch.nn.ModuleList([layer])) and torch.isfinite(x.grad).all()
 
 
-@pytest.mark.parametrize("make", [lambda: pyg.GCNConv(6, 4), lambda: pyg.SAGEConv(6, 4), lambda: pyg.GATConv(6, 4, heads=2)])
+@pytest.mark.parametrize(
+    "make", [lambda: pyg.GCNConv(6, 4), lambda: pyg.SAGEConv(6, 4), lambda: pyg.GATConv(6, 4, heads=2)]
+)
 def test_converted_layers_compile_whole_over_a_graph(make):
     torch._dynamo.reset()
     layer, x, graph = weft.convert(make()), features(9, 6), weft.Graph.from_edge_index(awkward_edges(), size=9)

@@ -15,7 +15,8 @@ Counts = Tuple[int, int]
 
 
 class _Made(NamedTuple):
-    """The graphs of one tensor, by their numbers of nodes (None: those that the tensor names), and what the tensor was when they were made."""
+    """The graphs of one tensor, by their numbers of nodes (None: those that the tensor names), and what the tensor was
+    when they were made."""
 
     stamp: Tuple
     graphs: Dict[Optional[Counts], Graph]
@@ -54,8 +55,8 @@ def _of_edge_index(edge_index: Tensor, counts: Counts) -> Graph:
 
 
 def graph_of(edge_index: Edges, num_sources: int, num_targets: int) -> Graph:
-    """The graph itself, or that of an ``edge_index``: made in the first call with a tensor and kept until the tensor goes
-    or changes."""
+    """The graph itself, or that of an ``edge_index``: made in the first call with a tensor and kept until the tensor
+    goes or changes."""
     if isinstance(edge_index, Graph):
         return edge_index
     if hasattr(edge_index, "as_tensor"):  # PyG's EdgeIndex
@@ -71,8 +72,8 @@ def _described(value: object) -> str:
 
 @torch.compiler.disable
 def graph_and_values_of(adj_t: Tensor) -> Tuple[Graph, Tensor]:
-    """Those of a sparse matrix of torch's [targets, sources]. The graph is kept as that of an ``edge_index`` is; values are
-    read anew in every call, and have gradients."""
+    """Those of a sparse matrix of torch's [targets, sources]. The graph is kept as that of an ``edge_index`` is; values
+    are read anew in every call, and have gradients."""
     if adj_t.layout is torch.sparse_coo:
         held = adj_t.coalesce()
         return remembered(adj_t, None, lambda: _of_pairs(held.detach())), held.values()

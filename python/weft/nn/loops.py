@@ -79,7 +79,7 @@ class Looped(NamedTuple):
         shape = (self.count, *given.shape[1:])
         if isinstance(fill, str):
             if fill not in _REDUCERS:
-                raise ValueError(f"fill_value is {fill!r}: expected a number, a tensor or one of {', '.join(_REDUCERS)}")
+                raise ValueError(f"fill_value is {fill!r}: expected a number, a tensor or {', '.join(_REDUCERS)}")
             return spmm(bare, None, given, op="copy_e", reduce=_REDUCERS[fill])[: self.count]
         if isinstance(fill, Tensor):
             fill = fill.to(given)

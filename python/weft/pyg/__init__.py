@@ -24,8 +24,8 @@ def convert(model: torch.nn.Module, undo: bool = False) -> torch.nn.Module:
     """Lets the PyG layers of a model run on weft, in place, and returns the model.
 
     GCNConv, SAGEConv, GINConv, GraphConv, GATConv, GATv2Conv, TransformerConv, SGConv and APPNP keep their parameters,
-    state_dict and hooks; what weft does not compute of them still runs on PyG, see :func:`explain`. Subclasses of them are
-    left alone. ``undo`` gives PyG's classes back, as :func:`revert` does.
+    state_dict and hooks; what weft does not compute of them still runs on PyG, see :func:`explain`. Subclasses of them
+    are left alone. ``undo`` gives PyG's classes back, as :func:`revert` does.
 
     >>> import torch, weft
     >>> from torch_geometric.nn import GCNConv
@@ -60,8 +60,8 @@ def revert(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def patch_pyg(on: bool = True) -> Patch:
-    """Converts the layers that are constructed from now on, wherever that happens, until ``patch_pyg(False)``, ``undo()``
-    of what is returned, or the end of a ``with`` block.
+    """Converts the layers that are constructed from now on, wherever that happens, until ``patch_pyg(False)``,
+    ``undo()`` of what is returned, or the end of a ``with`` block.
 
     >>> import weft
     >>> from torch_geometric.nn import GraphSAGE
@@ -79,14 +79,15 @@ def patch_pyg(on: bool = True) -> Patch:
 def explain(model: torch.nn.Module) -> Report:
     """A table of the model's layers: which run on weft, and why the others do not.
 
-    A layer that weft runs may still have fallen back to PyG in its last call, for what it was called with: the table tells.
+    A layer that weft runs may still have fallen back to PyG in its last call, for what it was called with: the table
+    tells.
 
     >>> import torch, weft
-    >>> from torch_geometric.nn import GCNConv, SAGEConv
-    >>> weft.explain(weft.convert(torch.nn.ModuleList([GCNConv(8, 4), SAGEConv(4, 4, aggr="lstm")])))
-    layer  class     runs on  why
-    0      GCNConv   weft
-    1      SAGEConv  PyG      its aggregation is lstm: weft has sum, mean, max, min
+    >>> from torch_geometric.nn import GCNConv
+    >>> weft.explain(weft.convert(torch.nn.ModuleList([GCNConv(8, 4), GCNConv(4, 4, decomposed_layers=2)])))
+    layer  class    runs on  why
+    0      GCNConv  weft
+    1      GCNConv  PyG      decomposed_layers is 2: weft takes all features at once
     """
     _need_pyg("explain")
     from weft.pyg.report import report_of

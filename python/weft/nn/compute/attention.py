@@ -119,8 +119,8 @@ def transformer(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None
 
 
 def _transformer_with_edges(layer, graph, query, key, value, edge_attr, scale) -> Tensor:
-    """With e the features of an edge: q . (k + W e) = q . k + (W^T q) . e, and sums of alpha (v + W e) are those of alpha v
-    and W times those of alpha e. So W e, a tensor of edges x features, is never made."""
+    """With e the features of an edge: q . (k + W e) = q . k + (W^T q) . e, and sums of alpha (v + W e) are those of
+    alpha v and W times those of alpha e. So W e, a tensor of edges x features, is never made."""
     weight = layer.lin_edge.weight.view(layer.heads, layer.out_channels, -1).to(query.dtype)
     e = edge_attr.to(query.dtype).unsqueeze(1)
     scores = sddmm(graph, key, query) + sddmm(

@@ -16,8 +16,8 @@ from weft.ops import spmm
 
 
 class Norm(NamedTuple):
-    """The matrix S (A + L) S: A has the values of edges, L and S are diagonal. It is never multiplied out, so that a graph
-    without weights needs no value an edge and self-loops need no edges."""
+    """The matrix S (A + L) S: A has the values of edges, L and S are diagonal. It is never multiplied out, so that a
+    graph without weights needs no value an edge and self-loops need no edges."""
 
     weight: Optional[Tensor] = None  # A's values, by edge id; None: ones
     loop: Optional[Tensor] = None  # L; None: nothing
@@ -49,9 +49,9 @@ def gcn_norm(
     fill: float = 1.0,
 ) -> Norm:
     """GCN's normalisation. ``loops`` says what becomes of self-loops: ``remaining`` gives those nodes one of weight
-    ``fill`` that have none, and leaves of several the last (as PyG does of an ``edge_index``); ``add`` gives every node one
-    besides those it has (of a sparse matrix of torch's); ``replace`` puts it in their place (of torch_sparse's); None gives
-    none. As in PyG loops have weight 1 where edges have no weights, whatever ``fill`` is."""
+    ``fill`` that have none, and leaves of several the last (as PyG does of an ``edge_index``); ``add`` gives every node
+    one besides those it has (of a sparse matrix of torch's); ``replace`` puts it in their place (of torch_sparse's);
+    None gives none. As in PyG loops have weight 1 where edges have no weights, whatever ``fill`` is."""
     wide = torch.float64 if dtype is torch.float64 else torch.float32
     if edge_weight is None:
         return kept(graph, ("gcn_norm", loops is None, wide), lambda g: _of_degrees(g, loops is not None, wide))

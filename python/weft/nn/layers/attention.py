@@ -42,8 +42,8 @@ class _Attention(Layer):
 class GATConv(_Attention):
     """Velickovic et al.'s attention, with arguments and parameters of PyG's GATConv.
 
-    ``edge_attr`` is [edges, edge_dim]; the one of an added self-loop is ``fill_value``, or what it names (``mean``, ``add``,
-    ``max``, ``min``) of the edges that arrive. ``x`` may be a pair of sources' and targets' features.
+    ``edge_attr`` is [edges, edge_dim]; the one of an added self-loop is ``fill_value``, or what it names (``mean``,
+    ``add``, ``max``, ``min``) of the edges that arrive. ``x`` may be a pair of sources' and targets' features.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -52,8 +52,9 @@ class GATConv(_Attention):
     """
 
     def __init__(
-        self, in_channels: Channels, out_channels: int, heads: int = 1, concat: bool = True, negative_slope: float = 0.2,
-        dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None, fill_value: Fill = "mean",
+        self, in_channels: Channels, out_channels: int, heads: int = 1, concat: bool = True,
+        negative_slope: float = 0.2, dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None,
+        fill_value: Fill = "mean",
         bias: bool = True, residual: bool = False,
     ):
         super().__init__()
@@ -101,8 +102,9 @@ class GATv2Conv(_Attention):
     """
 
     def __init__(
-        self, in_channels: Channels, out_channels: int, heads: int = 1, concat: bool = True, negative_slope: float = 0.2,
-        dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None, fill_value: Fill = "mean",
+        self, in_channels: Channels, out_channels: int, heads: int = 1, concat: bool = True,
+        negative_slope: float = 0.2, dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None,
+        fill_value: Fill = "mean",
         bias: bool = True, share_weights: bool = False, residual: bool = False,
     ):
         super().__init__()

@@ -18,7 +18,7 @@ Size = Optional[Tuple[int, int]]
 def one(x: Tensor) -> Tensor:
     """The features of all nodes, of layers that take no pair."""
     if not isinstance(x, Tensor):
-        raise ValueError(f"x is of type {type(x).__name__}: expected a tensor; GCN, SGC and APPNP take no bipartite graph")
+        raise ValueError(f"x is of type {type(x).__name__}: expected a tensor, as the layer takes no pair")
     return _rows(x, "x")
 
 

@@ -34,7 +34,9 @@ class Linear(torch.nn.Module):
     (torch.Size([2, 3]), torch.Size([3, 4]))
     """
 
-    def __init__(self, in_channels: int, out_channels: int, bias: bool = True, weight_initializer: Optional[str] = None):
+    def __init__(
+        self, in_channels: int, out_channels: int, bias: bool = True, weight_initializer: Optional[str] = None
+    ):
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
         self.weight_initializer = weight_initializer

@@ -15,8 +15,8 @@ _REDUCERS = {"mean": "mean", "sum": "sum", "add": "sum", "max": "max", "min": "m
 
 
 class SAGEConv(Layer):
-    """Hamilton et al.'s layer: ``mean over neighbours of x, times W_l, plus x W_r``, with arguments and parameters of PyG's
-    SAGEConv. ``aggr`` is mean, sum (add), max or min; ``x`` may be a pair of sources' and targets' features.
+    """Hamilton et al.'s layer: ``mean over neighbours of x, times W_l, plus x W_r``, with arguments and parameters of
+    PyG's SAGEConv. ``aggr`` is mean, sum (add), max or min; ``x`` may be a pair of sources' and targets' features.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -35,7 +35,7 @@ class SAGEConv(Layer):
         of_sources, of_targets = two(in_channels)
         if project:
             if of_sources <= 0:
-                raise ValueError(f"in_channels is {in_channels}: project=True wants the number of the sources' features")
+                raise ValueError(f"in_channels is {in_channels}: project=True wants those of the sources")
             self.lin = Linear(of_sources, of_sources, bias=True)
         self.lin_l = Linear(of_sources, out_channels, bias=bias)
         if root_weight:

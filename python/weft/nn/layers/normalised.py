@@ -39,8 +39,8 @@ class _Normalised(Layer):
 class GCNConv(_Normalised):
     """Kipf and Welling's layer: ``D^-1/2 (A + I) D^-1/2 x W + b``, with arguments and parameters of PyG's GCNConv.
 
-    ``edge_weight`` is [edges]. As in PyG a node's own loop is kept where it has one, and ``improved`` loops have weight 2
-    only where edges have weights.
+    ``edge_weight`` is [edges]. As in PyG a node's own loop is kept where it has one, and ``improved`` loops have weight
+    2 only where edges have weights.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -75,8 +75,8 @@ class GCNConv(_Normalised):
 
 
 class SGConv(_Normalised):
-    """Wu et al.'s layer: ``(D^-1/2 (A + I) D^-1/2)^K x W + b``, with arguments and parameters of PyG's SGConv. ``cached``
-    keeps the sums of the first call for all that follow.
+    """Wu et al.'s layer: ``(D^-1/2 (A + I) D^-1/2)^K x W + b``, with arguments and parameters of PyG's SGConv.
+    ``cached`` keeps the sums of the first call for all that follow.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -113,8 +113,8 @@ class SGConv(_Normalised):
 
 
 class APPNP(_Normalised):
-    """Gasteiger et al.'s propagation: K times ``(1 - alpha) D^-1/2 (A + I) D^-1/2 x + alpha x_0``, with arguments of PyG's
-    APPNP. ``dropout`` leaves out edges in training.
+    """Gasteiger et al.'s propagation: K times ``(1 - alpha) D^-1/2 (A + I) D^-1/2 x + alpha x_0``, with arguments of
+    PyG's APPNP. ``dropout`` leaves out edges in training.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))

@@ -10,7 +10,8 @@ _OF_PYG = {converted.pyg: converted for converted in CONVERTED}
 
 
 def converted_class(kind: type) -> Optional[type]:
-    """The class that runs on weft in place of one of PyG's; exactly that one, as a subclass may compute what it likes."""
+    """The class that runs on weft in place of one of PyG's; exactly that one, as a subclass may compute what it
+    likes."""
     return _OF_PYG.get(kind)
 
 

@@ -13,8 +13,8 @@ from weft.pyg.converted.reasons import standing_reason
 
 
 class Converted:
-    """Stands before one of PyG's classes: the same parameters and state, and a ``forward`` that runs on weft where it can
-    and is PyG's own otherwise."""
+    """Stands before one of PyG's classes: the same parameters and state, and a ``forward`` that runs on weft where it
+    can and is PyG's own otherwise."""
 
     pyg: type  # PyG's class
     reductions = ("sum",)  # that weft runs
