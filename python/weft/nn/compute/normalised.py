@@ -20,18 +20,20 @@ class Norm(NamedTuple):
     graph without weights needs no value an edge and self-loops need no edges."""
 
     weight: Optional[Tensor] = None  # A's values, by edge id; None: ones
-    loop: Optional[Tensor] = None  # L; None: nothing
-    scale: Optional[Tensor] = None  # S; None: ones
+    loop: Optional[Tensor] = None  # L, [nodes, 1]; None: nothing
+    scale: Optional[Tensor] = None  # S, [nodes, 1]; None: ones
 
     def to(self, dtype: torch.dtype) -> Norm:
+        if all(t is None or t.dtype is dtype for t in self):
+            return self
         return Norm(*(None if t is None else t.to(dtype) for t in self))
 
     def times(self, graph: Graph, x: Tensor) -> Tensor:
-        scaled = x if self.scale is None else x * self.scale.unsqueeze(-1)
+        scaled = x if self.scale is None else x * self.scale
         out = spmm(graph, scaled, self.weight)
         if self.loop is not None:
-            out = torch.addcmul(out, scaled, self.loop.unsqueeze(-1))
-        return out if self.scale is None else out * self.scale.unsqueeze(-1)
+            out = torch.addcmul(out, scaled, self.loop)
+        return out if self.scale is None else out * self.scale
 
     def dropped(self, graph: Graph, x: Tensor, p: float) -> Norm:
         """With each edge, and each loop, left out with probability p."""
@@ -58,7 +60,9 @@ def gcn_norm(
     weight = edge_weight.reshape(-1).to(wide)
     weight, loop = _loops_of(graph, weight, loops, fill)
     degrees = spmm(graph, None, weight)
-    return Norm(weight, loop, _inverse_root(degrees if loop is None else degrees + loop))
+    if loop is None:
+        return Norm(weight, scale=_inverse_root(degrees))
+    return Norm(weight, loop.unsqueeze(-1), _inverse_root(degrees + loop))
 
 
 def _of_degrees(graph: Graph, with_loops: bool, dtype: torch.dtype) -> Norm:
@@ -67,7 +71,7 @@ def _of_degrees(graph: Graph, with_loops: bool, dtype: torch.dtype) -> Norm:
         return Norm(scale=_inverse_root(degrees.to(dtype)))
     # The sum over all edges takes a node as often as it has loops, where once is wanted.
     missing = 1 - loop_counts(graph)
-    return Norm(loop=missing.to(dtype), scale=_inverse_root((degrees + missing).to(dtype)))
+    return Norm(loop=missing.to(dtype).unsqueeze(-1), scale=_inverse_root((degrees + missing).to(dtype)))
 
 
 def _loops_of(graph: Graph, weight: Tensor, loops: Optional[str], fill: float):
@@ -83,7 +87,7 @@ def _loops_of(graph: Graph, weight: Tensor, loops: Optional[str], fill: float):
 
 
 def _inverse_root(degrees: Tensor) -> Tensor:
-    roots = degrees.pow(-0.5)
+    roots = degrees.unsqueeze(-1).pow(-0.5)
     return roots.masked_fill(roots == torch.inf, 0)
 
 
