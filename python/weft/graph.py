@@ -55,7 +55,11 @@ class Graph:
     def __init__(self, rowptr: Tensor, col: Tensor, num_sources: int, edge_ids: Optional[Tensor] = None):
         """Takes the memory of compressed rows as it is, and trusts it; :meth:`from_csr` looks at it and copies it."""
         rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
-        self._take(rows, int(num_sources), torch.ops.weft.graph_hold(rows, int(num_sources)))
+        self._hold(rows, int(num_sources), torch.ops.weft.graph_hold(rows, int(num_sources)))
+
+    def _hold(self, rows: List[Tensor], num_sources: int, key: int) -> None:
+        self._take(rows, num_sources, key)
+        self._release = weakref.finalize(self, _library.release_graph, key)
 
     def _take(self, rows: List[Tensor], num_sources: int, key: int) -> None:
         self._rows, self._key = rows, key
@@ -63,13 +67,19 @@ class Graph:
         self.edge_ids: Optional[Tensor] = rows[2] if len(rows) > 2 else None
         self.num_sources, self.num_targets = num_sources, rows[0].numel() - 1
         self._arguments = rows, key, num_sources  # as every operator takes a graph
-        self._release = weakref.finalize(self, _library.release_graph, key)
         self._transposed: Union[None, Graph, weakref.ref] = None
         self._last_sampled: Tuple = (None, None)  # the last sample and what it gave
         self._kept: Dict[object, object] = {}  # what layers made of this graph: see weft.nn.kept
 
     @classmethod
     def _held(cls, key: int, rows: List[Tensor], num_sources: int) -> Graph:
+        graph = cls.__new__(cls)
+        graph._hold(rows, num_sources, key)
+        return graph
+
+    @classmethod
+    def _of_arguments(cls, rows: List[Tensor], key: int, num_sources: int) -> Graph:
+        """The graph of an operator's arguments, which others hold, or nobody."""
         graph = cls.__new__(cls)
         graph._take(rows, num_sources, key)
         return graph

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from weft.graph import Graph
+
 _GRAPH_ARGUMENTS = 3  # rows, key, num_sources
 
 
@@ -27,9 +29,10 @@ class GraphOp:
     def __init__(
         self, name: str, num_tensors: int, *, fake: Callable, fake_backward: Callable, keeps: Sequence[int] = (),
         takes_tensors: bool = True, chooses: bool = False, reads: Optional[Callable] = None,
+        derive: Optional[Callable] = None,
     ):
         self.name, self.num_tensors, self.keeps = name, num_tensors, tuple(keeps)
-        self.takes_tensors, self.chooses, self.reads = takes_tensors, chooses, reads
+        self.takes_tensors, self.chooses, self.reads, self._derive = takes_tensors, chooses, reads, derive
         self.forward = getattr(torch.ops.weft, name).default
         self.backward = getattr(torch.ops.weft, f"{name}_backward").default
         torch.library.register_fake(f"weft::{name}", fake)
@@ -59,6 +62,13 @@ class GraphOp:
         arguments = [*tensors, *kept, out_grad, *options]
         gradients = _as_tuple(self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ())))
         return [g if w else None for g, w in zip(gradients, wanted)]
+
+    def derived(self, graph, tensors, kept, out_grad, options, wanted):
+        """The same as results of operators that have gradients themselves; None where there are none such."""
+        if self._derive is None or not torch.is_grad_enabled():
+            return None
+        gradients = self._derive(graph, tensors, kept, out_grad, options, wanted)
+        return None if gradients is None else [g if w else None for g, w in zip(gradients, wanted)]
 
     def _refuse_second(self, ctx, *_):
         raise NotImplementedError(f"weft has no second derivatives: a gradient of {self.name} was differentiated again")
@@ -95,7 +105,12 @@ class GraphOp:
         if out_grad is None:
             return *nothing, *[None] * (self.num_tensors + len(options))
         wanted = ctx.needs_input_grad[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
-        gradients = self.gradients((rows, key, num_sources), tensors, kept, out_grad, options, wanted)
+        gradients = None
+        if torch.is_grad_enabled():  # they may be differentiated again
+            graph = Graph._of_arguments(rows, key, num_sources)
+            gradients = self.derived(graph, tensors, kept, out_grad, options, wanted)
+        if gradients is None:
+            gradients = self.gradients((rows, key, num_sources), tensors, kept, out_grad, options, wanted)
         return *nothing, *gradients, *[None] * len(options)
 
 
@@ -121,14 +136,19 @@ class _Run(torch.autograd.Function):
         return results[0]
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, out_grad):
         op, graph, options = ctx.of
         if out_grad is None:
             return (None,) * (3 + op.num_tensors)
         tensors, kept = op._of_kept(ctx.saved_tensors)
-        with torch._C._AutoDispatchBelowAutograd():
-            gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, ctx.needs_input_grad[3:])
+        wanted = ctx.needs_input_grad[3:]
+        if torch.is_grad_enabled():  # they may be differentiated again, or the backward operator refuses that
+            gradients = op.derived(graph, tensors, kept, out_grad, options, wanted)
+            if gradients is None:
+                gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
+        else:
+            with torch._C._AutoDispatchBelowAutograd():
+                gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         return (None, None, None, *gradients)
 
 
@@ -154,6 +174,9 @@ class _RunTransformed(torch.autograd.Function):
         if out_grad is None:
             return (None,) * (3 + op.num_tensors)
         wanted = ctx.needs_input_grad[3:]
+        gradients = op.derived(graph, *op._of_kept(ctx.saved_tensors), out_grad, options, wanted)
+        if gradients is not None:
+            return (None, None, None, *gradients)
         gradients = _GradientsTransformed.apply(op, graph, options, wanted, out_grad, *ctx.saved_tensors)
         return (None, None, None, *(g if g.dim() > 0 else None for g in gradients))
 

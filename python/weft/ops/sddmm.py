@@ -7,6 +7,7 @@ from typing import Optional
 from torch import Tensor
 
 from weft.graph import Graph
+from weft.ops.derivatives import sddmm_gradients
 from weft.ops.graph_op import GraphOp, broadcast, choice, like
 
 OPS = ("dot", "add", "sub", "mul", "div", "copy_lhs", "copy_rhs")
@@ -27,7 +28,7 @@ def _fake_backward(
     return like(want_lhs, lhs, out_grad), like(want_rhs, rhs, out_grad)
 
 
-_sddmm = GraphOp("sddmm", 2, fake=_fake, fake_backward=_fake_backward, chooses=True)
+_sddmm = GraphOp("sddmm", 2, fake=_fake, fake_backward=_fake_backward, chooses=True, derive=sddmm_gradients)
 
 
 def sddmm(

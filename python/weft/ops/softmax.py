@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from weft.graph import Graph
+from weft.ops.derivatives import edge_softmax_gradients
 from weft.ops.graph_op import GraphOp
 
 
@@ -18,7 +19,8 @@ def _fake_backward(rows, key, num_sources, alpha, alpha_grad):
 
 
 _edge_softmax = GraphOp(
-    "edge_softmax", 1, fake=_fake, fake_backward=_fake_backward, keeps=[0], takes_tensors=False
+    "edge_softmax", 1, fake=_fake, fake_backward=_fake_backward, keeps=[0], takes_tensors=False,
+    derive=edge_softmax_gradients,
 )
 
 

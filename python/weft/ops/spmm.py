@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.graph import Graph
+from weft.ops.derivatives import spmm_gradients
 from weft.ops.graph_op import GraphOp, broadcast, choice, like, placeholder
 from weft.ops.sampled import EdgeSample, spmm_sampled
 
@@ -35,7 +36,8 @@ def _read_by_backward(tensors, options, wanted):
 
 
 _spmm = GraphOp(
-    "spmm", 2, fake=_fake, fake_backward=_fake_backward, keeps=[1], chooses=True, reads=_read_by_backward
+    "spmm", 2, fake=_fake, fake_backward=_fake_backward, keeps=[1], chooses=True, reads=_read_by_backward,
+    derive=spmm_gradients,
 )
 
 
