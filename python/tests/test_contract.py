@@ -72,6 +72,36 @@ def test_an_exported_program_runs_over_its_own_graph():
     assert len(others) == 4
 
 
+def test_deterministic_algorithms_are_what_weft_has_anyway(device, recwarn):
+    edge_index = random_edges(200, 150, 5000, seed=5).to(device)
+    generator = torch.Generator().manual_seed(0)
+    x, y = torch.randn(200, 2, 8, generator=generator).to(device), torch.randn(150, 2, 8, generator=generator).to(device)
+    src, dst = x[:, :, :1].contiguous(), y[:, :, :1].contiguous()
+
+    def everything():
+        graph = weft.Graph.from_edge_index(edge_index, size=(200, 150))
+        results = []
+        for call, tensors in (
+            (lambda x: weft.spmm(graph, x, reduce="mean"), (x,)),
+            (lambda x: weft.spmm(graph, x, reduce="max"), (x,)),
+            (lambda x, y: weft.sddmm(graph, x, y), (x, y)),
+            (lambda x, s, d: weft.attention(graph, x, s, d, dropout=0.3, seed=1), (x, src, dst)),
+        ):
+            tensors = [t.detach().requires_grad_() for t in tensors]
+            out = call(*tensors)
+            results += [out, *torch.autograd.grad(out.square().sum(), tensors)]
+        return results
+
+    usual = everything()
+    torch.use_deterministic_algorithms(True)
+    try:
+        for _ in range(3):
+            assert all(torch.equal(a, b) for a, b in zip(everything(), usual))
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert not recwarn.list
+
+
 def test_a_graph_lives_until_its_backward(device):
     graph = a_graph(0, device)
     x = torch.randn(7, 4, device=device, requires_grad=True)
@@ -116,22 +146,6 @@ def test_torch_func_grad_is_that_of_backward():
     ):
         want = torch.autograd.grad(call(x), x)[0]
         torch.testing.assert_close(torch.func.grad(call)(x.detach()), want)
-
-
-def test_second_derivatives_are_refused_and_not_missing():
-    graph = a_graph()
-    x = torch.randn(7, 4, requires_grad=True)
-    scores = torch.randn(40, requires_grad=True)
-    arguments = graph._arguments
-    for call, leaf in (
-        (lambda: weft.spmm(graph, x), x),
-        (lambda: torch.ops.weft.spmm(*arguments, x, None, "copy_u", "sum")[0], x),
-        (lambda: weft.edge_softmax(graph, scores), scores),
-        (lambda: torch.ops.weft.edge_softmax(*arguments, scores), scores),
-    ):
-        (first,) = torch.autograd.grad(call().square().sum(), leaf, create_graph=True)
-        with pytest.raises((RuntimeError, NotImplementedError), match="differentiate|derivatives"):
-            torch.autograd.grad(first.square().sum(), leaf)
 
 
 def test_softmax_keeps_no_scores_and_max_reads_winners_in_any_layout(device):

@@ -67,6 +67,7 @@ class Graph:
         self.edge_ids: Optional[Tensor] = rows[2] if len(rows) > 2 else None
         self.num_sources, self.num_targets = num_sources, rows[0].numel() - 1
         self._arguments = rows, key, num_sources  # as every operator takes a graph
+        self._device_type = rows[0].device.type
         self._transposed: Union[None, Graph, weakref.ref] = None
         self._last_sampled: Tuple = (None, None)  # the last sample and what it gave
         self._kept: Dict[object, object] = {}  # what layers made of this graph: see weft.nn.kept

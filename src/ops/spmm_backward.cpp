@@ -50,6 +50,7 @@ struct Problem {
   bool by_heads() const { return by_edge().left == 1 && of_edge().width != 1 && of_edge().heads != features.heads; }
   /// Whether gradients depend on what x holds.
   bool reads_x() const { return extremum() || (want.x && by_x().left != 0) || (want.edge && by_edge().left != 0); }
+  bool reads_edge() const { return extremum() || (want.x && by_x().right != 0) || (want.edge && by_edge().right != 0); }
 };
 
 Problem resolve_planned(const Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
@@ -237,7 +238,7 @@ void check_into(const Context& context, const SpmmBackwardPlan& plan, const Prob
   check_gradient_view(context, plan.want.x, into.x, "into.x", p.x, "x");
   check_gradient_view(context, plan.want.edge, into.edge, "into.edge", p.edge, "edge");
   check_apart({{into.x, "into.x"}, {into.edge, "into.edge"}}, {{p.reads_x() ? p.x : ConstTensorView{}, "x"},
-                                                               {p.edge, "edge"},
+                                                               {p.reads_edge() ? p.edge : ConstTensorView{}, "edge"},
                                                                {p.out_grad, "out_grad"},
                                                                {p.options.epilogue.row_scale, "row_scale"},
                                                                {p.options.epilogue.col_scale, "col_scale"},

@@ -149,6 +149,17 @@ TEST(planned_spmm_backward, may_write_over_an_x_that_it_does_not_read) {
   EXPECT_TRUE(bitwise_equal(layer.x, both.x));
 }
 
+TEST(planned_spmm_backward, may_write_over_an_edge_that_it_does_not_read) {
+  Context context = Context::cpu(2);
+  Layer layer(context, tangled_graph(), {SpmmOp::u_sub_e, Reduce::sum, Shape(1, 1, 4), Shape(1, 1, 4)}, Dtype::f32);
+  const SpmmGradients both = spmm_backward(context, layer.graph, layer.x, layer.edge, layer.out_grad, layer.options);
+  const SpmmBackwardPlan plan = layer.plan(context);
+  context.reserve(plan.workspace_bytes);
+  layer.run(context, plan, {layer.x_grad, layer.edge.view()});
+  EXPECT_TRUE(bitwise_equal(layer.x_grad, both.x));
+  EXPECT_TRUE(bitwise_equal(layer.edge, both.edge));
+}
+
 TEST(planned_spmm_backward, leaves_what_stands_beside_its_columns_as_it_was) {
   for (const Reduce reduce : {Reduce::mean, Reduce::max}) {
     Context context = Context::cpu(2);

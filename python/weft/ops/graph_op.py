@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from weft.graph import Graph
+from weft.ops import autocast
 
 _GRAPH_ARGUMENTS = 3  # rows, key, num_sources
 
@@ -21,22 +22,32 @@ def _as_tuple(results) -> Tuple:
     return results if isinstance(results, tuple) else (results,)
 
 
+def _no_second(name: str) -> str:
+    return (
+        f"weft has no second derivatives of {'max and min' if name == 'spmm' else name}: a gradient of {name} was "
+        "differentiated again"
+    )
+
+
 class GraphOp:
     """An operator ``weft::NAME(graph, tensors, options)`` and its ``weft::NAME_backward``, which takes the tensors, what
     the forward kept, the gradient of its first result, the options and, where it can leave gradients out, which are
-    wanted."""
+    wanted. ``derive`` composes gradients that can be differentiated again; ``casts_to`` is the type of operands under
+    autocast, where it is not autocast's own."""
 
     def __init__(
         self, name: str, num_tensors: int, *, fake: Callable, fake_backward: Callable, keeps: Sequence[int] = (),
         takes_tensors: bool = True, chooses: bool = False, reads: Optional[Callable] = None,
-        derive: Optional[Callable] = None,
+        derive: Optional[Callable] = None, casts_to: Optional[torch.dtype] = None,
     ):
         self.name, self.num_tensors, self.keeps = name, num_tensors, tuple(keeps)
         self.takes_tensors, self.chooses, self.reads, self._derive = takes_tensors, chooses, reads, derive
+        self.casts_to = casts_to
         self.forward = getattr(torch.ops.weft, name).default
         self.backward = getattr(torch.ops.weft, f"{name}_backward").default
         torch.library.register_fake(f"weft::{name}", fake)
         torch.library.register_fake(f"weft::{name}_backward", fake_backward)
+        autocast.register(name, casts_to)
         torch.library.register_autograd(f"weft::{name}", self._backward_of_op, setup_context=self._setup)
         torch.library.register_autograd(f"weft::{name}_backward", self._refuse_second, setup_context=_no_context)
 
@@ -44,6 +55,8 @@ class GraphOp:
         """The first result, with gradients where they are wanted."""
         if torch.compiler.is_compiling():
             return self._results(graph, tensors, options)[0]
+        if autocast.is_on(graph._device_type):
+            tensors = autocast.cast(tensors, graph._device_type, self.casts_to)
         if torch._C._are_functorch_transforms_active():
             return _RunTransformed.apply(self, graph, options, *tensors)[0]
         _refuse_tangents(self.name, tensors)
@@ -67,11 +80,12 @@ class GraphOp:
         """The same as results of operators that have gradients themselves; None where there are none such."""
         if self._derive is None or not torch.is_grad_enabled():
             return None
-        gradients = self._derive(graph, tensors, kept, out_grad, options, wanted)
+        with torch.autocast(graph._device_type, enabled=False):  # the forward's types are the gradients', too
+            gradients = self._derive(graph, tensors, kept, out_grad, options, wanted)
         return None if gradients is None else [g if w else None for g, w in zip(gradients, wanted)]
 
     def _refuse_second(self, ctx, *_):
-        raise NotImplementedError(f"weft has no second derivatives: a gradient of {self.name} was differentiated again")
+        raise NotImplementedError(_no_second(self.name))
 
     def _kept_of(self, tensors, results, options, wanted):
         """What a backward reads; what it does not is left out, or a placeholder of its kind."""
@@ -191,11 +205,13 @@ class _GradientsTransformed(torch.autograd.Function):
             gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         return tuple(out_grad.new_zeros(()) if g is None else g for g in gradients)
 
-    setup_context = staticmethod(_no_context)
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.name = inputs[0].name
 
     @staticmethod
     def backward(ctx, *_):
-        raise NotImplementedError("weft has no second derivatives: a gradient was differentiated again")
+        raise NotImplementedError(_no_second(ctx.name))
 
 
 def broadcast(*tensors):

@@ -20,13 +20,13 @@ def _fake_backward(rows, key, num_sources, alpha, alpha_grad):
 
 _edge_softmax = GraphOp(
     "edge_softmax", 1, fake=_fake, fake_backward=_fake_backward, keeps=[0], takes_tensors=False,
-    derive=edge_softmax_gradients,
+    derive=edge_softmax_gradients, casts_to=torch.float32,
 )
 
 
 def edge_softmax(graph: Graph, scores: Tensor) -> Tensor:
     """Softmax of ``scores``, [edges] or [edges, heads, 1] by edge id, over the edges of each target, a head at a time.
-    ``-inf`` masks an edge; where all are masked the result is 0.
+    ``-inf`` masks an edge; where all are masked the result is 0. Under autocast it is in float32.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))

@@ -1,0 +1,43 @@
+"""Operands under torch.autocast: cast as those of a linear layer are, or to the type that an operator asks for."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence, Tuple
+
+import torch
+from torch import Tensor
+
+_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
+_implementations = torch.library.Library("weft", "IMPL")  # which are there as long as this is
+
+
+def is_on(device_type: str) -> bool:
+    return device_type in _KEYS and torch.is_autocast_enabled(device_type)
+
+
+def cast(tensors: Sequence[Optional[Tensor]], device_type: str, dtype: Optional[torch.dtype]) -> Tuple:
+    """To ``dtype``, or autocast's own; float64 stays as it is, as it does for torch's operators."""
+    wanted = torch.get_autocast_dtype(device_type) if dtype is None else dtype
+
+    def of(tensor):
+        is_cast = isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.dtype is not torch.float64
+        return tensor.to(wanted) if is_cast and tensor.device.type == device_type else tensor
+
+    return tuple(of(t) for t in tensors)
+
+
+def register(name: str, dtype: Optional[torch.dtype]) -> None:
+    """For torch.ops.weft.NAME."""
+    op = getattr(torch.ops.weft, name).default
+    below = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+    below = below | torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)
+
+    def implement(device_type: str) -> None:
+        def run(*arguments):
+            with torch._C._ExcludeDispatchKeyGuard(below):
+                return op(*cast(arguments, device_type, dtype))
+
+        _implementations.impl(name, run, _KEYS[device_type])
+
+    for device_type in _KEYS:
+        implement(device_type)
