@@ -28,6 +28,12 @@ Graph adopted(const std::vector<Tensor>& rows, std::int64_t num_sources) {
   return Graph::adopt(nodes, kept->tensors, {}, kept, Validate::trusted, context_of(offsets).stream());
 }
 
+constexpr std::size_t with_handle = 4;  // offsets, columns, ids of edges, handle
+
+std::int64_t key_of(const Tensor& handle) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(handle.const_data_ptr()));
+}
+
 std::int64_t enter(std::shared_ptr<HeldGraph> held) {
   const std::lock_guard guard(table().lock);
   table().graphs.emplace(++table().last, std::move(held));
@@ -48,7 +54,8 @@ const Tensor& offsets_of(const std::vector<Tensor>& rows) {
 }
 
 RowInputs::RowInputs(const std::vector<Tensor>& rows) {
-  if (rows.size() < 2 || rows.size() > 3)
+  const bool handled = rows.size() == with_handle && rows.back().is_cpu() && rows.back().numel() == 1;
+  if (rows.size() < 2 || (rows.size() > 3 && !handled))
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("rows has {} tensors: expected offsets and columns, and ids of edges where they are not in "
                             "sequence",
@@ -59,15 +66,15 @@ RowInputs::RowInputs(const std::vector<Tensor>& rows) {
   arrays.reserve(rows.size());
   tensors.offsets = array(0, "offsets");
   tensors.cols = array(1, "columns");
-  if (rows.size() == 3) tensors.edge_ids = array(2, "edge_ids");
+  if (rows.size() > 2) tensors.edge_ids = array(2, "edge_ids");
 }
 
 Origin Origin::of(const std::vector<Tensor>& rows, std::int64_t num_sources) {
   Origin origin;
   origin.num_sources = num_sources;
-  for (const Tensor& array : rows) {
-    origin.arrays.push_back(array.const_data_ptr());
-    origin.sizes.push_back(array.numel());
+  for (std::size_t i = 0; i < std::min(rows.size(), with_handle - 1); ++i) {
+    origin.arrays.push_back(rows[i].const_data_ptr());
+    origin.sizes.push_back(rows[i].numel());
   }
   return origin;
 }
@@ -104,7 +111,26 @@ void release_graph(std::int64_t key) {
   table().graphs.erase(found);
 }
 
+Tensor hold_by_handle(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources) {
+  auto place = std::make_unique<std::int64_t>(0);
+  const auto key = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(place.get()));
+  // Not for long: of every run of a program there is another one.
+  auto held = std::make_shared<HeldGraph>(graph, Origin::of(rows, num_sources), false);
+  {
+    const std::lock_guard guard(table().lock);
+    table().graphs.insert_or_assign(key, std::move(held));
+  }
+  const std::int64_t size = 1, stride = 1;
+  return torch::stable::from_blob(place.release(), {&size, 1}, {&stride, 1},
+                                  torch::stable::Device(torch::headeronly::DeviceType::CPU),
+                                  torch::headeronly::ScalarType::Long, [key](void* memory) {
+                                    release_graph(key);
+                                    delete static_cast<std::int64_t*>(memory);
+                                  });
+}
+
 std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, std::int64_t key, std::int64_t num_sources) {
+  if (rows.size() == with_handle) key = key_of(rows.back());
   {
     const std::lock_guard guard(table().lock);
     const auto found = table().graphs.find(key);

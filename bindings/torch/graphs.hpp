@@ -64,7 +64,8 @@ class HeldGraph {
   std::list<std::pair<PlanKey, std::shared_ptr<const void>>> plans_;  // the last used first
 };
 
-/// [offsets, columns] or [offsets, columns, ids of edges] as weft takes them, and what must live for as long.
+/// [offsets, columns] or [offsets, columns, ids of edges] as weft takes them, and what must live for as long. A handle
+/// behind them is no part of them.
 struct RowInputs {
   std::vector<Input> arrays;
   RowTensors tensors;
@@ -79,8 +80,11 @@ const Tensor& offsets_of(const std::vector<Tensor>& rows);
 std::int64_t hold_graph(const std::vector<Tensor>& rows, std::int64_t num_sources);
 std::int64_t hold_graph(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources);
 void release_graph(std::int64_t key);
-/// The graph that is held under the key, where it is that of these rows; else one for this call. (A program that was
-/// exported has keys of another process.)
+/// Holds a graph for as long as that tensor's memory lives, whose place is the key: as a further tensor behind rows it
+/// goes where torch takes them, into what a compiled program keeps for its backward, say. What it holds, 0, nobody reads.
+Tensor hold_by_handle(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources);
+/// The graph that is held under the key, or by the handle behind the rows, where it is that of these rows; else one for
+/// this call. (A program that was exported has keys of another process.)
 std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, std::int64_t key, std::int64_t num_sources);
 
 /// [offsets, columns] or [offsets, columns, ids of edges] of a graph, in its memory.

@@ -9,6 +9,7 @@ STABLE_TORCH_LIBRARY(weft, m) {
   m.def(
       "graph_from_edges(Tensor sources, Tensor destinations, int num_sources, int num_destinations) -> (int, "
       "Tensor[])");
+  m.def("graph_rows(Tensor edge_index, SymInt num_sources, SymInt num_destinations) -> (Tensor, Tensor, Tensor, Tensor)");
   m.def("graph_transposed(Tensor[] rows, int key, int num_sources) -> (int, Tensor[])");
   m.def("check_rows(Tensor[] rows, int num_sources) -> ()");
 #define WEFT_GRAPH "Tensor[] rows, SymInt key, SymInt num_sources, "
@@ -52,6 +53,7 @@ STABLE_TORCH_LIBRARY(weft, m) {
 STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
   m.impl("graph_hold", TORCH_BOX(&weft::pytorch::graph_hold));
   m.impl("graph_from_edges", TORCH_BOX(&weft::pytorch::graph_from_edges));
+  m.impl("graph_rows", TORCH_BOX(&weft::pytorch::graph_rows));
   m.impl("graph_transposed", TORCH_BOX(&weft::pytorch::graph_transposed));
   m.impl("check_rows", TORCH_BOX(&weft::pytorch::check_rows));
   m.impl("spmm", TORCH_BOX(&weft::pytorch::spmm));

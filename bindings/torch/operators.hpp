@@ -1,5 +1,5 @@
-// The functions behind torch.ops.weft. Every graph comes as [offsets, columns(, ids of edges)], the key under which
-// it is held, and its number of sources.
+// The functions behind torch.ops.weft. Every graph comes as [offsets, columns(, ids of edges(, handle))], the key under
+// which it is held where there is no handle, and its number of sources.
 #pragma once
 
 #include <string>
@@ -20,6 +20,9 @@ std::int64_t graph_hold(Rows rows, std::int64_t num_sources);
 /// A graph of these edges and its rows, by destination, then source, then id.
 std::tuple<std::int64_t, Rows> graph_from_edges(Tensor sources, Tensor destinations, std::int64_t num_sources,
                                                 std::int64_t num_destinations);
+/// The same for programs that torch compiles: offsets, columns, ids, and a handle that holds the graph.
+std::tuple<Tensor, Tensor, Tensor, Tensor> graph_rows(Tensor edge_index, std::int64_t num_sources,
+                                                      std::int64_t num_destinations);
 std::tuple<std::int64_t, Rows> graph_transposed(Rows rows, std::int64_t key, std::int64_t num_sources);
 /// An Error that names the first index that is out of place.
 void check_rows(Rows rows, std::int64_t num_sources);

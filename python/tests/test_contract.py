@@ -192,15 +192,6 @@ def test_transposes_and_devices_are_the_same_objects():
     assert torch.equal(transposed.transpose().edge_index(), random_edges(7, 9, 40))
 
 
-def test_graphs_are_made_in_compiled_functions_by_a_graph_break():
-    @torch.compile(backend="eager")
-    def f(edge_index, x):
-        return weft.spmm(weft.Graph.from_edge_index(edge_index, size=(7, 9)), x) + 1
-
-    edge_index, x = random_edges(7, 9, 40), torch.randn(7, 4)
-    torch.testing.assert_close(f(edge_index, x), weft.spmm(a_graph(), x) + 1)
-
-
 @pytest.mark.parametrize("rows", [[], [torch.tensor([0, 1])], [torch.tensor([0, 1])] * 4])
 def test_rows_that_are_none_are_named(rows):
     with pytest.raises(RuntimeError, match="rows (are missing|has)"):

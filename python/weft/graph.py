@@ -38,6 +38,18 @@ def counts_of(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
         raise ValueError(f"size is {size!r}: expected the number of nodes, or (sources, targets)") from None
 
 
+_NO_KEY = 0  # of a graph that nobody holds, or a handle behind its rows
+
+
+@torch.library.register_fake("weft::graph_rows")
+def _fake_rows(edge_index, num_sources, num_targets):
+    edges = edge_index.shape[1]
+    return (
+        edge_index.new_empty([num_targets + 1], dtype=torch.int64), edge_index.new_empty([edges], dtype=torch.int32),
+        edge_index.new_empty([edges], dtype=torch.int64), torch.empty([1], dtype=torch.int64, device="cpu"),
+    )
+
+
 class Graph:
     """A directed graph, stored by target: row v has the sources of the edges that arrive at v.
 
@@ -86,11 +98,11 @@ class Graph:
         return graph
 
     @classmethod
-    @torch.compiler.disable
     def from_edge_index(cls, edge_index: Tensor, size: Size = None) -> Graph:
-        """From PyG's ``edge_index`` [2, E]: sources and targets, int64 or int32, in any order. ``size`` is the number
-        of nodes, or (sources, targets) of a bipartite graph; without it what an EdgeIndex knows, or else as many nodes
-        as the largest id asks for."""
+        """From PyG's ``edge_index`` [2, E]: sources and targets, int64 or int32, in any order. ``size`` is the number of
+        nodes, or (sources, targets) of a bipartite graph; without it what an EdgeIndex knows, or else as many nodes as the
+        largest id asks for, which waits for a GPU and breaks the graph of ``torch.compile``. A compiled program makes the
+        graph anew in every run, and keeps it for its backward."""
         if hasattr(edge_index, "is_sorted_by_col"):  # torch_geometric.EdgeIndex
             return _sources().from_edge_index_of_pyg(edge_index, size)
         if edge_index.dim() != 2 or edge_index.size(0) != 2:
@@ -99,6 +111,10 @@ class Graph:
             raise ValueError(f"edge_index has dtype {edge_index.dtype}: expected torch.int64 or torch.int32")
         if size is None:
             size = int(edge_index.max()) + 1 if edge_index.numel() > 0 else 0
+        if torch.compiler.is_compiling():
+            num_sources, num_targets = size if isinstance(size, tuple) else (size, size)
+            rows = list(torch.ops.weft.graph_rows(edge_index, num_sources, num_targets))
+            return cls._of_arguments(rows, _NO_KEY, num_sources)
         num_sources, num_targets = counts_of(size)
         key, rows = torch.ops.weft.graph_from_edges(edge_index[0], edge_index[1], num_sources, num_targets)
         return cls._held(key, rows, num_sources)
