@@ -26,6 +26,11 @@ struct Call {
       : held(graph_of(rows, key, num_sources)), context(context_of(offsets_of(rows))), like(rows[0]) {
     if (held->lasts()) context.expect_runs(runs_of_a_held_graph);
   }
+  /// Of a graph that Python holds; results go where that tensor is, and so must the graph be.
+  Call(std::int64_t key, const Tensor& tensor)
+      : held(held_graph(key, device_of(tensor))), context(context_of(tensor)), like(tensor) {
+    context.expect_runs(runs_of_a_held_graph);
+  }
   const Graph& graph() const { return held->graph(); }
 
   /// What plans depend on: the shape, type and place of every tensor, the threads, and numbers of the caller's.

@@ -92,9 +92,15 @@ std::shared_ptr<const void> HeldGraph::kept(const PlanKey& key,
   return plans_.front().second;
 }
 
+bool HeldGraph::moved() const {
+  for (std::size_t i = 0; i < arrays_.size(); ++i)
+    if (arrays_[i].const_data_ptr() != origin_.arrays[i]) return true;
+  return false;
+}
+
 std::int64_t hold_graph(const std::vector<Tensor>& rows, std::int64_t num_sources) {
   const std::int64_t key =
-      enter(std::make_shared<HeldGraph>(adopted(rows, num_sources), Origin::of(rows, num_sources), true));
+      enter(std::make_shared<HeldGraph>(adopted(rows, num_sources), Origin::of(rows, num_sources), true, rows));
   context_of(rows[0]).synchronise();  // calls may come in any stream
   return key;
 }
@@ -137,6 +143,28 @@ std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, std::int64_
     if (found != table().graphs.end() && found->second->origin() == Origin::of(rows, num_sources)) return found->second;
   }
   return std::make_shared<HeldGraph>(adopted(rows, num_sources), Origin::of(rows, num_sources), false);
+}
+
+std::shared_ptr<HeldGraph> held_graph(std::int64_t key, Device device) {
+  std::shared_ptr<HeldGraph> held;
+  {
+    const std::lock_guard guard(table().lock);
+    const auto found = table().graphs.find(key);
+    if (found == table().graphs.end())
+      throw Error(ErrorCode::invalid_argument, fmt::format("no graph is held under the key {}", key));
+    if (found->second->moved()) {
+      const std::vector<Tensor> arrays = found->second->arrays();
+      const std::int64_t num_sources = found->second->origin().num_sources;
+      found->second = std::make_shared<HeldGraph>(adopted(arrays, num_sources), Origin::of(arrays, num_sources), true,
+                                                  arrays);
+    }
+    held = found->second;
+  }
+  if (const Device of_graph = held->graph().device(); of_graph != device)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("an operand is on {}, but the graph is on {}: move one of them with .to()",
+                            to_string(device), to_string(of_graph)));
+  return held;
 }
 
 std::vector<Tensor> rows_of(const Graph& graph, const Tensor& like) {

@@ -35,11 +35,14 @@ struct Origin {
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 
-/// A graph and the plans of the calls on it that came last.
+/// A graph and the plans of the calls on it that came last. `arrays` are those of torch's that it reads, if it does.
 class HeldGraph {
  public:
-  HeldGraph(Graph graph, Origin origin, bool lasts)
-      : graph_(std::move(graph)), origin_(std::move(origin)), lasts_(lasts) {}
+  HeldGraph(Graph graph, Origin origin, bool lasts, std::vector<Tensor> arrays = {})
+      : graph_(std::move(graph)), origin_(std::move(origin)), lasts_(lasts), arrays_(std::move(arrays)) {}
+  const std::vector<Tensor>& arrays() const { return arrays_; }
+  /// Whether torch has put the arrays elsewhere, as Tensor.share_memory_() does.
+  bool moved() const;
   const Graph& graph() const { return graph_; }
   const Origin& origin() const { return origin_; }
   /// Whether Python holds it, so that more calls are to be expected.
@@ -60,6 +63,7 @@ class HeldGraph {
   Graph graph_;
   Origin origin_;
   bool lasts_;
+  std::vector<Tensor> arrays_;
   std::mutex lock_;
   std::list<std::pair<PlanKey, std::shared_ptr<const void>>> plans_;  // the last used first
 };
@@ -86,6 +90,9 @@ Tensor hold_by_handle(const Graph& graph, const std::vector<Tensor>& rows, std::
 /// The graph that is held under the key, or by the handle behind the rows, where it is that of these rows; else one for
 /// this call. (A program that was exported has keys of another process.)
 std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, std::int64_t key, std::int64_t num_sources);
+
+/// The graph that is held under the key, for operands on that device.
+std::shared_ptr<HeldGraph> held_graph(std::int64_t key, Device device);
 
 /// [offsets, columns] or [offsets, columns, ids of edges] of a graph, in its memory.
 std::vector<Tensor> rows_of(const Graph& graph, const Tensor& like);

@@ -15,8 +15,12 @@ STABLE_TORCH_LIBRARY(weft, m) {
 #define WEFT_GRAPH "Tensor[] rows, SymInt key, SymInt num_sources, "
   m.def("spmm(" WEFT_GRAPH "Tensor? x, Tensor? edge, str op, str reduce) -> (Tensor, Tensor)");
   m.def("spmm_backward(" WEFT_GRAPH
-        "Tensor? x, Tensor? edge, Tensor winners, Tensor out_grad, str op, str reduce, bool want_x, bool want_edge) "
+        "Tensor? x, Tensor? edge, Tensor? winners, Tensor out_grad, str op, str reduce, bool want_x, bool want_edge) "
         "-> (Tensor, Tensor)");
+  m.def("spmm_held(int key, Tensor? x, Tensor? edge, int op, int reduce) -> (Tensor, Tensor?)");
+  m.def(
+      "spmm_held_backward(int key, Tensor? x, Tensor? edge, Tensor? winners, Tensor out_grad, int op, int reduce, bool "
+      "want_x, bool want_edge) -> (Tensor?, Tensor?)");
   m.def("sddmm(" WEFT_GRAPH "Tensor? lhs, Tensor? rhs, str op, str left, str right) -> Tensor");
   m.def("sddmm_backward(" WEFT_GRAPH
         "Tensor? lhs, Tensor? rhs, Tensor out_grad, str op, str left, str right, bool want_lhs, bool want_rhs) "
@@ -58,6 +62,8 @@ STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
   m.impl("check_rows", TORCH_BOX(&weft::pytorch::check_rows));
   m.impl("spmm", TORCH_BOX(&weft::pytorch::spmm));
   m.impl("spmm_backward", TORCH_BOX(&weft::pytorch::spmm_backward));
+  m.impl("spmm_held", TORCH_BOX(&weft::pytorch::spmm_held));
+  m.impl("spmm_held_backward", TORCH_BOX(&weft::pytorch::spmm_held_backward));
   m.impl("sddmm", TORCH_BOX(&weft::pytorch::sddmm));
   m.impl("sddmm_backward", TORCH_BOX(&weft::pytorch::sddmm_backward));
   m.impl("edge_softmax", TORCH_BOX(&weft::pytorch::edge_softmax));

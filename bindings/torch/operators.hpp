@@ -32,10 +32,19 @@ void check_rows(Rows rows, std::int64_t num_sources);
 /// The sums, and the ids of the edges that won, of max and min; else a tensor without elements.
 std::tuple<Tensor, Tensor> spmm(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x, MaybeTensor edge,
                                 std::string op, std::string reduce);
-/// The gradients of x and edge; one that is not wanted has no elements, here and below.
+/// The gradients of x and edge; one that is not wanted has no elements, here and below. An operand whose values are not
+/// read may be missing, where it has the features and the type of out_grad.
 std::tuple<Tensor, Tensor> spmm_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
-                                         MaybeTensor edge, Tensor winners, Tensor out_grad, std::string op,
+                                         MaybeTensor edge, MaybeTensor winners, Tensor out_grad, std::string op,
                                          std::string reduce, bool want_x, bool want_edge);
+
+/// The same over a graph that Python holds, for calls outside of what torch traces: with less to hand over they take a
+/// fraction of the time.
+std::tuple<Tensor, MaybeTensor> spmm_held(std::int64_t key, MaybeTensor x, MaybeTensor edge, std::int64_t op,
+                                          std::int64_t reduce);
+std::tuple<MaybeTensor, MaybeTensor> spmm_held_backward(std::int64_t key, MaybeTensor x, MaybeTensor edge,
+                                                        MaybeTensor winners, Tensor out_grad, std::int64_t op,
+                                                        std::int64_t reduce, bool want_x, bool want_edge);
 
 // sddmm.cpp; `left` and `right` are the targets of lhs and rhs: u (sources), v (targets) or e (edges)
 

@@ -14,53 +14,101 @@ SpmmOptions options_of(const std::string& op, const std::string& reduce) {
   return options;
 }
 
-}  // namespace
+SpmmOptions options_of(std::int64_t op, std::int64_t reduce) {
+  SpmmOptions options;
+  options.op = static_cast<SpmmOp>(op);
+  options.reduce = static_cast<Reduce>(reduce);
+  return options;
+}
 
-std::tuple<Tensor, Tensor> spmm(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x, MaybeTensor edge,
-                                std::string op, std::string reduce) {
-  Call call(rows, key, num_sources);
+/// The winners are given where there are some.
+std::pair<Tensor, MaybeTensor> forward(Call& call, const MaybeTensor& x, const MaybeTensor& edge, SpmmOptions options) {
   const Input sources(x, "x"), values(edge, "edge");
-  SpmmOptions options = options_of(op, reduce);
   const SpmmShape shape = resolve(call.context, call.graph(), sources, values, options);
   const auto of =
       call.key(OpKind::spmm, {&sources.view(), &values.view()}, {number(options.op), number(options.reduce)});
   const auto plan = call.held->plan<Plan>(of, [&] { return make_plan(call.context, call.graph(), shape.desc); });
   const Shape by_row = shape.features.with_rows(call.graph().num_rows());
   const Tensor out = empty(by_row, shape.desc.dtype, call.like);
-  const bool has_winners = is_extremum(options.reduce);
-  const Tensor winners = has_winners ? empty(by_row, Dtype::i64, call.like) : nothing(Dtype::i64, call.like);
-  options.arg_e = into(has_winners, winners);
+  MaybeTensor winners;
+  if (is_extremum(options.reduce)) {
+    winners = empty(by_row, Dtype::i64, call.like);
+    options.arg_e = writable(*winners);
+  }
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);
   weft::spmm(call.context, *plan, call.graph(), sources, values, writable(out), options);
   return {out, winners};
 }
 
-std::tuple<Tensor, Tensor> spmm_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
-                                         MaybeTensor edge, Tensor winners, Tensor out_grad, std::string op,
-                                         std::string reduce, bool want_x, bool want_edge) {
-  Call call(rows, key, num_sources);
-  SpmmOptions options = options_of(op, reduce);
-  const auto read = [](bool is_read, const MaybeTensor& tensor, std::string_view name) {
-    return is_read ? Input(tensor, name) : Input::of_kind(tensor, name);
-  };
-  // ops/spmm.py keeps placeholders of what is not read here.
+/// A gradient is given where it is wanted.
+std::pair<MaybeTensor, MaybeTensor> backward(Call& call, const MaybeTensor& x, const MaybeTensor& edge,
+                                             const MaybeTensor& winners, const Tensor& out_grad, SpmmOptions options,
+                                             bool want_x, bool want_edge) {
+  const Input grad(out_grad, "out_grad"), won(winners, "winners");
+  // ops/spmm.py keeps nothing, or placeholders, of what is not read here.
   const bool multiplies = options.op == SpmmOp::u_mul_e || options.op == SpmmOp::u_div_e;
   const bool extremum = is_extremum(options.reduce);
-  const Input sources = read(extremum || (multiplies && want_edge), x, "x"),
-              values = read(extremum || multiplies, edge, "edge");
-  const Input grad(out_grad, "out_grad"), won(winners, "winners");
+  const auto read = [&](bool is_read, bool is_used, const MaybeTensor& tensor, std::string_view name,
+                        std::int64_t rows) {
+    if (is_read) return Input(tensor, name);
+    if (is_used && !tensor) return grad.with_rows(rows);
+    return Input::of_kind(tensor, name);
+  };
+  const Input sources = read(extremum || (multiplies && want_edge), uses_node(options.op), x, "x",
+                             call.graph().num_cols()),
+              values = read(extremum || multiplies, uses_edge(options.op), edge, "edge", call.graph().num_edges());
   if (extremum) options.arg_e = read_only(won);
   const auto of = call.key(OpKind::spmm, {&sources.view(), &values.view()},
                            {number(options.op), number(options.reduce), want_x, want_edge});
   const auto plan = call.held->plan<SpmmBackwardPlan>(of, [&] {
     return plan_spmm_backward(call.context, call.graph(), sources, values, options, {want_x, want_edge});
   });
+  const auto gradient = [&](bool wanted, const ConstTensorView& tensor) {
+    return wanted ? MaybeTensor(empty(tensor.shape, tensor.dtype, call.like)) : std::nullopt;
+  };
   const WantGradients& want = plan->want;
-  const Tensor x_grad = gradient_of(want.x, sources, call.like), edge_grad = gradient_of(want.edge, values, call.like);
+  const MaybeTensor x_grad = gradient(want.x, sources), edge_grad = gradient(want.edge, values);
+  const auto into = [](const MaybeTensor& tensor) { return tensor ? writable(*tensor) : TensorView{}; };
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);
   weft::spmm_backward(call.context, *plan, call.graph(), sources, values, grad, options,
-                      {into(want.x, x_grad), into(want.edge, edge_grad)});
+                      {into(x_grad), into(edge_grad)});
   return {x_grad, edge_grad};
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> spmm(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x, MaybeTensor edge,
+                                std::string op, std::string reduce) {
+  Call call(rows, key, num_sources);
+  auto [out, winners] = forward(call, x, edge, options_of(op, reduce));
+  return {out, winners ? *winners : nothing(Dtype::i64, call.like)};
+}
+
+std::tuple<Tensor, Tensor> spmm_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
+                                         MaybeTensor edge, MaybeTensor winners, Tensor out_grad, std::string op,
+                                         std::string reduce, bool want_x, bool want_edge) {
+  Call call(rows, key, num_sources);
+  const auto [of_x, of_edge] =
+      backward(call, x, edge, winners, out_grad, options_of(op, reduce), want_x, want_edge);
+  const auto or_nothing = [&](const MaybeTensor& gradient) {
+    return gradient ? *gradient : nothing(Dtype::f32, call.like);
+  };
+  return {or_nothing(of_x), or_nothing(of_edge)};
+}
+
+std::tuple<Tensor, MaybeTensor> spmm_held(std::int64_t key, MaybeTensor x, MaybeTensor edge, std::int64_t op,
+                                          std::int64_t reduce) {
+  Call call(key, x ? *x : edge.value());
+  auto [out, winners] = forward(call, x, edge, options_of(op, reduce));
+  return {std::move(out), std::move(winners)};
+}
+
+std::tuple<MaybeTensor, MaybeTensor> spmm_held_backward(std::int64_t key, MaybeTensor x, MaybeTensor edge,
+                                                        MaybeTensor winners, Tensor out_grad, std::int64_t op,
+                                                        std::int64_t reduce, bool want_x, bool want_edge) {
+  Call call(key, out_grad);
+  auto [of_x, of_edge] = backward(call, x, edge, winners, out_grad, options_of(op, reduce), want_x, want_edge);
+  return {std::move(of_x), std::move(of_edge)};
 }
 
 }  // namespace weft::pytorch

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -86,10 +87,29 @@ Input::Input(const std::optional<Tensor>& tensor, std::string_view name) {
   if (tensor && tensor->defined()) *this = Input(*tensor, name);
 }
 
+Input Input::with_rows(std::int64_t rows) const {
+  Input other = *this;
+  other.view_.shape.rows = rows;
+  other.view_.ld = other.view_.shape.row_size();
+  return other;
+}
+
 Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like) {
   const std::array<std::int64_t, 3> sizes = sizes_of(shape);
-  return torch::stable::empty({sizes.data(), static_cast<std::size_t>(shape.rank)}, scalar_type(dtype), std::nullopt,
-                              like.device());
+  const std::array<std::int64_t, 3> strides{shape.rank < 3 ? std::max<std::int64_t>(shape.width, 1)
+                                                           : std::max<std::int64_t>(shape.row_size(), 1),
+                                            shape.rank < 3 ? 1 : std::max<std::int64_t>(shape.width, 1), 1};
+  std::int32_t device = 0;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device));
+  const auto type = torch::stable::detail::to<std::int32_t>(torch::stable::detail::from(scalar_type(dtype)));
+  AtenTensorHandle made = nullptr;
+  // Not through torch's dispatcher, which takes longer than a small operator.
+  if (aoti_torch_empty_strided(shape.rank, sizes.data(), strides.data(), type, device, like.get_device_index(),
+                               &made) != AOTI_TORCH_SUCCESS)
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("out of memory: torch has no room for a tensor of shape {} and type {} on {}",
+                            to_string(shape), name(dtype), to_string(device_of(like))));
+  return Tensor(made);
 }
 Tensor nothing(Dtype dtype, const Tensor& like) { return empty(Shape(0), dtype, like); }
 

@@ -31,6 +31,8 @@ class Input {
   /// Of a tensor whose shape and type alone count: nothing is copied, and nothing may be read.
   static Input of_kind(const Tensor& tensor, std::string_view name);
   static Input of_kind(const std::optional<Tensor>& tensor, std::string_view name);
+  /// The kind of a tensor that has other rows, of which nothing may be read.
+  Input with_rows(std::int64_t rows) const;
   operator ConstTensorView() const { return view_; }  // NOLINT: implicit by design
   const ConstTensorView& view() const { return view_; }
 

@@ -71,10 +71,11 @@ class Graph:
 
     def _hold(self, rows: List[Tensor], num_sources: int, key: int) -> None:
         self._take(rows, num_sources, key)
+        self._is_held = True
         self._release = weakref.finalize(self, _library.release_graph, key)
 
     def _take(self, rows: List[Tensor], num_sources: int, key: int) -> None:
-        self._rows, self._key = rows, key
+        self._rows, self._key, self._is_held = rows, key, False
         self.rowptr, self.col = rows[0], rows[1]
         self.edge_ids: Optional[Tensor] = rows[2] if len(rows) > 2 else None
         self.num_sources, self.num_targets = num_sources, rows[0].numel() - 1

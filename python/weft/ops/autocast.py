@@ -11,10 +11,6 @@ _KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 _implementations = torch.library.Library("weft", "IMPL")  # which are there as long as this is
 
 
-def is_on(device_type: str) -> bool:
-    return device_type in _KEYS and torch.is_autocast_enabled(device_type)
-
-
 def cast(tensors: Sequence[Optional[Tensor]], device_type: str, dtype: Optional[torch.dtype]) -> Tuple:
     """To ``dtype``, or autocast's own; float64 stays as it is, as it does for torch's operators."""
     wanted = torch.get_autocast_dtype(device_type) if dtype is None else dtype

@@ -68,7 +68,8 @@ def spmm_gradients(graph, tensors, kept, out_grad: Tensor, options: Tuple, wante
         return None
     x, edge = tensors
     grad = _means(graph, reduce, _spelled(out_grad))
-    x_like, edge_like = (None if t is None else _spelled(t) for t in (x, edge))
+    # What is missing has the features of out_grad.
+    x_like, edge_like = (grad if t is None else _spelled(t) for t in (x, edge))
     x_grad = edge_grad = None
     if op in ("u_mul_e", "u_div_e"):
         factor = edge_like if op == "u_mul_e" else edge_like.reciprocal()
@@ -85,7 +86,7 @@ def spmm_gradients(graph, tensors, kept, out_grad: Tensor, options: Tuple, wante
             edge_grad = weft.sddmm(graph, rhs=_fitted(grad, edge_like), op="copy_rhs")
             if op == "u_sub_e":
                 edge_grad = -edge_grad
-    return _shaped(x_grad, x), _shaped(edge_grad, edge)
+    return _shaped(x_grad, out_grad if x is None else x), _shaped(edge_grad, out_grad if edge is None else edge)
 
 
 def sddmm_gradients(graph, tensors, kept, out_grad: Tensor, options: Tuple, wanted):
@@ -124,4 +125,4 @@ def edge_softmax_gradients(graph, tensors, kept, alpha_grad: Tensor, options: Tu
 
 
 def _shaped(gradient: Optional[Tensor], like: Optional[Tensor]) -> Optional[Tensor]:
-    return None if gradient is None else gradient.reshape(like.shape)
+    return None if gradient is None else gradient.reshape(-1, *like.shape[1:])

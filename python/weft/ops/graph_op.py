@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Callable, Optional, Sequence, Tuple
+from typing import Callable, Dict, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
+from torch._C import (
+    _are_functorch_transforms_active, _AutoDispatchBelowAutograd, _len_torch_dispatch_stack,
+)
 from torch.autograd import forward_ad
 
 from weft.graph import Graph
 from weft.ops import autocast
 
 _GRAPH_ARGUMENTS = 3  # rows, key, num_sources
+_PLAIN = (Tensor, torch.nn.Parameter, type(None))  # no subclass, such as those that torch traces with
+_is_compiling = torch.compiler.is_compiling
+_implementations = torch.library.Library("weft", "IMPL")  # which are there as long as this is
 
 
 def _no_context(ctx, inputs, output):
@@ -33,16 +39,23 @@ class GraphOp:
     """An operator ``weft::NAME(graph, tensors, options)`` and its ``weft::NAME_backward``, which takes the tensors, what
     the forward kept, the gradient of its first result, the options and, where it can leave gradients out, which are
     wanted. ``derive`` composes gradients that can be differentiated again; ``casts_to`` is the type of operands under
-    autocast, where it is not autocast's own."""
+    autocast, where it is not autocast's own.
+
+    With ``codes``, the numbers of the options, there are also ``weft::NAME_held`` and ``weft::NAME_held_backward``, which
+    take the key of a graph that Python holds in place of its rows. Tensors outside of what torch traces go there, in a
+    fraction of the time."""
 
     def __init__(
         self, name: str, num_tensors: int, *, fake: Callable, fake_backward: Callable, keeps: Sequence[int] = (),
         takes_tensors: bool = True, chooses: bool = False, reads: Optional[Callable] = None,
         derive: Optional[Callable] = None, casts_to: Optional[torch.dtype] = None,
+        codes: Optional[Dict[Tuple, Tuple]] = None,
     ):
         self.name, self.num_tensors, self.keeps = name, num_tensors, tuple(keeps)
         self.takes_tensors, self.chooses, self.reads, self._derive = takes_tensors, chooses, reads, derive
-        self.casts_to = casts_to
+        self.casts_to, self._codes = casts_to, codes
+        if codes is not None:
+            self._held, self._held_backward = (self._unseen(f"{name}_held{part}") for part in ("", "_backward"))
         self.forward = getattr(torch.ops.weft, name).default
         self.backward = getattr(torch.ops.weft, f"{name}_backward").default
         torch.library.register_fake(f"weft::{name}", fake)
@@ -51,27 +64,52 @@ class GraphOp:
         torch.library.register_autograd(f"weft::{name}", self._backward_of_op, setup_context=self._setup)
         torch.library.register_autograd(f"weft::{name}_backward", self._refuse_second, setup_context=_no_context)
 
+    @staticmethod
+    def _unseen(name: str):
+        """An operator that autograd looks away from, as only what is below it calls it."""
+        _implementations.impl(name, torch.library.fallthrough_kernel, "Autograd")
+        return getattr(torch.ops.weft, name).default
+
     def __call__(self, graph, tensors: Tuple, options: Tuple = ()) -> Tensor:
         """The first result, with gradients where they are wanted."""
-        if torch.compiler.is_compiling():
-            return self._results(graph, tensors, options)[0]
-        if autocast.is_on(graph._device_type):
+        if _is_compiling():
+            return _as_tuple(self.forward(*graph._arguments, *tensors, *options))[0]
+        if torch.is_autocast_enabled(graph._device_type):
             tensors = autocast.cast(tensors, graph._device_type, self.casts_to)
-        if torch._C._are_functorch_transforms_active():
+        if _are_functorch_transforms_active():
             return _RunTransformed.apply(self, graph, options, *tensors)[0]
-        _refuse_tangents(self.name, tensors)
-        if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
-            return _Run.apply(self, graph, options, *tensors)
-        with torch._C._AutoDispatchBelowAutograd():
-            return self._results(graph, tensors, options)[0]
+        if forward_ad._current_level >= 0:
+            _refuse_tangents(self.name, tensors)
+        if torch.is_grad_enabled():
+            for tensor in tensors:
+                if tensor is not None and tensor.requires_grad:
+                    return _Run.apply(self, graph, options, *tensors)
+        return self.results(graph, tensors, options)[0]
 
-    def _results(self, graph, tensors, options) -> Tuple:
-        return _as_tuple(self.forward(*graph._arguments, *tensors, *options))
+    def _is_lean(self, graph, tensors) -> bool:
+        if self._codes is None or not graph._is_held:
+            return False
+        for tensor in tensors:
+            if type(tensor) not in _PLAIN:
+                return False
+        return _len_torch_dispatch_stack() == 0
+
+    def results(self, graph, tensors, options) -> Tuple:
+        """All results, below autograd."""
+        if self._is_lean(graph, tensors):
+            return self._held(graph._key, *tensors, *self._codes[options])
+        with _AutoDispatchBelowAutograd():
+            return _as_tuple(self.forward(*graph._arguments, *tensors, *options))
+
+    def gradients_over(self, graph, tensors, kept, out_grad, options, wanted):
+        """gradients() below autograd."""
+        if self._is_lean(graph, (out_grad, *tensors)):
+            return self._held_backward(graph._key, *tensors, *kept, out_grad, *self._codes[options], *wanted)
+        with _AutoDispatchBelowAutograd():
+            return self.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
 
     def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
         """One for each tensor; None for those that are not wanted."""
-        if self.takes_tensors:
-            wanted = [w and t is not None for w, t in zip(wanted, tensors)]
         arguments = [*tensors, *kept, out_grad, *options]
         gradients = _as_tuple(self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ())))
         return [g if w else None for g, w in zip(gradients, wanted)]
@@ -90,7 +128,7 @@ class GraphOp:
     def _kept_of(self, tensors, results, options, wanted):
         """What a backward reads; what it does not is left out, or a placeholder of its kind."""
         if self.reads is not None:
-            tensors = self.reads(tensors, options, wanted)
+            tensors = self.reads(tensors, results[0], options, wanted)
         return [*(tensors if self.takes_tensors else ()), *(results[i] for i in self.keeps)]
 
     def _of_kept(self, saved):
@@ -130,8 +168,6 @@ class GraphOp:
 
 def _refuse_tangents(name: str, tensors) -> None:
     """A tangent would be lost without a word."""
-    if forward_ad._current_level < 0:
-        return
     if any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in tensors):
         raise NotImplementedError(f"weft has no forward-mode derivatives, and an input of {name} has a tangent")
 
@@ -142,8 +178,7 @@ class _Run(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, op, graph, options, *tensors):
-        with torch._C._AutoDispatchBelowAutograd():
-            results = op._results(graph, tensors, options)
+        results = op.results(graph, tensors, options)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*op._kept_of(tensors, results, options, ctx.needs_input_grad[3:]))
         ctx.of = op, graph, options  # the graph, whose transpose and plans the backward takes
@@ -161,8 +196,7 @@ class _Run(torch.autograd.Function):
             if gradients is None:
                 gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         else:
-            with torch._C._AutoDispatchBelowAutograd():
-                gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
+            gradients = op.gradients_over(graph, tensors, kept, out_grad, options, wanted)
         return (None, None, None, *gradients)
 
 
@@ -171,8 +205,8 @@ class _RunTransformed(torch.autograd.Function):
 
     @staticmethod
     def forward(op, graph, options, *tensors):
-        with torch._C._AutoDispatchBelowAutograd():
-            return op._results(graph, tensors, options)
+        with _AutoDispatchBelowAutograd():
+            return _as_tuple(op.forward(*graph._arguments, *tensors, *options))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -201,7 +235,7 @@ class _GradientsTransformed(torch.autograd.Function):
     @staticmethod
     def forward(op, graph, options, wanted, out_grad, *saved):
         tensors, kept = op._of_kept(saved)
-        with torch._C._AutoDispatchBelowAutograd():
+        with _AutoDispatchBelowAutograd():
             gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         return tuple(out_grad.new_zeros(()) if g is None else g for g in gradients)
 
@@ -227,9 +261,12 @@ def broadcast(*tensors):
     return sizes
 
 
-def placeholder(tensor):
-    """A tensor of that shape and type which holds one number, and no good one for whoever reads it all the same."""
-    return None if tensor is None else tensor.detach().new_full((), float("nan")).expand(tensor.shape)
+def kind(tensor, out):
+    """A tensor of that shape and type which holds one number, and no good one for whoever reads it all the same; none
+    where `out`, and so its gradient, says as much."""
+    if tensor is None or (tensor.dtype is out.dtype and tensor.shape[1:] == out.shape[1:]):
+        return None
+    return tensor.detach().new_full((), float("nan")).expand(tensor.shape)
 
 
 def like(wanted, tensor, other):

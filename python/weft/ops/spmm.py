@@ -9,7 +9,7 @@ from torch import Tensor
 
 from weft.graph import Graph
 from weft.ops.derivatives import spmm_gradients
-from weft.ops.graph_op import GraphOp, broadcast, choice, like, placeholder
+from weft.ops.graph_op import GraphOp, broadcast, choice, kind, like
 from weft.ops.sampled import EdgeSample, spmm_sampled
 
 OPS = ("copy_u", "copy_e", "u_add_e", "u_sub_e", "u_mul_e", "u_div_e")
@@ -23,21 +23,31 @@ def _fake(rows, key, num_sources, x, edge, op, reduce):
 
 
 def _fake_backward(rows, key, num_sources, x, edge, winners, out_grad, op, reduce, want_x, want_edge):
+    features = out_grad.shape[1:]  # of what is missing
+    if want_x and x is None:
+        x = out_grad.new_empty([num_sources, *features])
+    if want_edge and edge is None:
+        edge = out_grad.new_empty([rows[1].shape[0], *features])
     return like(want_x, x, out_grad), like(want_edge, edge, out_grad)
 
 
-def _read_by_backward(tensors, options, wanted):
+def _read_by_backward(tensors, out, options, wanted):
     """Sums read of x and edge what is a factor of the other's gradient; of the rest the kind is enough."""
     (x, edge), (op, reduce) = tensors, options
     if reduce in ("max", "min"):
         return x, edge
+    if op in ("copy_u", "copy_e"):
+        return None, None
     multiplies = op in ("u_mul_e", "u_div_e")
-    return x if multiplies and wanted[1] else placeholder(x), edge if multiplies else placeholder(edge)
+    return x if multiplies and wanted[1] else kind(x, out), edge if multiplies else kind(edge, out)
+
+
+_CODES = {(op, reduce): (i, j) for i, op in enumerate(OPS) for j, reduce in enumerate(REDUCERS)}  # as weft counts them
 
 
 _spmm = GraphOp(
     "spmm", 2, fake=_fake, fake_backward=_fake_backward, keeps=[1], chooses=True, reads=_read_by_backward,
-    derive=spmm_gradients,
+    derive=spmm_gradients, codes=_CODES,
 )
 
 
@@ -64,7 +74,9 @@ def spmm(
         raise ValueError("x and edge are missing: expected at least one of them")
     if op is None:
         op = "copy_e" if x is None else "copy_u" if edge is None else "u_mul_e"
-    choice("op", op, OPS), choice("reduce", reduce, REDUCERS)
+    options = op, reduce
+    if options not in _CODES:
+        choice("op", op, OPS), choice("reduce", reduce, REDUCERS)
     if sample is not None:
         return spmm_sampled(spmm, graph, x, edge, op, reduce, sample)
-    return _spmm(graph, (x, edge), (op, reduce))
+    return _spmm(graph, (x, edge), options)
