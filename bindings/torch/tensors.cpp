@@ -29,6 +29,14 @@ bool rows_are_dense(const Tensor& tensor) {
   return tensor.size(0) <= 1 || tensor.stride(0) >= stride;
 }
 
+Tensor contiguous_of(const Tensor& tensor, std::string_view name) {
+  try {
+    return torch::stable::contiguous(tensor);
+  } catch (const std::exception&) {  // which does not say what went wrong, but nothing else can
+    throw Error(ErrorCode::out_of_memory, fmt::format("out of memory: torch has no room for a copy of {}", name));
+  }
+}
+
 std::array<std::int64_t, 3> sizes_of(const Shape& shape) {
   if (shape.rank == 1) return {shape.rows, 0, 0};
   if (shape.rank == 2) return {shape.rows, shape.width, 0};
@@ -79,7 +87,7 @@ Input Input::of_kind(const std::optional<Tensor>& tensor, std::string_view name)
   return tensor && tensor->defined() ? of_kind(*tensor, name) : Input();
 }
 Input::Input(const Tensor& tensor, std::string_view name)
-    : held_(tensor.dim() == 0 || rows_are_dense(tensor) ? tensor : torch::stable::contiguous(tensor)) {
+    : held_(tensor.dim() == 0 || rows_are_dense(tensor) ? tensor : contiguous_of(tensor, name)) {
   *this = Input(held_->const_data_ptr(), *held_, name);
   if (view_.shape.rows > 1) view_.ld = held_->stride(0);
 }

@@ -102,6 +102,62 @@ def test_deterministic_algorithms_are_what_weft_has_anyway(device, recwarn):
     assert not recwarn.list
 
 
+def test_what_does_not_fit_into_memory_is_torchs_error_in_one_line(device):
+    graph = weft.Graph.from_edge_index(random_edges(7, 9, 2**15).to(device), size=(7, 9))
+    tall = torch.ones(7, 2**15, 1, dtype=torch.float64, device=device)
+    wide = torch.ones(9, 1, 2**15, dtype=torch.float64, device=device)
+    with pytest.raises(torch.OutOfMemoryError, match=r"no room for a tensor of shape \[32768, 32768, 32768\]") as raised:
+        weft.sddmm(graph, tall, wide, op="mul")
+    assert len(str(raised.value).splitlines()) == 1
+    small = torch.ones(7, 4, device=device)
+    assert weft.spmm(graph, small).shape == (9, 4)
+
+
+def test_errors_are_of_one_line_without_a_trace_of_calls(device):
+    graph = a_graph(0, device)
+    x = torch.randn(7, 4, device=device, requires_grad=True)
+    for call in (
+        lambda: weft.spmm(graph, x[:5]),
+        lambda: weft.spmm(graph, x.detach()[:5]),
+        lambda: weft.sddmm(graph, x, x),
+        lambda: torch.ops.weft.spmm(*graph._arguments, x[:5], None, "copy_u", "sum"),
+    ):
+        with pytest.raises(RuntimeError, match="expected (7|9) rows") as raised:
+            call()
+        assert len(str(raised.value).splitlines()) == 1
+
+
+def test_tracing_outside_of_compile_sees_the_operator_that_holds_no_key_of_its_own():
+    graph, x = a_graph(), torch.randn(7, 4)
+    traced = make_fx(lambda t: weft.spmm(graph, t))(x)
+    assert "torch.ops.weft.spmm.default" in traced.code
+    torch.testing.assert_close(traced(x), weft.spmm(graph, x))
+    with torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        fake = mode.from_tensor(x)
+        assert weft.spmm(graph, fake).shape == (9, 4)
+
+
+def test_a_key_that_no_graph_has_is_refused_by_operators_that_know_nothing_else():
+    with pytest.raises(RuntimeError, match="no graph is held under the key -1"):
+        torch.ops.weft.spmm_held(-1, torch.ones(3, 2), None, 0, 0)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max"])
+def test_both_ways_to_an_operator_give_the_same_bits(device, reduce):
+    graph = a_graph(0, device)
+    x = torch.randn(7, 2, 3, device=device, requires_grad=True)
+    edge = torch.rand(40, 2, 1, device=device, requires_grad=True)
+    for op in ("u_mul_e", "u_add_e", "u_div_e"):
+        for wanted in ((x, edge), (x,), (edge,)):
+            results = []
+            for out in (
+                weft.spmm(graph, x, edge, op=op, reduce=reduce),
+                torch.ops.weft.spmm(*graph._arguments, x, edge, op, reduce)[0],
+            ):
+                results.append((out, *torch.autograd.grad(out.square().sum(), wanted)))
+            assert all(torch.equal(a, b) for a, b in zip(*results))
+
+
 def test_a_graph_lives_until_its_backward(device):
     graph = a_graph(0, device)
     x = torch.randn(7, 4, device=device, requires_grad=True)

@@ -83,7 +83,7 @@ class GraphOp:
         if torch.is_grad_enabled():
             for tensor in tensors:
                 if tensor is not None and tensor.requires_grad:
-                    return _Run.apply(self, graph, options, *tensors)
+                    return _run(self, graph, options, *tensors)
         return self.results(graph, tensors, options)[0]
 
     def _is_lean(self, graph, tensors) -> bool:
@@ -96,17 +96,25 @@ class GraphOp:
 
     def results(self, graph, tensors, options) -> Tuple:
         """All results, below autograd."""
-        if self._is_lean(graph, tensors):
-            return self._held(graph._key, *tensors, *self._codes[options])
-        with _AutoDispatchBelowAutograd():
-            return _as_tuple(self.forward(*graph._arguments, *tensors, *options))
+        try:
+            if self._is_lean(graph, tensors):
+                return self._held(graph._key, *tensors, *self._codes[options])
+            with _AutoDispatchBelowAutograd():
+                return _as_tuple(self.forward(*graph._arguments, *tensors, *options))
+        except RuntimeError as error:
+            _raise_out_of_memory(error)
+            raise
 
     def gradients_over(self, graph, tensors, kept, out_grad, options, wanted):
         """gradients() below autograd."""
-        if self._is_lean(graph, (out_grad, *tensors)):
-            return self._held_backward(graph._key, *tensors, *kept, out_grad, *self._codes[options], *wanted)
-        with _AutoDispatchBelowAutograd():
-            return self.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
+        try:
+            if self._is_lean(graph, (out_grad, *tensors)):
+                return self._held_backward(graph._key, *tensors, *kept, out_grad, *self._codes[options], *wanted)
+            with _AutoDispatchBelowAutograd():
+                return self.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
+        except RuntimeError as error:
+            _raise_out_of_memory(error)
+            raise
 
     def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
         """One for each tensor; None for those that are not wanted."""
@@ -166,6 +174,12 @@ class GraphOp:
         return *nothing, *gradients, *[None] * len(options)
 
 
+def _raise_out_of_memory(error: RuntimeError) -> None:
+    """As torch's own class, where it is that: through torch's stable ABI every error is a RuntimeError."""
+    if not isinstance(error, torch.OutOfMemoryError) and str(error).startswith("out of memory"):
+        raise torch.OutOfMemoryError(str(error)) from None
+
+
 def _refuse_tangents(name: str, tensors) -> None:
     """A tangent would be lost without a word."""
     if any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in tensors):
@@ -198,6 +212,10 @@ class _Run(torch.autograd.Function):
         else:
             gradients = op.gradients_over(graph, tensors, kept, out_grad, options, wanted)
         return (None, None, None, *gradients)
+
+
+# Function.apply, less what it does for functions of torch.func, which takes as long as a small operator.
+_run = super(torch.autograd.Function, _Run).apply
 
 
 class _RunTransformed(torch.autograd.Function):
