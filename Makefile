@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 # More settings for CMake, as in: make test CMAKE_FLAGS=-DWEFT_CUDA=OFF
 CMAKE_FLAGS ?=
 # CUDA code is compiled for these architectures: by default for this machine's first GPU, without one for sm_90. All that
-# weft supports, as in ARCHITECTURES="80;86;89;90;100;120", take six times as long and as much room.
+# weft supports, ARCHITECTURES=all, take six times as long and as much room; "80;90" names two.
 gpu := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -cd 0-9)
 ARCHITECTURES ?= $(or $(gpu),90)
 # What `make build` makes runs and is measured here: the peers of `weft bench` get this machine's instructions. A package
@@ -31,7 +31,7 @@ weft := build/release/bin/weft
 sources = git ls-files -co --exclude-standard -- '*.cpp' '*.hpp' '*.cu' '*.cuh'
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build build-tests demo test test-python fuzz sanitize tsan bench install package docs performance format tidy clean
+.PHONY: help bootstrap build build-tests demo test test-python wheel test-wheel fuzz sanitize tsan bench install package docs performance format tidy clean
 
 help: ## show this list
 	@echo "weft: sparse kernels for graph neural networks"
@@ -62,6 +62,13 @@ test: build-tests ## build everything, fuzz every reader for TEST_FUZZ_SECONDS (
 
 test-python: bootstrap ## build the PyTorch operators and test them; installs torch unless WEFT_PYTHON names a Python with it
 	@JOBS=$(JOBS) CMAKE_FLAGS="$(CMAKE_FLAGS)" scripts/test-python
+
+# A wheel is for other machines: its CUDA code is for all architectures unless some are asked for.
+wheel: bootstrap ## build wheels of the Python package in build/wheels: for the CPU, and for CUDA where a toolkit is
+	@JOBS=$(JOBS) CMAKE_FLAGS="$(CMAKE_FLAGS)" ARCHITECTURES="$(if $(filter file,$(origin ARCHITECTURES)),all,$(ARCHITECTURES))" scripts/wheel
+
+test-wheel: ## install the wheel for the CPU into fresh environments of each Python here (some 5 GB at a time) and test it
+	@scripts/test-wheel
 
 fuzz: bootstrap ## fuzz every reader for FUZZ_SECONDS (600)
 	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_SECONDS)

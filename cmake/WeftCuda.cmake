@@ -2,6 +2,7 @@
 # CMAKE_CUDA_ARCHITECTURES.
 set(WEFT_HAS_CUDA OFF)
 set(WEFT_MIN_CUDA 12.0)  # the first nvcc with C++20
+set(WEFT_ALL_ARCHITECTURES 80 86 89 90 100 120)  # what CMAKE_CUDA_ARCHITECTURES=all stands for
 
 # Why CUDA cannot be had: an error where it was demanded, a line where it was only welcome.
 macro(weft_no_cuda reason)
@@ -46,9 +47,13 @@ if(NOT WEFT_CUDA STREQUAL "OFF")
     set(nvcc_version "${CMAKE_MATCH_1}")
     if(nvcc_version AND nvcc_version VERSION_LESS WEFT_MIN_CUDA)
       weft_no_cuda("the CUDA toolkit found is ${nvcc_version} and weft needs ${WEFT_MIN_CUDA} or newer")
+    elseif(WEFT_TORCH AND nvcc_version AND NOT nvcc_version MATCHES "^${WEFT_TORCH_CUDA_MAJOR}[.]")
+      weft_no_cuda("the CUDA toolkit found is ${nvcc_version} and torch is of CUDA ${WEFT_TORCH_CUDA_MAJOR}")
     else()
       if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-        set(CMAKE_CUDA_ARCHITECTURES 90)  # development; the release preset names the full list
+        set(CMAKE_CUDA_ARCHITECTURES 90)  # development; the release preset takes all
+      elseif(CMAKE_CUDA_ARCHITECTURES STREQUAL "all")
+        set(CMAKE_CUDA_ARCHITECTURES ${WEFT_ALL_ARCHITECTURES})
       endif()
       weft_supported_architectures(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
       enable_language(CUDA)

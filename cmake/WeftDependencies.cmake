@@ -18,6 +18,7 @@ endif()
 if(WEFT_BUILD_BENCH)
   find_package(benchmark QUIET)
 endif()
+include(WeftTorch)
 include(WeftCuda)
 
 # Highway compiles vector code for every instruction set and picks one at run time: on x86-64 AVX-512 (AVX3), AVX2 or

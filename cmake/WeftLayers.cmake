@@ -12,7 +12,7 @@ target_compile_options(weft_settings INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WEFT_WERROR}>>:-Werror>)
 # One section for each function and variable: whoever links a static library can drop those it does not use.
 target_compile_options(weft_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections -fdata-sections>)
-target_link_libraries(weft_settings INTERFACE fmt::fmt Threads::Threads)
+target_link_libraries(weft_settings INTERFACE ${WEFT_FMT} Threads::Threads)
 if(WEFT_SANITIZE)
   target_compile_options(weft_settings INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g>)

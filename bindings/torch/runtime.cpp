@@ -3,6 +3,7 @@
 #include <torch/csrc/stable/accelerator.h>
 
 #include "weft/embedding.hpp"
+#include "weft/version.hpp"
 
 namespace weft::pytorch {
 namespace {
@@ -62,3 +63,5 @@ Workspace::Workspace(Context& context, std::size_t bytes, const Tensor& like) : 
 Workspace::~Workspace() { context_.borrow_workspace({}); }
 
 }  // namespace weft::pytorch
+
+extern "C" __attribute__((visibility("default"))) const char* weft_version() { return weft::version().data(); }

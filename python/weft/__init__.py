@@ -1,6 +1,6 @@
 """Sparse kernels for graph neural networks: PyTorch operators with gradients over graphs."""
 
-from weft import _library  # noqa: F401  (registers torch.ops.weft)
+from weft import _library  # registers torch.ops.weft
 from weft.graph import Graph
 from weft.ops import EdgeSample, attention, edge_softmax, sddmm, segment_reduce, spmm, spmv
 from weft import loader, nn  # noqa: E402  (over the operators)
@@ -10,4 +10,4 @@ __all__ = [
     "EdgeSample", "Graph", "attention", "convert", "edge_softmax", "explain", "loader", "nn", "patch_pyg", "revert",
     "sddmm", "segment_reduce", "spmm", "spmv",
 ]
-__version__ = "0.1.0"
+__version__ = _library.version
