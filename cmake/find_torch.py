@@ -1,8 +1,8 @@
 """Prints the folder, the version and the CUDA version of the torch that weft is built against, as a list of CMake's.
 
-torch is found, not imported. pip builds a package in an environment of its own, whose Python does not see what is installed
-in the one that the package is for; but it knows where that one is, and torch is looked for there as well: so nobody waits
-for a second torch of several GB that is thrown away after the build.
+torch is found, not imported. pip builds a package in an environment of its own, whose Python does not see what is
+installed in the one that the package is for; but it knows where that one is, and torch is looked for there as well: so
+nobody waits for a second torch of several GB that is thrown away after the build.
 """
 
 import importlib.util

@@ -12,8 +12,11 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-# What every Linux with torch has, and Highway, which is in the wheel where the distribution has it as a shared library alone.
-NEEDED = r"(libtorch\w*|libc10\w*)\.so|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so\.\d+|ld-linux[\w-]*\.so\.\d+|libhwy-\w+\.so[\d.]*"
+# What every Linux with torch has; and Highway, which the wheel brings where the distribution has it as a shared library.
+NEEDED = (
+    r"(libtorch\w*|libc10\w*)\.so|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so\.\d+|ld-linux[\w-]*\.so\.\d+"
+    r"|libhwy-\w+\.so[\d.]*"
+)
 INSIDE = {"weft/__init__.py", "weft/graph.py", "weft/libweft_torch.so", "weft/py.typed"}
 
 

@@ -1,4 +1,4 @@
-"""Data for the examples: a citation graph of Planetoid's raw files (ind.NAME.x, .tx, .allx, .y, ..), or a generated one."""
+"""Data for the examples: a citation graph of Planetoid's raw files (ind.NAME.x, .tx, .allx, ..), or a generated one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Citations(NamedTuple):
 
 
 def planetoid(folder: str, name: str = "cora") -> Citations:
-    """The files are Python pickles with scipy's matrices: read no others than those you trust. Every node of the test set
-    must have features, as Cora's have."""
+    """The files are Python pickles with scipy's matrices: read none that you do not trust. Every node of the test set must
+    have features, as Cora's have."""
     import numpy
     import scipy.sparse
 
@@ -34,8 +34,9 @@ def planetoid(folder: str, name: str = "cora") -> Citations:
     # The last rows are the test set's, in the order of the index file.
     in_order = torch.arange(len(y))
     in_order[test] = torch.arange(len(y) - len(test), len(y))
-    pairs = {edge for node, others in part("graph").items() for other in others for edge in ((node, other), (other, node))}
-    edge_index = torch.tensor(sorted(pairs)).t().contiguous()
+    lists = part("graph").items()
+    edges = torch.tensor([(node, other) for node, others in lists for other in others]).t()
+    edge_index = torch.unique(torch.cat([edges, edges.flip(0)], dim=1), dim=1)
     return Citations(x[in_order], y[in_order], edge_index, torch.arange(part("x").shape[0]), test)
 
 

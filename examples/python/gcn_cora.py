@@ -2,7 +2,8 @@
 
     python examples/python/gcn_cora.py [FOLDER]
 
-FOLDER has Planetoid's ind.cora.* files (81 to 82 % of the test set are right); without one a graph of that size is generated.
+FOLDER has Planetoid's ind.cora.* files (81 to 82 % of the test set are right); without one a graph of that size is
+generated.
 """
 
 import argparse

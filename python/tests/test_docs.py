@@ -1,4 +1,4 @@
-"""The Python in the documentation runs as it is printed: block after block in one namespace, as a reader would type it."""
+"""The Python in the documentation runs as it is printed: block after block in one namespace, as a reader types it."""
 
 import importlib.util
 from pathlib import Path
