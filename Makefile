@@ -67,8 +67,8 @@ test-python: bootstrap ## build the PyTorch operators and test them; installs to
 wheel: bootstrap ## build wheels of the Python package in build/wheels: for the CPU, and for CUDA where a toolkit is
 	@JOBS=$(JOBS) CMAKE_FLAGS="$(CMAKE_FLAGS)" ARCHITECTURES="$(if $(filter file,$(origin ARCHITECTURES)),all,$(ARCHITECTURES))" scripts/wheel
 
-test-wheel: ## install the wheel for the CPU into fresh environments of each Python here (some 5 GB at a time) and test it
-	@scripts/test-wheel
+test-wheel: ## install the wheel for the CPU into fresh environments of each Python here, or of PYTHONS, and test it
+	@scripts/test-wheel $(PYTHONS)
 
 fuzz: bootstrap ## fuzz every reader for FUZZ_SECONDS (600)
 	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_SECONDS)

@@ -5,7 +5,6 @@
 #include "core/check.hpp"
 #include "core/memory.hpp"
 #include "graph/io/mapped_file.hpp"
-#include "graph/io/unpacker.hpp"
 
 namespace weft::io {
 namespace {
@@ -37,18 +36,6 @@ Source open_file(const std::string& path) {
   check_is_no_pointer(source);
   source.file = std::move(file);
   return source;
-}
-
-void load(Source& source, const Progress& progress) {
-  if (!source.file && !is_packed(source.bytes)) return;
-  auto content = std::make_shared<Unpacked>(unpack_all(source, progress));
-  source.bytes = content->bytes();
-  source.keeper = std::move(content);
-  source.file = nullptr;
-}
-
-void unpack(Source& source, const Progress& progress) {
-  if (is_packed(source.bytes)) load(source, progress);
 }
 
 Source map_file(const std::string& path) {
