@@ -155,8 +155,8 @@ std::shared_ptr<HeldGraph> held_graph(std::int64_t key, Device device) {
     if (found->second->moved()) {
       const std::vector<Tensor> arrays = found->second->arrays();
       const std::int64_t num_sources = found->second->origin().num_sources;
-      found->second = std::make_shared<HeldGraph>(adopted(arrays, num_sources), Origin::of(arrays, num_sources), true,
-                                                  arrays);
+      found->second =
+          std::make_shared<HeldGraph>(adopted(arrays, num_sources), Origin::of(arrays, num_sources), true, arrays);
     }
     held = found->second;
   }

@@ -85,7 +85,7 @@ std::int64_t hold_graph(const std::vector<Tensor>& rows, std::int64_t num_source
 std::int64_t hold_graph(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources);
 void release_graph(std::int64_t key);
 /// Holds a graph for as long as that tensor's memory lives, whose place is the key: as a further tensor behind rows it
-/// goes where torch takes them, into what a compiled program keeps for its backward, say. What it holds, 0, nobody reads.
+/// goes where torch takes them, into what a compiled program keeps for its backward, say. Nobody reads the 0 in it.
 Tensor hold_by_handle(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources);
 /// The graph that is held under the key, or by the handle behind the rows, where it is that of these rows; else one for
 /// this call. (A program that was exported has keys of another process.)

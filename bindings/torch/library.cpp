@@ -9,7 +9,8 @@ STABLE_TORCH_LIBRARY(weft, m) {
   m.def(
       "graph_from_edges(Tensor sources, Tensor destinations, int num_sources, int num_destinations) -> (int, "
       "Tensor[])");
-  m.def("graph_rows(Tensor edge_index, SymInt num_sources, SymInt num_destinations) -> (Tensor, Tensor, Tensor, Tensor)");
+  m.def(
+      "graph_rows(Tensor edge_index, SymInt num_sources, SymInt num_destinations) -> (Tensor, Tensor, Tensor, Tensor)");
   m.def("graph_transposed(Tensor[] rows, int key, int num_sources) -> (int, Tensor[])");
   m.def("check_rows(Tensor[] rows, int num_sources) -> ()");
 #define WEFT_GRAPH "Tensor[] rows, SymInt key, SymInt num_sources, "

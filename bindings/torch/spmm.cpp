@@ -54,8 +54,8 @@ std::pair<MaybeTensor, MaybeTensor> backward(Call& call, const MaybeTensor& x, c
     if (is_used && !tensor) return grad.with_rows(rows);
     return Input::of_kind(tensor, name);
   };
-  const Input sources = read(extremum || (multiplies && want_edge), uses_node(options.op), x, "x",
-                             call.graph().num_cols()),
+  const Input sources =
+                  read(extremum || (multiplies && want_edge), uses_node(options.op), x, "x", call.graph().num_cols()),
               values = read(extremum || multiplies, uses_edge(options.op), edge, "edge", call.graph().num_edges());
   if (extremum) options.arg_e = read_only(won);
   const auto of = call.key(OpKind::spmm, {&sources.view(), &values.view()},
@@ -88,8 +88,7 @@ std::tuple<Tensor, Tensor> spmm_backward(Rows rows, std::int64_t key, std::int64
                                          MaybeTensor edge, MaybeTensor winners, Tensor out_grad, std::string op,
                                          std::string reduce, bool want_x, bool want_edge) {
   Call call(rows, key, num_sources);
-  const auto [of_x, of_edge] =
-      backward(call, x, edge, winners, out_grad, options_of(op, reduce), want_x, want_edge);
+  const auto [of_x, of_edge] = backward(call, x, edge, winners, out_grad, options_of(op, reduce), want_x, want_edge);
   const auto or_nothing = [&](const MaybeTensor& gradient) {
     return gradient ? *gradient : nothing(Dtype::f32, call.like);
   };

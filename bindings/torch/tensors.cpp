@@ -104,9 +104,9 @@ Input Input::with_rows(std::int64_t rows) const {
 
 Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like) {
   const std::array<std::int64_t, 3> sizes = sizes_of(shape);
-  const std::array<std::int64_t, 3> strides{shape.rank < 3 ? std::max<std::int64_t>(shape.width, 1)
-                                                           : std::max<std::int64_t>(shape.row_size(), 1),
-                                            shape.rank < 3 ? 1 : std::max<std::int64_t>(shape.width, 1), 1};
+  const std::array<std::int64_t, 3> strides{
+      shape.rank < 3 ? std::max<std::int64_t>(shape.width, 1) : std::max<std::int64_t>(shape.row_size(), 1),
+      shape.rank < 3 ? 1 : std::max<std::int64_t>(shape.width, 1), 1};
   std::int32_t device = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device));
   const auto type = torch::stable::detail::to<std::int32_t>(torch::stable::detail::from(scalar_type(dtype)));

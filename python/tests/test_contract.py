@@ -75,7 +75,7 @@ def test_an_exported_program_runs_over_its_own_graph():
 def test_deterministic_algorithms_are_what_weft_has_anyway(device, recwarn):
     edge_index = random_edges(200, 150, 5000, seed=5).to(device)
     generator = torch.Generator().manual_seed(0)
-    x, y = torch.randn(200, 2, 8, generator=generator).to(device), torch.randn(150, 2, 8, generator=generator).to(device)
+    x, y = (torch.randn(rows, 2, 8, generator=generator).to(device) for rows in (200, 150))
     src, dst = x[:, :, :1].contiguous(), y[:, :, :1].contiguous()
 
     def everything():
@@ -106,7 +106,7 @@ def test_what_does_not_fit_into_memory_is_torchs_error_in_one_line(device):
     graph = weft.Graph.from_edge_index(random_edges(7, 9, 2**15).to(device), size=(7, 9))
     tall = torch.ones(7, 2**15, 1, dtype=torch.float64, device=device)
     wide = torch.ones(9, 1, 2**15, dtype=torch.float64, device=device)
-    with pytest.raises(torch.OutOfMemoryError, match=r"no room for a tensor of shape \[32768, 32768, 32768\]") as raised:
+    with pytest.raises(torch.OutOfMemoryError, match=r"no room for a tensor of shape \[32768, 32768") as raised:
         weft.sddmm(graph, tall, wide, op="mul")
     assert len(str(raised.value).splitlines()) == 1
     small = torch.ones(7, 4, device=device)

@@ -41,7 +41,7 @@ class GraphOp:
     wanted. ``derive`` composes gradients that can be differentiated again; ``casts_to`` is the type of operands under
     autocast, where it is not autocast's own.
 
-    With ``codes``, the numbers of the options, there are also ``weft::NAME_held`` and ``weft::NAME_held_backward``, which
+    With ``codes``, the numbers of the options, there are also ``weft::NAME_held`` and ``weft::NAME_held_backward``. They
     take the key of a graph that Python holds in place of its rows. Tensors outside of what torch traces go there, in a
     fraction of the time."""
 
