@@ -55,6 +55,14 @@ struct Call {
 inline Tensor gradient_of(bool wanted, const ConstTensorView& tensor, const Tensor& like) {
   return wanted ? empty(tensor.shape, tensor.dtype, like) : nothing(Dtype::f32, like);
 }
+/// The same; none where it is not wanted.
+inline MaybeTensor gradient_if(bool wanted, const ConstTensorView& tensor, const Tensor& like) {
+  return wanted ? MaybeTensor(empty(tensor.shape, tensor.dtype, like)) : std::nullopt;
+}
+inline Tensor or_nothing(const MaybeTensor& gradient, const Tensor& like) {
+  return gradient ? *gradient : nothing(Dtype::f32, like);
+}
+inline TensorView into(const MaybeTensor& tensor) { return tensor ? writable(*tensor) : TensorView{}; }
 inline TensorView into(bool wanted, const Tensor& tensor) { return wanted ? writable(tensor) : TensorView{}; }
 
 }  // namespace weft::pytorch

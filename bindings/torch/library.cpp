@@ -26,6 +26,10 @@ STABLE_TORCH_LIBRARY(weft, m) {
   m.def("sddmm_backward(" WEFT_GRAPH
         "Tensor? lhs, Tensor? rhs, Tensor out_grad, str op, str left, str right, bool want_lhs, bool want_rhs) "
         "-> (Tensor, Tensor)");
+  m.def("sddmm_held(int key, Tensor? lhs, Tensor? rhs, int op, int left, int right) -> Tensor");
+  m.def(
+      "sddmm_held_backward(int key, Tensor? lhs, Tensor? rhs, Tensor out_grad, int op, int left, int right, bool "
+      "want_lhs, bool want_rhs) -> (Tensor?, Tensor?)");
   m.def("edge_softmax(" WEFT_GRAPH "Tensor scores) -> Tensor");
   m.def("edge_softmax_backward(" WEFT_GRAPH "Tensor alpha, Tensor alpha_grad) -> Tensor");
 #define WEFT_ATTENTION "Tensor value, Tensor src, Tensor dst, Tensor? attn, Tensor? bias, Tensor? edge, "
@@ -67,6 +71,8 @@ STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
   m.impl("spmm_held_backward", TORCH_BOX(&weft::pytorch::spmm_held_backward));
   m.impl("sddmm", TORCH_BOX(&weft::pytorch::sddmm));
   m.impl("sddmm_backward", TORCH_BOX(&weft::pytorch::sddmm_backward));
+  m.impl("sddmm_held", TORCH_BOX(&weft::pytorch::sddmm_held));
+  m.impl("sddmm_held_backward", TORCH_BOX(&weft::pytorch::sddmm_held_backward));
   m.impl("edge_softmax", TORCH_BOX(&weft::pytorch::edge_softmax));
   m.impl("edge_softmax_backward", TORCH_BOX(&weft::pytorch::edge_softmax_backward));
   m.impl("attention", TORCH_BOX(&weft::pytorch::attention));

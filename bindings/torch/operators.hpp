@@ -54,6 +54,12 @@ std::tuple<Tensor, Tensor> sddmm_backward(Rows rows, std::int64_t key, std::int6
                                           MaybeTensor rhs, Tensor out_grad, std::string op, std::string left,
                                           std::string right, bool want_lhs, bool want_rhs);
 
+Tensor sddmm_held(std::int64_t key, MaybeTensor lhs, MaybeTensor rhs, std::int64_t op, std::int64_t left,
+                  std::int64_t right);
+std::tuple<MaybeTensor, MaybeTensor> sddmm_held_backward(std::int64_t key, MaybeTensor lhs, MaybeTensor rhs,
+                                                         Tensor out_grad, std::int64_t op, std::int64_t left,
+                                                         std::int64_t right, bool want_lhs, bool want_rhs);
+
 // attention.cpp
 
 Tensor edge_softmax(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor scores);

@@ -63,12 +63,9 @@ std::pair<MaybeTensor, MaybeTensor> backward(Call& call, const MaybeTensor& x, c
   const auto plan = call.held->plan<SpmmBackwardPlan>(of, [&] {
     return plan_spmm_backward(call.context, call.graph(), sources, values, options, {want_x, want_edge});
   });
-  const auto gradient = [&](bool wanted, const ConstTensorView& tensor) {
-    return wanted ? MaybeTensor(empty(tensor.shape, tensor.dtype, call.like)) : std::nullopt;
-  };
   const WantGradients& want = plan->want;
-  const MaybeTensor x_grad = gradient(want.x, sources), edge_grad = gradient(want.edge, values);
-  const auto into = [](const MaybeTensor& tensor) { return tensor ? writable(*tensor) : TensorView{}; };
+  const MaybeTensor x_grad = gradient_if(want.x, sources, call.like),
+                    edge_grad = gradient_if(want.edge, values, call.like);
   const Workspace workspace(call.context, plan->workspace_bytes, call.like);
   weft::spmm_backward(call.context, *plan, call.graph(), sources, values, grad, options,
                       {into(x_grad), into(edge_grad)});
@@ -89,10 +86,7 @@ std::tuple<Tensor, Tensor> spmm_backward(Rows rows, std::int64_t key, std::int64
                                          std::string reduce, bool want_x, bool want_edge) {
   Call call(rows, key, num_sources);
   const auto [of_x, of_edge] = backward(call, x, edge, winners, out_grad, options_of(op, reduce), want_x, want_edge);
-  const auto or_nothing = [&](const MaybeTensor& gradient) {
-    return gradient ? *gradient : nothing(Dtype::f32, call.like);
-  };
-  return {or_nothing(of_x), or_nothing(of_edge)};
+  return {or_nothing(of_x, call.like), or_nothing(of_edge, call.like)};
 }
 
 std::tuple<Tensor, MaybeTensor> spmm_held(std::int64_t key, MaybeTensor x, MaybeTensor edge, std::int64_t op,

@@ -156,6 +156,13 @@ def test_both_ways_to_an_operator_give_the_same_bits(device, reduce):
             ):
                 results.append((out, *torch.autograd.grad(out.square().sum(), wanted)))
             assert all(torch.equal(a, b) for a, b in zip(*results))
+    results = []
+    for out in (
+        weft.sddmm(graph, edge, x, lhs_target="e", rhs_target="u"),
+        torch.ops.weft.sddmm(*graph._arguments, edge, x, "dot", "e", "u"),
+    ):
+        results.append((out, *torch.autograd.grad(out.square().sum(), (edge, x))))
+    assert all(torch.equal(a, b) for a, b in zip(*results))
 
 
 def test_a_graph_lives_until_its_backward(device):

@@ -98,7 +98,7 @@ class GraphOp:
         """All results, below autograd."""
         try:
             if self._is_lean(graph, tensors):
-                return self._held(graph._key, *tensors, *self._codes[options])
+                return _as_tuple(self._held(graph._key, *tensors, *self._codes[options]))
             with _AutoDispatchBelowAutograd():
                 return _as_tuple(self.forward(*graph._arguments, *tensors, *options))
         except RuntimeError as error:

@@ -28,7 +28,13 @@ def _fake_backward(
     return like(want_lhs, lhs, out_grad), like(want_rhs, rhs, out_grad)
 
 
-_sddmm = GraphOp("sddmm", 2, fake=_fake, fake_backward=_fake_backward, chooses=True, derive=sddmm_gradients)
+_CODES = {  # as weft counts them
+    (op, left, right): (i, j, k)
+    for i, op in enumerate(OPS) for j, left in enumerate(TARGETS) for k, right in enumerate(TARGETS)
+}
+_sddmm = GraphOp(
+    "sddmm", 2, fake=_fake, fake_backward=_fake_backward, chooses=True, derive=sddmm_gradients, codes=_CODES
+)
 
 
 def sddmm(
@@ -46,7 +52,9 @@ def sddmm(
     >>> weft.sddmm(graph, x, x)
     tensor([11., 39., 39.])
     """
-    options = choice("op", op, OPS), choice("lhs_target", lhs_target, TARGETS), choice("rhs_target", rhs_target, TARGETS)
+    options = op, lhs_target, rhs_target
+    if options not in _CODES:
+        choice("op", op, OPS), choice("lhs_target", lhs_target, TARGETS), choice("rhs_target", rhs_target, TARGETS)
     if lhs is None and rhs is None:
         raise ValueError("lhs and rhs are missing: expected at least one of them")
     return _sddmm(graph, (lhs, rhs), options)
