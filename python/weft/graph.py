@@ -38,7 +38,7 @@ def counts_of(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
         raise ValueError(f"size is {size!r}: expected the number of nodes, or (sources, targets)") from None
 
 
-_NO_KEY = 0  # of a graph that nobody holds, or a handle behind its rows
+NO_KEY = 0  # of a graph that nobody holds, or a handle behind its rows
 
 
 @torch.library.register_fake("weft::graph_rows")
@@ -115,7 +115,7 @@ class Graph:
         if torch.compiler.is_compiling():
             num_sources, num_targets = size if isinstance(size, tuple) else (size, size)
             rows = list(torch.ops.weft.graph_rows(edge_index, num_sources, num_targets))
-            return cls._of_arguments(rows, _NO_KEY, num_sources)
+            return cls._of_arguments(rows, NO_KEY, num_sources)
         num_sources, num_targets = counts_of(size)
         key, rows = torch.ops.weft.graph_from_edges(edge_index[0], edge_index[1], num_sources, num_targets)
         return cls._held(key, rows, num_sources)

@@ -58,3 +58,14 @@ def test_a_layer_compiles_whole_and_twice_at_most_over_ten_sizes_of_graphs(name,
             layer(x, graph)
         check(layer, compiled, graph, x)
     assert counter.frame_count <= 2
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_compiles_whole_with_an_edge_index_and_twice_at_most_over_ten_sizes(name):
+    torch._dynamo.reset()
+    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    layer = LAYERS[name]()
+    compiled = torch.compile(layer, backend=counter, fullgraph=True)
+    for n in range(10, 20):
+        check(layer, compiled, awkward_edges(n, n, 5 * n, seed=n), features(n, 6))
+    assert counter.frame_count <= 2

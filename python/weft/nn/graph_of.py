@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Callable, Dict, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from weft.graph import Graph
+from weft.graph import NO_KEY, Graph
 
 Edges = Union[Graph, Tensor]
 Counts = Tuple[int, int]
@@ -95,20 +95,10 @@ def _of_compressed(adj_t: Tensor) -> Graph:
     return Graph.from_csr(adj_t.ccol_indices(), adj_t.row_indices(), adj_t.size(0)).transpose()
 
 
-class _Traced(Graph):
-    """A graph inside a program that torch traces, which has no place among weft's graphs: operators adopt its rows."""
-
-    def __init__(self, rows: List[Tensor], num_sources: int):
-        self._rows, self._key = rows, -1
-        self.rowptr, self.col = rows[0], rows[1]
-        self.edge_ids = rows[2] if len(rows) > 2 else None
-        self.num_sources, self.num_targets = num_sources, rows[0].shape[0] - 1
-        self._arguments = rows, -1, num_sources
-        self._transposed, self._kept = None, {}
-
-
 def graph_of_rows(rowptr: Tensor, col: Tensor, num_sources: int, edge_ids: Optional[Tensor]) -> Graph:
-    """From rows that were made right here."""
+    """From rows that were made right here. One inside of a program that torch traces has no place among weft's graphs:
+    operators adopt its rows."""
     if torch.compiler.is_compiling():
-        return _Traced([rowptr, col] if edge_ids is None else [rowptr, col, edge_ids], num_sources)
+        rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
+        return Graph._of_arguments(rows, NO_KEY, num_sources)
     return Graph(rowptr, col, num_sources, edge_ids)
