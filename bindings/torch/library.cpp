@@ -18,6 +18,14 @@ STABLE_TORCH_LIBRARY(weft, m) {
   m.def("spmm_backward(" WEFT_GRAPH
         "Tensor? x, Tensor? edge, Tensor? winners, Tensor out_grad, str op, str reduce, bool want_x, bool want_edge) "
         "-> (Tensor, Tensor)");
+#define WEFT_SCALES "Tensor? target_scale, Tensor? source_scale"
+  m.def("spmm_scaled(" WEFT_GRAPH "Tensor x, Tensor? edge, " WEFT_SCALES ") -> Tensor");
+  m.def("spmm_scaled_backward(" WEFT_GRAPH "Tensor? x, Tensor? edge, Tensor out_grad, " WEFT_SCALES
+        ", bool want_x, bool want_edge) -> (Tensor, Tensor)");
+  m.def("spmm_scaled_held(int key, Tensor x, Tensor? edge, " WEFT_SCALES ") -> Tensor");
+  m.def("spmm_scaled_held_backward(int key, Tensor? x, Tensor? edge, Tensor out_grad, " WEFT_SCALES
+        ", bool want_x, bool want_edge) -> (Tensor?, Tensor?)");
+#undef WEFT_SCALES
   m.def("spmm_held(int key, Tensor? x, Tensor? edge, int op, int reduce) -> (Tensor, Tensor?)");
   m.def(
       "spmm_held_backward(int key, Tensor? x, Tensor? edge, Tensor? winners, Tensor out_grad, int op, int reduce, bool "
@@ -67,6 +75,10 @@ STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
   m.impl("check_rows", TORCH_BOX(&weft::pytorch::check_rows));
   m.impl("spmm", TORCH_BOX(&weft::pytorch::spmm));
   m.impl("spmm_backward", TORCH_BOX(&weft::pytorch::spmm_backward));
+  m.impl("spmm_scaled", TORCH_BOX(&weft::pytorch::spmm_scaled));
+  m.impl("spmm_scaled_backward", TORCH_BOX(&weft::pytorch::spmm_scaled_backward));
+  m.impl("spmm_scaled_held", TORCH_BOX(&weft::pytorch::spmm_scaled_held));
+  m.impl("spmm_scaled_held_backward", TORCH_BOX(&weft::pytorch::spmm_scaled_held_backward));
   m.impl("spmm_held", TORCH_BOX(&weft::pytorch::spmm_held));
   m.impl("spmm_held_backward", TORCH_BOX(&weft::pytorch::spmm_held_backward));
   m.impl("sddmm", TORCH_BOX(&weft::pytorch::sddmm));

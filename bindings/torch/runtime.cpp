@@ -64,4 +64,12 @@ Workspace::~Workspace() { context_.borrow_workspace({}); }
 
 }  // namespace weft::pytorch
 
+/// Of a program that is compiled into CUDA graphs torch takes back all memory that was taken while it ran first: from
+/// the first such program on what weft keeps, transposes and plans, comes from CUDA's own pool.
+extern "C" __attribute__((visibility("default"))) void weft_keep_in_own_memory() {
+#ifdef USE_CUDA
+  weft::set_allocator(weft::DeviceKind::cuda);
+#endif
+}
+
 extern "C" __attribute__((visibility("default"))) const char* weft_version() { return weft::version().data(); }

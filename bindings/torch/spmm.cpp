@@ -21,12 +21,35 @@ SpmmOptions options_of(std::int64_t op, std::int64_t reduce) {
   return options;
 }
 
+/// Factors of targets and sources, where they are given.
+struct Scales {
+  Input target, source;
+  Scales() = default;
+  Scales(const MaybeTensor& of_targets, const MaybeTensor& of_sources)
+      : target(of_targets, "target_scale"), source(of_sources, "source_scale") {}
+  SpmmOptions options() const {
+    SpmmOptions options;
+    options.epilogue.row_scale = target;
+    options.epilogue.col_scale = source;
+    return options;
+  }
+  std::int64_t given() const { return (target.view().given ? 1 : 0) + (source.view().given ? 2 : 0); }
+};
+
+/// x times the edge's value, or x as it is.
+SpmmOptions options_of(const Scales& scales, const MaybeTensor& edge) {
+  SpmmOptions options = scales.options();
+  options.op = edge && edge->defined() ? SpmmOp::u_mul_e : SpmmOp::copy_u;
+  return options;
+}
+
 /// The winners are given where there are some.
-std::pair<Tensor, MaybeTensor> forward(Call& call, const MaybeTensor& x, const MaybeTensor& edge, SpmmOptions options) {
+std::pair<Tensor, MaybeTensor> forward(Call& call, const MaybeTensor& x, const MaybeTensor& edge, SpmmOptions options,
+                                       std::int64_t scales = 0) {
   const Input sources(x, "x"), values(edge, "edge");
   const SpmmShape shape = resolve(call.context, call.graph(), sources, values, options);
   const auto of =
-      call.key(OpKind::spmm, {&sources.view(), &values.view()}, {number(options.op), number(options.reduce)});
+      call.key(OpKind::spmm, {&sources.view(), &values.view()}, {number(options.op), number(options.reduce), scales});
   const auto plan = call.held->plan<Plan>(of, [&] { return make_plan(call.context, call.graph(), shape.desc); });
   const Shape by_row = shape.features.with_rows(call.graph().num_rows());
   const Tensor out = empty(by_row, shape.desc.dtype, call.like);
@@ -43,7 +66,7 @@ std::pair<Tensor, MaybeTensor> forward(Call& call, const MaybeTensor& x, const M
 /// A gradient is given where it is wanted.
 std::pair<MaybeTensor, MaybeTensor> backward(Call& call, const MaybeTensor& x, const MaybeTensor& edge,
                                              const MaybeTensor& winners, const Tensor& out_grad, SpmmOptions options,
-                                             bool want_x, bool want_edge) {
+                                             bool want_x, bool want_edge, std::int64_t scales = 0) {
   const Input grad(out_grad, "out_grad"), won(winners, "winners");
   // ops/spmm.py keeps nothing, or placeholders, of what is not read here.
   const bool multiplies = options.op == SpmmOp::u_mul_e || options.op == SpmmOp::u_div_e;
@@ -59,7 +82,7 @@ std::pair<MaybeTensor, MaybeTensor> backward(Call& call, const MaybeTensor& x, c
               values = read(extremum || multiplies, uses_edge(options.op), edge, "edge", call.graph().num_edges());
   if (extremum) options.arg_e = read_only(won);
   const auto of = call.key(OpKind::spmm, {&sources.view(), &values.view()},
-                           {number(options.op), number(options.reduce), want_x, want_edge});
+                           {number(options.op), number(options.reduce), want_x, want_edge, scales});
   const auto plan = call.held->plan<SpmmBackwardPlan>(of, [&] {
     return plan_spmm_backward(call.context, call.graph(), sources, values, options, {want_x, want_edge});
   });
@@ -101,6 +124,40 @@ std::tuple<MaybeTensor, MaybeTensor> spmm_held_backward(std::int64_t key, MaybeT
                                                         std::int64_t reduce, bool want_x, bool want_edge) {
   Call call(key, out_grad);
   auto [of_x, of_edge] = backward(call, x, edge, winners, out_grad, options_of(op, reduce), want_x, want_edge);
+  return {std::move(of_x), std::move(of_edge)};
+}
+
+Tensor spmm_scaled(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor x, MaybeTensor edge,
+                   MaybeTensor target_scale, MaybeTensor source_scale) {
+  Call call(rows, key, num_sources);
+  const Scales scales(target_scale, source_scale);
+  return forward(call, x, edge, options_of(scales, edge), scales.given()).first;
+}
+
+std::tuple<Tensor, Tensor> spmm_scaled_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
+                                                MaybeTensor edge, Tensor out_grad, MaybeTensor target_scale,
+                                                MaybeTensor source_scale, bool want_x, bool want_edge) {
+  Call call(rows, key, num_sources);
+  const Scales scales(target_scale, source_scale);
+  const auto [of_x, of_edge] =
+      backward(call, x, edge, {}, out_grad, options_of(scales, edge), want_x, want_edge, scales.given());
+  return {or_nothing(of_x, call.like), or_nothing(of_edge, call.like)};
+}
+
+Tensor spmm_scaled_held(std::int64_t key, Tensor x, MaybeTensor edge, MaybeTensor target_scale,
+                        MaybeTensor source_scale) {
+  Call call(key, x);
+  const Scales scales(target_scale, source_scale);
+  return forward(call, x, edge, options_of(scales, edge), scales.given()).first;
+}
+
+std::tuple<MaybeTensor, MaybeTensor> spmm_scaled_held_backward(std::int64_t key, MaybeTensor x, MaybeTensor edge,
+                                                               Tensor out_grad, MaybeTensor target_scale,
+                                                               MaybeTensor source_scale, bool want_x, bool want_edge) {
+  Call call(key, out_grad);
+  const Scales scales(target_scale, source_scale);
+  auto [of_x, of_edge] =
+      backward(call, x, edge, {}, out_grad, options_of(scales, edge), want_x, want_edge, scales.given());
   return {std::move(of_x), std::move(of_edge)};
 }
 

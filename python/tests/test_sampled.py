@@ -143,7 +143,7 @@ def test_ops_pass_opcheck(device):
         spmm = (*arguments, x, edge, "u_mul_e", reduce, *sample, False)
         torch.library.opcheck(torch.ops.weft.spmm_sampled.default, spmm)
     term = torch.randn(30, 2, 1, device=device)
-    attention = (*arguments, x, term, term[:20].clone(), None, None, "gat", 0.2, 1.0, *sample)
+    attention = (*arguments, x, term, term[:20].clone(), None, None, None, "gat", 0.2, 1.0, *sample)
     torch.library.opcheck(torch.ops.weft.attention_sampled.default, attention)
 
 

@@ -56,7 +56,11 @@ def test_halves_are_summed_in_float32_and_rounded_once(device, dtype):
     x = torch.full((2000, 8), 60.0, dtype=dtype, device=device)
     out = weft.spmm(graph, x, reduce="mean")
     assert out.dtype is dtype
-    assert torch.equal(out, torch.full((1, 8), 60.0, dtype=dtype, device=device))
+    want = torch.full((1, 8), 60.0, dtype=dtype, device=device)
+    if dtype is torch.float32:  # of sums in another order than one after the other the last bit may differ
+        torch.testing.assert_close(out, want, rtol=2e-7, atol=0)
+    else:
+        assert torch.equal(out, want)
 
 
 def test_columns_of_a_wider_tensor_and_scattered_ones_are_read_right(edge_index):

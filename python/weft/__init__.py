@@ -2,12 +2,12 @@
 
 from weft import _library  # registers torch.ops.weft
 from weft.graph import Graph
-from weft.ops import EdgeSample, attention, edge_softmax, sddmm, segment_reduce, spmm, spmv
+from weft.ops import EdgeSample, attention, edge_softmax, sddmm, segment_reduce, spmm, spmm_scaled, spmv
 from weft import loader, nn  # noqa: E402  (over the operators)
 from weft.pyg import convert, explain, patch_pyg, revert  # noqa: E402
 
 __all__ = [
     "EdgeSample", "Graph", "attention", "convert", "edge_softmax", "explain", "loader", "nn", "patch_pyg", "revert",
-    "sddmm", "segment_reduce", "spmm", "spmv",
+    "sddmm", "segment_reduce", "spmm", "spmm_scaled", "spmv",
 ]
 __version__ = _library.version

@@ -24,7 +24,7 @@ def _find() -> Path:
 
 
 def _load() -> None:
-    global release_graph, version
+    global keep_in_own_memory, release_graph, version
     if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 11):
         raise ImportError(f"torch is {torch.__version__}: weft needs 2.11 or newer")
     path = str(_find())
@@ -33,6 +33,8 @@ def _load() -> None:
     # No operator: finalizers run at any time, while torch traces a program as well, and must leave nothing in it.
     release_graph = library.weft_graph_release
     release_graph.argtypes, release_graph.restype = [ctypes.c_int64], None
+    keep_in_own_memory = library.weft_keep_in_own_memory
+    keep_in_own_memory.argtypes, keep_in_own_memory.restype = [], None
     library.weft_version.restype = ctypes.c_char_p
     version = library.weft_version().decode()
 

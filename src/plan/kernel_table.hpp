@@ -174,7 +174,7 @@ struct HeadMapping {
 constexpr bool has_mapping(const KernelRow& row, const GatherShape& shape, const HeadMapping& mapping) {
   if (row.family != KernelFamily::by_heads) return mapping == HeadMapping{};
   if (mapping.map == HeadMap::one) return mapping.head_steps == 1;
-  if (row.message == KernelMessage::vector_scored)
+  if (row.message == KernelMessage::vector_scored || row.message == KernelMessage::vector_scored_edges)
     return mapping.head_steps == shape.steps && (mapping.map == HeadMap::shared || shape.vector == 1);
   if (mapping.map == HeadMap::any) return mapping.head_steps == shape.steps;
   // Whether some heads of that shape share: two that fill the lanes would.

@@ -49,11 +49,10 @@ def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Grap
 
 
 def _of_edge_index(edge_index: Tensor, counts: Counts) -> Graph:
-    """The one place where layers make a graph of an ``edge_index``."""
+    """The one place where layers make a graph of an ``edge_index``. A compiled program makes it anew in every run."""
+    if torch.compiler.is_compiling():
+        return Graph.from_edge_index(edge_index, size=counts)
     return remembered(edge_index, counts, lambda: Graph.from_edge_index(edge_index, size=counts))
-
-
-_outside_of_programs = torch.compiler.disable(_of_edge_index)
 
 
 def graph_of(edge_index: Edges, num_sources: int, num_targets: int) -> Graph:
@@ -65,9 +64,7 @@ def graph_of(edge_index: Edges, num_sources: int, num_targets: int) -> Graph:
         edge_index = edge_index.as_tensor()
     if not isinstance(edge_index, Tensor) or edge_index.layout is not torch.strided:
         raise ValueError(f"edge_index is {_described(edge_index)}: expected a weft.Graph or a tensor [2, edges]")
-    # What disables a function costs every call of it microseconds, so it does not stand where nothing is compiled.
-    make = _outside_of_programs if torch.compiler.is_compiling() else _of_edge_index
-    return make(edge_index, (num_sources, num_targets))
+    return _of_edge_index(edge_index, (num_sources, num_targets))
 
 
 def _described(value: object) -> str:

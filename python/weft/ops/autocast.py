@@ -22,8 +22,8 @@ def cast(tensors: Sequence[Optional[Tensor]], device_type: str, dtype: Optional[
     return tuple(of(t) for t in tensors)
 
 
-def register(name: str, dtype: Optional[torch.dtype]) -> None:
-    """For torch.ops.weft.NAME."""
+def register(name: str, dtype: Optional[torch.dtype], count: int) -> None:
+    """For torch.ops.weft.NAME, whose first ``count`` arguments hold the operands."""
     op = getattr(torch.ops.weft, name).default
     below = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
     below = below | torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)
@@ -31,7 +31,7 @@ def register(name: str, dtype: Optional[torch.dtype]) -> None:
     def implement(device_type: str) -> None:
         def run(*arguments):
             with torch._C._ExcludeDispatchKeyGuard(below):
-                return op(*cast(arguments, device_type, dtype))
+                return op(*cast(arguments[:count], device_type, dtype), *arguments[count:])
 
         _implementations.impl(name, run, _KEYS[device_type])
 

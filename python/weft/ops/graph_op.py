@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Optional, Sequence, Tuple
+from typing import Callable, Mapping, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from torch._C import (
 )
 from torch.autograd import forward_ad
 
+from weft import _library
 from weft.graph import Graph
 from weft.ops import autocast
 
@@ -41,7 +42,7 @@ class GraphOp:
     wanted. ``derive`` composes gradients that can be differentiated again; ``casts_to`` is the type of operands under
     autocast, where it is not autocast's own.
 
-    With ``codes``, the numbers of the options, there are also ``weft::NAME_held`` and ``weft::NAME_held_backward``. They
+    With ``codes``, what stands for the options there, there are also ``weft::NAME_held`` and ``weft::NAME_held_backward``. They
     take the key of a graph that Python holds in place of its rows. Tensors outside of what torch traces go there, in a
     fraction of the time."""
 
@@ -49,7 +50,7 @@ class GraphOp:
         self, name: str, num_tensors: int, *, fake: Callable, fake_backward: Callable, keeps: Sequence[int] = (),
         takes_tensors: bool = True, chooses: bool = False, reads: Optional[Callable] = None,
         derive: Optional[Callable] = None, casts_to: Optional[torch.dtype] = None,
-        codes: Optional[Dict[Tuple, Tuple]] = None,
+        codes: Optional[Mapping[Tuple, Tuple]] = None,
     ):
         self.name, self.num_tensors, self.keeps = name, num_tensors, tuple(keeps)
         self.takes_tensors, self.chooses, self.reads, self._derive = takes_tensors, chooses, reads, derive
@@ -58,9 +59,9 @@ class GraphOp:
             self._held, self._held_backward = (self._unseen(f"{name}_held{part}") for part in ("", "_backward"))
         self.forward = getattr(torch.ops.weft, name).default
         self.backward = getattr(torch.ops.weft, f"{name}_backward").default
-        torch.library.register_fake(f"weft::{name}", fake)
+        torch.library.register_fake(f"weft::{name}", _traced(fake))
         torch.library.register_fake(f"weft::{name}_backward", fake_backward)
-        autocast.register(name, casts_to)
+        autocast.register(name, casts_to, _GRAPH_ARGUMENTS + num_tensors)
         torch.library.register_autograd(f"weft::{name}", self._backward_of_op, setup_context=self._setup)
         torch.library.register_autograd(f"weft::{name}_backward", self._refuse_second, setup_context=_no_context)
 
@@ -174,6 +175,17 @@ class GraphOp:
         return *nothing, *gradients, *[None] * len(options)
 
 
+def _traced(fake: Callable) -> Callable:
+    """A fake kernel runs where torch traces a program, before the program does."""
+
+    def run(rows, *arguments):
+        if rows[0].device.type == "cuda":
+            _library.keep_in_own_memory()
+        return fake(rows, *arguments)
+
+    return run
+
+
 def _raise_out_of_memory(error: RuntimeError) -> None:
     """As torch's own class, where it is that: through torch's stable ABI every error is a RuntimeError."""
     if not isinstance(error, torch.OutOfMemoryError) and str(error).startswith("out of memory"):
@@ -284,6 +296,10 @@ def kind(tensor, out):
     where `out`, and so its gradient, says as much."""
     if tensor is None or (tensor.dtype is out.dtype and tensor.shape[1:] == out.shape[1:]):
         return None
+    return placeholder(tensor)
+
+
+def placeholder(tensor):
     return tensor.detach().new_full((), float("nan")).expand(tensor.shape)
 
 

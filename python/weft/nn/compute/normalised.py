@@ -12,7 +12,7 @@ from weft.graph import Graph
 from weft.nn.compute.order import sums_first
 from weft.nn.kept import kept
 from weft.nn.loops import loop_counts, loop_edges
-from weft.ops import spmm
+from weft.ops import spmm, spmm_scaled
 
 
 class Norm(NamedTuple):
@@ -20,25 +20,39 @@ class Norm(NamedTuple):
     graph without weights needs no value an edge and self-loops need no edges."""
 
     weight: Optional[Tensor] = None  # A's values, by edge id; None: ones
-    loop: Optional[Tensor] = None  # L, [nodes, 1]; None: nothing
-    scale: Optional[Tensor] = None  # S, [nodes, 1]; None: ones
-
-    def to(self, dtype: torch.dtype) -> Norm:
-        if all(t is None or t.dtype is dtype for t in self):
-            return self
-        return Norm(*(None if t is None else t.to(dtype) for t in self))
+    loop: Optional[Tensor] = None  # L; None: nothing
+    scale: Optional[Tensor] = None  # S; None: ones
+    own: Optional[Tensor] = None  # S L S, [nodes, 1], where it is known already
 
     def times(self, graph: Graph, x: Tensor) -> Tensor:
-        scaled = x if self.scale is None else x * self.scale
-        out = spmm(graph, scaled, self.weight)
+        weight = None if self.weight is None else self.weight.to(x.dtype)
+        if self.scale is not None and self.scale.requires_grad:
+            return self._with_gradients_of_scales(graph, x, weight)
+        if self.scale is None:
+            out = spmm(graph, x, weight)
+        else:
+            out = spmm_scaled(graph, x, weight, target_scale=self.scale, source_scale=self.scale)
+        if self.loop is None:
+            return out
+        own = self.own if self.own is not None else _own(self.loop, self.scale)
+        return torch.addcmul(out, x.to(out.dtype), own.to(out.dtype))
+
+    def _with_gradients_of_scales(self, graph: Graph, x: Tensor, weight: Optional[Tensor]) -> Tensor:
+        scale = self.scale.to(x.dtype).unsqueeze(-1)
+        scaled = x * scale
+        out = spmm(graph, scaled, weight)
         if self.loop is not None:
-            out = torch.addcmul(out, scaled, self.loop)
-        return out if self.scale is None else out * self.scale
+            out = torch.addcmul(out, scaled.to(out.dtype), self.loop.to(out.dtype).unsqueeze(-1))
+        return out * scale
 
     def dropped(self, graph: Graph, x: Tensor, p: float) -> Norm:
         """With each edge, and each loop, left out with probability p."""
         weight = self.weight if self.weight is not None else x.new_ones(graph.col.shape[0])
         return Norm(dropout(weight, p), None if self.loop is None else dropout(self.loop, p), self.scale)
+
+
+def _own(loop: Tensor, scale: Optional[Tensor]) -> Tensor:
+    return (loop if scale is None else loop * scale.square()).unsqueeze(-1)
 
 
 def weighted(edge_weight: Optional[Tensor]) -> Norm:
@@ -62,7 +76,7 @@ def gcn_norm(
     degrees = spmm(graph, None, weight)
     if loop is None:
         return Norm(weight, scale=_inverse_root(degrees))
-    return Norm(weight, loop.unsqueeze(-1), _inverse_root(degrees + loop))
+    return Norm(weight, loop, _inverse_root(degrees + loop))
 
 
 def _of_degrees(graph: Graph, with_loops: bool, dtype: torch.dtype) -> Norm:
@@ -71,7 +85,8 @@ def _of_degrees(graph: Graph, with_loops: bool, dtype: torch.dtype) -> Norm:
         return Norm(scale=_inverse_root(degrees.to(dtype)))
     # The sum over all edges takes a node as often as it has loops, where once is wanted.
     missing = 1 - loop_counts(graph)
-    return Norm(loop=missing.to(dtype).unsqueeze(-1), scale=_inverse_root((degrees + missing).to(dtype)))
+    loop, scale = missing.to(dtype), _inverse_root((degrees + missing).to(dtype))
+    return Norm(loop=loop, scale=scale, own=_own(loop, scale))
 
 
 def _loops_of(graph: Graph, weight: Tensor, loops: Optional[str], fill: float):
@@ -87,7 +102,7 @@ def _loops_of(graph: Graph, weight: Tensor, loops: Optional[str], fill: float):
 
 
 def _inverse_root(degrees: Tensor) -> Tensor:
-    roots = degrees.unsqueeze(-1).pow(-0.5)
+    roots = degrees.pow(-0.5)
     return roots.masked_fill(roots == torch.inf, 0)
 
 
@@ -95,21 +110,19 @@ def gcn(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     """GCNConv: the linear map goes before the sum or after it, where it leaves less to add up."""
     before = sums_first(layer.lin, x)
     h = x if before else layer.lin(x)
-    h = norm.to(h.dtype).times(graph, h)
+    h = norm.times(graph, h)
     h = layer.lin(h) if before else h
     return h if layer.bias is None else h + layer.bias
 
 
 def sgc(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     """SGConv, without its linear map."""
-    norm = norm.to(x.dtype)
     for _ in range(layer.K):
         x = norm.times(graph, x)
     return x
 
 
 def appnp(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
-    norm = norm.to(x.dtype)
     start = layer.alpha * x
     for _ in range(layer.K):
         drops = layer.dropout > 0 and layer.training

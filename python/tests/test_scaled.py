@@ -1,0 +1,100 @@
+import pytest
+import torch
+
+import weft
+from conftest import random_edges
+
+
+def given(edge_index, dtype=torch.float64, heads=()):
+    generator = torch.Generator().manual_seed(5)
+
+    def made(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype).to(edge_index.device)
+
+    x, edge = made(7, *heads, 4).requires_grad_(), made(40, *(1 for _ in heads)).requires_grad_()
+    wide = torch.float64 if dtype is torch.float64 else torch.float32
+    return x, edge, made(9).abs().to(wide), made(7).abs().to(wide)
+
+
+def expected(edge_index, x, edge, target_scale, source_scale):
+    u, v = edge_index
+    shape = (-1, *[1] * (x.dim() - 1))
+    message = x[u]
+    if source_scale is not None:
+        message = message * source_scale[u].view(shape)
+    if edge is not None:
+        message = message * edge.view(shape)
+    if target_scale is not None:
+        message = message * target_scale[v].view(shape)
+    return message.new_zeros(9, *x.shape[1:]).index_add(0, v, message)
+
+
+@pytest.mark.parametrize("heads", [(), (3,)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scales", [(True, True), (True, False), (False, True), (False, False)])
+def test_results_and_gradients_are_those_of_scaled_messages(edge_index, heads, weighted, scales):
+    graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
+    x, edge, *both = given(edge_index, heads=heads)
+    edge = edge if weighted else None
+    target_scale, source_scale = (s if is_given else None for s, is_given in zip(both, scales))
+    got = weft.spmm_scaled(graph, x, edge, target_scale=target_scale, source_scale=source_scale)
+    want = expected(edge_index, x, edge, target_scale, source_scale)
+    torch.testing.assert_close(got, want)
+    inputs = [t for t in (x, edge) if t is not None]
+    grad = torch.randn(want.shape, generator=torch.Generator().manual_seed(7), dtype=want.dtype).to(want.device)
+    for a, b in zip(torch.autograd.grad(got, inputs, grad), torch.autograd.grad(want, inputs, grad)):
+        torch.testing.assert_close(a, b)
+
+
+def test_gradients_can_be_differentiated_again(edge_index):
+    graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
+    x, edge, target_scale, source_scale = given(edge_index)
+
+    def run(*tensors):
+        return weft.spmm_scaled(graph, *tensors, target_scale=target_scale, source_scale=source_scale)
+
+    for tensors in ((x,), (x, edge)):
+        assert torch.autograd.gradcheck(run, tensors)
+        assert torch.autograd.gradgradcheck(run, tensors)
+
+
+def test_halves_are_scaled_before_they_are_rounded(device):
+    edge_index = torch.stack([torch.arange(2000), torch.zeros(2000, dtype=torch.int64)]).to(device)
+    graph = weft.Graph.from_edge_index(edge_index, size=(2000, 1))
+    x = torch.full((2000, 8), 100.0, dtype=torch.float16, device=device)  # the sum is past what a half holds
+    scale = torch.full((1,), 1 / 2000, device=device)
+    out = weft.spmm_scaled(graph, x, target_scale=scale)
+    assert out.dtype is torch.float16
+    torch.testing.assert_close(out, torch.full_like(out, 100.0))
+    with torch.autocast(device, dtype=torch.float16):
+        torch.testing.assert_close(weft.spmm_scaled(graph, x.float(), target_scale=scale), out)
+
+
+def test_op_passes_opcheck_and_compiles_whole(edge_index):
+    graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
+    x, edge, target_scale, source_scale = given(edge_index, torch.float32)
+    for weights in (None, edge):
+        arguments = (*graph._arguments, x, weights, target_scale, source_scale)
+        torch.library.opcheck(torch.ops.weft.spmm_scaled.default, arguments)
+    torch._dynamo.reset()
+
+    def run(x, edge):
+        return weft.spmm_scaled(graph, x, edge, target_scale=target_scale, source_scale=source_scale).relu()
+
+    compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, edge), run(x, edge))
+    with torch.autocast(edge_index.device.type, dtype=torch.bfloat16):
+        assert compiled(x, edge).dtype is torch.bfloat16
+
+
+def test_what_does_not_fit_is_named():
+    graph = weft.Graph.from_edge_index(random_edges(7, 9, 40), size=(7, 9))
+    x = torch.ones(7, 4)
+    for call, names in (
+        (lambda: weft.spmm_scaled(graph, x, target_scale=torch.ones(9, requires_grad=True)), "target_scale requires"),
+        (lambda: weft.spmm_scaled(graph, x, target_scale=torch.ones(8)), "row_scale has shape"),
+        (lambda: weft.spmm_scaled(graph, x, source_scale=torch.ones(7).half()), "col_scale has dtype"),
+        (lambda: weft.spmm_scaled(graph, x[:6]), "x has shape"),
+    ):
+        with pytest.raises((RuntimeError, ValueError), match=names):
+            call()

@@ -1,0 +1,80 @@
+"""Sums over neighbours with a factor for every source and every target, as layers normalise by degrees."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from torch import Tensor
+
+from weft.graph import Graph
+from weft.ops.derivatives import spmm_gradients
+from weft.ops.graph_op import GraphOp, broadcast, kind, like
+
+
+def _fake(rows, key, num_sources, x, edge, target_scale, source_scale):
+    return x.new_empty([rows[0].shape[0] - 1, *broadcast(x, edge)])
+
+
+def _fake_backward(
+    rows, key, num_sources, x, edge, out_grad, target_scale, source_scale, want_x, want_edge
+):
+    if want_x and x is None:
+        x = out_grad.new_empty([num_sources, *out_grad.shape[1:]])
+    return like(want_x, x, out_grad), like(want_edge, edge, out_grad)
+
+
+def _read_by_backward(tensors, out, options, wanted):
+    x, edge = tensors
+    return (x if edge is not None and wanted[1] else kind(x, out)), edge
+
+
+def _at(scale: Optional[Tensor], tensor: Tensor) -> Tensor:
+    return tensor if scale is None else (tensor * scale.view(-1, *[1] * (tensor.dim() - 1))).to(tensor.dtype)
+
+
+def _derive(graph, tensors, kept, out_grad, options, wanted):
+    """Those of the sum between the two scalings."""
+    (x, edge), (target_scale, source_scale) = tensors, options
+    op = "copy_u" if edge is None else "u_mul_e"
+    scaled = x if x is None or not wanted[1] else _at(source_scale, x)
+    of_x, of_edge = spmm_gradients(
+        graph, (scaled, edge), (), _at(target_scale, out_grad), (op, "sum"), (wanted[0], wanted[1] and edge is not None)
+    )
+    return None if of_x is None else _at(source_scale, of_x), of_edge
+
+
+class _Spelled:
+    """Options that stand for themselves."""
+
+    def __getitem__(self, options):
+        return options
+
+
+_spmm_scaled = GraphOp(
+    "spmm_scaled", 2, fake=_fake, fake_backward=_fake_backward, chooses=True, reads=_read_by_backward, derive=_derive,
+    codes=_Spelled(),
+)
+
+
+def spmm_scaled(
+    graph: Graph, x: Tensor, edge: Optional[Tensor] = None, *, target_scale: Optional[Tensor] = None,
+    source_scale: Optional[Tensor] = None,
+) -> Tensor:
+    """For every target the sum of ``source_scale[source] * x[source]``, times the edge's value where there is one, and
+    ``target_scale[target]`` times all of it, rounded once.
+
+    Scales are [targets] and [sources], in float32 (of float64 tensors float64), and have no gradients. Everything else is
+    as in :func:`weft.spmm`.
+
+    >>> import torch, weft
+    >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
+    >>> x = torch.tensor([[1.0], [10.0], [100.0]])
+    >>> weft.spmm_scaled(graph, x, target_scale=torch.tensor([1.0, 2.0, 0.5]), source_scale=torch.tensor([3.0, 1.0, 0.1]))
+    tensor([[ 0.],
+            [26.],
+            [ 5.]])
+    """
+    for name, scale in (("target_scale", target_scale), ("source_scale", source_scale)):
+        if scale is not None and scale.requires_grad:
+            raise ValueError(f"{name} requires a gradient: scales have none; multiply by it around weft.spmm")
+    return _spmm_scaled(graph, (x, edge), (target_scale, source_scale))
