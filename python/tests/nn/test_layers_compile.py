@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import weft
 from awkward import awkward_edges, features
@@ -49,7 +50,7 @@ def test_a_layer_with_values_of_edges_compiles_whole(name, prepared):
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_compiles_whole_and_twice_at_most_over_ten_sizes_of_graphs(name, prepared):
     torch._dynamo.reset()
-    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    counter = CompileCounterWithBackend("aot_eager")
     layer = LAYERS[name]()
     compiled = torch.compile(layer, backend=counter, fullgraph=True)
     for n in range(10, 20):
@@ -63,7 +64,7 @@ def test_a_layer_compiles_whole_and_twice_at_most_over_ten_sizes_of_graphs(name,
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_compiles_whole_with_an_edge_index_and_twice_at_most_over_ten_sizes(name):
     torch._dynamo.reset()
-    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    counter = CompileCounterWithBackend("aot_eager")
     layer = LAYERS[name]()
     compiled = torch.compile(layer, backend=counter, fullgraph=True)
     for n in range(10, 20):

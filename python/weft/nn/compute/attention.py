@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -48,24 +48,19 @@ def _with_edge(term: Optional[Tensor]) -> dict:
 
 def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None, num_targets: Optional[int] = None) -> Tensor:
     sources, targets = x
-    heads, width = layer.heads, layer.out_channels
-    if layer.lin is not None:
-        h = layer.lin(sources).view(-1, heads, width)
-        h_targets = h if targets is sources else None if targets is None else layer.lin(targets).view(-1, heads, width)
+    of_sources, of_targets = (layer.lin, layer.lin) if layer.lin is not None else (layer.lin_src, layer.lin_dst)
+    h = of_sources(sources).view(-1, layer.heads, layer.out_channels)
+    if targets is sources and of_targets is of_sources:
+        source_term, target_term = _terms(layer, of_sources, sources, (layer.att_src, layer.att_dst), h)
     else:
-        h = layer.lin_src(sources).view(-1, heads, width)
-        h_targets = None if targets is None else layer.lin_dst(targets).view(-1, heads, width)
-
-    def term(h: Tensor, att: Tensor) -> Tensor:
-        return (h * att).sum(-1, keepdim=True).to(h.dtype)
-
-    source_term = term(h, layer.att_src)
-    if h_targets is None:
-        target_term = source_term.new_zeros(graph.num_targets if num_targets is None else num_targets, heads, 1)
-    else:
-        target_term = term(h_targets, layer.att_dst)
+        (source_term,) = _terms(layer, of_sources, sources, (layer.att_src,), h)
+        if targets is None:
+            count = graph.num_targets if num_targets is None else num_targets
+            target_term = source_term.new_zeros(count, layer.heads, 1)
+        else:
+            (target_term,) = _terms(layer, of_targets, targets, (layer.att_dst,))
     graph, edge_attr = _attended(layer, graph, edge_attr if layer.lin_edge is not None else None)
-    edge = None if edge_attr is None else _gat_edge_term(layer, edge_attr).to(h.dtype)
+    edge = None if edge_attr is None else _terms(layer, layer.lin_edge, edge_attr, (layer.att_edge,))[0].to(h.dtype)
     out = attention(
         graph, h, source_term, target_term, score="gat", slope=layer.negative_slope, dropout=_dropout(layer),
         **_with_edge(edge),
@@ -73,13 +68,17 @@ def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None, num_ta
     return _finished(layer, out, targets)
 
 
-def _gat_edge_term(layer, edge_attr: Tensor) -> Tensor:
-    """[edges, heads, 1]. W_e and att_edge are multiplied first, which leaves no tensor of edges x features."""
+def _terms(layer, lin, x: Tensor, atts: Sequence[Tensor], mapped: Optional[Tensor] = None) -> Tuple[Tensor, ...]:
+    """att . lin(x), [rows of x, heads, 1], for each of them. W and att are multiplied first, so that what is read is x, and
+    there is no product of the size of lin(x): of edges it would be one of edges x features. ``mapped`` is lin(x), where
+    that is there."""
     shape = layer.heads, layer.out_channels
-    if not is_plain(layer.lin_edge):
-        return (layer.lin_edge(edge_attr).view(-1, *shape) * layer.att_edge).sum(-1, keepdim=True)
-    weight = layer.lin_edge.weight.view(*shape, -1)
-    return functional.linear(edge_attr, (weight * layer.att_edge.view(*shape, 1)).sum(1)).unsqueeze(-1)
+    if is_plain(lin) and lin.bias is None:
+        weight = lin.weight.view(*shape, -1)
+        together = torch.cat([(weight * att.view(*shape, 1)).sum(1) for att in atts])
+        return functional.linear(x, together).unsqueeze(-1).split(layer.heads, dim=1)
+    h = lin(x).view(-1, *shape) if mapped is None else mapped
+    return tuple((h * att).sum(-1, keepdim=True).to(h.dtype) for att in atts)
 
 
 def gatv2(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None) -> Tensor:
