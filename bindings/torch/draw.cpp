@@ -1,4 +1,6 @@
 // Parts of graphs that are drawn for batches, by the passes that weft's own training draws with.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "graphs.hpp"
@@ -27,19 +29,22 @@ Sampling method_of(const std::string& method) {
   for (const auto& [name, known] :
        {std::pair{"node", Sampling::node}, {"edge", Sampling::edge}, {"walk", Sampling::walk}})
     if (method == name) return known;
-  throw Error(ErrorCode::invalid_argument, "method is unknown: expected node, edge or walk");
+  throw Error(ErrorCode::invalid_argument, fmt::format("method is {}: expected node, edge or walk", method));
 }
 
 Input nodes_in(const Tensor& nodes, Device device) {
   const Input in(torch::stable::contiguous(nodes), "nodes");
   if (in.view().dtype != Dtype::i32 || in.view().device != device)
-    throw Error(ErrorCode::invalid_argument, "nodes does not fit: expected int32 where the graph is");
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("nodes is {} on {}: expected i32 on {}, where the graph is", name(in.view().dtype),
+                            to_string(in.view().device), to_string(device)));
   return in;
 }
 
 /// Numbers that are counted in: none may be negative.
 void check_counts(std::initializer_list<std::int64_t> counts) {
-  if (std::min(counts) < 0) throw Error(ErrorCode::invalid_argument, "a count is negative: expected 0 or more");
+  if (std::min(counts) < 0)
+    throw Error(ErrorCode::invalid_argument, fmt::format("a count is {}: expected 0 or more", std::min(counts)));
 }
 
 }  // namespace

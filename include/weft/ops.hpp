@@ -89,8 +89,8 @@ struct SpmmGradientViews {
   TensorView x, edge;
 };
 /// Allocates nothing, so that it can be captured in a CUDA graph. Only max and min, and gradients of edge that x is a
-/// factor of, read what `x` holds: for the others into.x may lie in its place. So may into.edge in that of `edge`, where
-/// sums and means take nothing times or over it.
+/// factor of, read what `x` holds: for the others into.x may lie in its place. So may into.edge in that of `edge`,
+/// where sums and means take nothing times or over it.
 void spmm_backward(Context& context, const SpmmBackwardPlan& plan, const Graph& graph, ConstTensorView x,
                    ConstTensorView edge, ConstTensorView out_grad, const SpmmOptions& options,
                    const SpmmGradientViews& into);

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <vector>
 
-#include "support/graphs.hpp"
 #include "graph/naive_graph.hpp"
 #include "support/compare.hpp"
 #include "support/errors.hpp"
+#include "support/graphs.hpp"
 #include "weft/graph.hpp"
 
 namespace weft::test {

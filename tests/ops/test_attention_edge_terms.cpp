@@ -4,10 +4,10 @@
 
 #include "support/attention_case.hpp"
 #include "support/bad_views.hpp"
-#include "support/graphs.hpp"
 #include "support/compare.hpp"
 #include "support/errors.hpp"
 #include "support/gradients.hpp"
+#include "support/graphs.hpp"
 #include "support/small_graphs.hpp"
 #include "weft/ops.hpp"
 

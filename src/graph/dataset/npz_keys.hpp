@@ -22,5 +22,4 @@ inline std::string labels_key(const NpzArrays& arrays) {
   return first_key(arrays, {"labels", "y", "label", "node_label"});
 }
 
-
 }  // namespace weft::io

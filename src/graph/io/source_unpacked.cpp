@@ -1,4 +1,5 @@
-// Beside source.cpp, and not in it: what reads plain files, as operators do, is linked without a library of compression.
+// Beside source.cpp, and not in it: what reads plain files, as operators do, is linked without a library of
+// compression.
 #include "graph/io/source.hpp"
 #include "graph/io/unpacker.hpp"
 

@@ -199,9 +199,9 @@ class Reader {
   }
 
   static constexpr std::string_view known_sections[] = {
-      "offsets",      "cols",         "edge_ids",      "values",       "note",   "features",
-      "feat_offsets", "feat_columns", "feat_values",   "labels",       "train",  "val",
-      "test",         "node_ids",     "graph_ids",     "graph_labels", "counts", "name",
+      "offsets",      "cols",         "edge_ids",      "values",       "note",    "features",
+      "feat_offsets", "feat_columns", "feat_values",   "labels",       "train",   "val",
+      "test",         "node_ids",     "graph_ids",     "graph_labels", "counts",  "name",
       "name_offsets", "name_text",    "class_offsets", "class_text",   "original"};
 
   const Source& source_;

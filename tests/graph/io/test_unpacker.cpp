@@ -76,7 +76,8 @@ TEST_P(unpacker, a_flipped_bit_is_found_unless_it_changes_nothing) {
         EXPECT_EQ(error.code(), ErrorCode::invalid_file) << error.what();
       }
     }
-  EXPECT_LT(unseen, GetParam() == io::Packing::gzip ? 8 : 10) << "only the bits that fill up the last byte of a packing are free";
+  EXPECT_LT(unseen, GetParam() == io::Packing::gzip ? 8 : 10)
+      << "only the bits that fill up the last byte of a packing are free";
 }
 
 TEST_P(unpacker, a_bomb_is_stopped_at_the_limit) {
