@@ -97,7 +97,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
     double slope, double scale, double dropout, std::int64_t seed, MaybeTensor step) {
   Call call(rows, key, num_sources);
   const Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, dropout, seed, step);
-  const Input given(out, "out"), maxima(row_max, "row_max"), sums(row_sum, "row_sum"), grad(out_grad, "out_grad");
+  const Input given(out, "out"), maxima(row_max, "row_max"), sums(row_sum, "row_sum"),
+      grad = Input::aligned(out_grad, "out_grad");  // as plans of gradients take it to be
   const auto plan = call.held->plan<AttentionBackwardPlan>(
       inputs.key(call), [&] { return plan_attention_backward(call.context, call.graph(), inputs.in); });
   const auto like = [&](const ConstTensorView& tensor) { return gradient_of(tensor.given, tensor, call.like); };

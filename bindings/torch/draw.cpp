@@ -19,9 +19,16 @@ Tensor given_away(weft::Tensor tensor, const Tensor& like) {
 
 /// The scratch memory of a loader: the number of every node in the batch that is being drawn.
 nn::LocalIds numbers_in(const Tensor& numbers, const Graph& graph) {
+  if (!graph.is_square())
+    throw Error(ErrorCode::invalid_argument, fmt::format("the graph has {} sources and {} targets: expected one set of "
+                                                         "nodes, of which batches are drawn",
+                                                         graph.num_cols(), graph.num_rows()));
   const TensorView ids = writable(numbers);
-  if (ids.dtype != Dtype::i32 || ids.shape != Shape(graph.num_rows()) || ids.device != graph.device())
-    throw Error(ErrorCode::invalid_argument, "numbers does not fit: expected int32 [nodes] of -1 where the graph is");
+  if (ids.dtype != Dtype::i32 || ids.shape != Shape(graph.num_rows()) || ids.device != graph.device() ||
+      (numbers.numel() > 1 && numbers.stride(0) != 1))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("numbers is {} {} on {}: expected i32 [{}] of -1, side by side, on {}", name(ids.dtype),
+                            to_string(ids.shape), to_string(ids.device), graph.num_rows(), to_string(graph.device())));
   return nn::LocalIds(ids);
 }
 
@@ -32,12 +39,19 @@ Sampling method_of(const std::string& method) {
   throw Error(ErrorCode::invalid_argument, fmt::format("method is {}: expected node, edge or walk", method));
 }
 
-Input nodes_in(const Tensor& nodes, Device device) {
+/// Ids of nodes; on a CPU they are looked at where the number of nodes is known.
+Input nodes_in(const Tensor& nodes, Device device, std::int64_t known = -1) {
   const Input in(torch::stable::contiguous(nodes), "nodes");
   if (in.view().dtype != Dtype::i32 || in.view().device != device)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("nodes is {} on {}: expected i32 on {}, where the graph is", name(in.view().dtype),
                             to_string(in.view().device), to_string(device)));
+  if (known < 0 || device.kind != DeviceKind::cpu) return in;
+  const auto* const ids = in.view().as<NodeId>();
+  for (std::int64_t i = 0; i < in.view().shape.rows; ++i)
+    if (ids[i] < 0 || ids[i] >= known)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("nodes[{}] is {}: expected the id of one of {} nodes", i, ids[i], known));
   return in;
 }
 
@@ -64,7 +78,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> draw_neighbours(Rows rows, std::int64
   const auto held = graph_of(rows, key, num_sources);
   const Context context = context_of(nodes);
   nn::LocalIds local = numbers_in(numbers, held->graph());
-  const Input in = nodes_in(nodes, held->graph().device());
+  const Input in = nodes_in(nodes, held->graph().device(), held->graph().num_rows());
   check_counts({fanout - all_neighbours, step, hop, first});
   nn::RowDraw draw{.nodes = in, .fanout = fanout, .hop = static_cast<std::uint32_t>(hop)};
   draw.draws = {static_cast<std::uint64_t>(seed), step, Purpose::batches};
@@ -83,7 +97,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> draw_subgraph(Rows rows, std::int64_t
   check_counts({count, length, step});
   nn::MarkArgs mark{method_of(method), held->graph().view(), count, length};
   mark.draws = {static_cast<std::uint64_t>(seed), step, counting ? Purpose::counting : Purpose::batches};
-  const Input from = roots && roots->defined() ? nodes_in(*roots, context.device()) : Input();
+  const std::int64_t num_nodes = held->graph().num_rows();
+  const Input from = roots && roots->defined() ? nodes_in(*roots, context.device(), num_nodes) : Input();
+  if (num_nodes == 0) throw Error(ErrorCode::invalid_argument, "the graph has no nodes: expected some to draw from");
+  if (mark.method == Sampling::walk && (!from.view().given || from.view().shape.rows == 0))
+    throw Error(ErrorCode::invalid_argument, "roots are missing: expected nodes that walks begin at");
   if (from.view().given) {
     mark.roots = from.view().as<NodeId>();
     mark.num_roots = from.view().shape.rows;

@@ -88,12 +88,13 @@ std::shared_ptr<const void> HeldGraph::kept(const PlanKey& key,
       return at->second;
     }
   plans_.emplace_front(key, make());
+  finish_work(graph_.device());  // calls with the plan may come in any stream
   if (plans_.size() > most_plans) plans_.pop_back();
   return plans_.front().second;
 }
 
 bool HeldGraph::moved() const {
-  for (std::size_t i = 0; i < arrays_.size(); ++i)
+  for (std::size_t i = 0; i < std::min(arrays_.size(), origin_.arrays.size()); ++i)
     if (arrays_[i].const_data_ptr() != origin_.arrays[i]) return true;
   return false;
 }

@@ -53,6 +53,14 @@ Context context_of(const Tensor& tensor) {
 #endif
 }
 
+void finish_work(Device device) {
+#ifdef USE_CUDA
+  if (device.kind == DeviceKind::cuda) Context::cuda(device.index, current_stream(device.index)).synchronise();
+#else
+  static_cast<void>(device);
+#endif
+}
+
 Workspace::Workspace(Context& context, std::size_t bytes, const Tensor& like) : context_(context) {
   if (bytes == 0) return;
   const auto floats = static_cast<std::int64_t>((bytes + Arena::alignment + 3) / 4);

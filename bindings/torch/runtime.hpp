@@ -9,6 +9,9 @@ namespace weft::pytorch {
 /// Of the tensor's device: torch's threads or its current stream there.
 Context context_of(const Tensor& tensor);
 
+/// Waits for the work that stands in torch's current stream of a GPU.
+void finish_work(Device device);
+
 /// Scratch memory of torch's for one run, which the context carves from as long as this lives.
 class Workspace {
  public:

@@ -12,7 +12,7 @@ Validate looked_at(bool trusted) { return trusted ? Validate::trusted : Validate
 }  // namespace
 
 Tensor segment_reduce(Tensor x, Tensor offsets, std::string reduce, bool trusted) {
-  const Input values(x, "x"), starts(offsets, "offsets");
+  const Input values(x, "x"), starts = Input::in_a_row(offsets, "offsets");
   Context context = context_of(x);
   const std::int64_t segments = starts.view().shape.rows - 1;
   if (segments < 0)
@@ -28,7 +28,7 @@ Tensor segment_reduce_backward(Tensor x, Tensor offsets, Tensor out_grad, std::s
   const Reduce by = parse_reduce(reduce);
   // ops/segment.py keeps a placeholder of x where only its kind is read.
   const Input values = is_extremum(by) ? Input(x, "x") : Input::of_kind(x, "x");
-  const Input starts(offsets, "offsets"), grad(out_grad, "out_grad");
+  const Input starts = Input::in_a_row(offsets, "offsets"), grad(out_grad, "out_grad");
   Context context = context_of(out_grad);
   const Tensor x_grad = empty(values.view().shape, values.view().dtype, out_grad);
   weft::segment_reduce_backward(context, starts, values, grad, by, writable(x_grad), Validate::trusted);

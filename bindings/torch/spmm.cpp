@@ -26,7 +26,7 @@ struct Scales {
   Input target, source;
   Scales() = default;
   Scales(const MaybeTensor& of_targets, const MaybeTensor& of_sources)
-      : target(of_targets, "target_scale"), source(of_sources, "source_scale") {}
+      : target(Input::in_a_row(of_targets, "target_scale")), source(Input::in_a_row(of_sources, "source_scale")) {}
   SpmmOptions options() const {
     SpmmOptions options;
     options.epilogue.row_scale = target;

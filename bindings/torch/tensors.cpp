@@ -95,6 +95,21 @@ Input::Input(const std::optional<Tensor>& tensor, std::string_view name) {
   if (tensor && tensor->defined()) *this = Input(*tensor, name);
 }
 
+Input Input::in_a_row(const Tensor& tensor, std::string_view name) {
+  return {tensor.dim() == 1 && tensor.size(0) > 1 && tensor.stride(0) != 1 ? contiguous_of(tensor, name) : tensor,
+          name};
+}
+Input Input::in_a_row(const std::optional<Tensor>& tensor, std::string_view name) {
+  return tensor && tensor->defined() ? in_a_row(*tensor, name) : Input();
+}
+Input Input::aligned(const Tensor& tensor, std::string_view name) {
+  Input input(tensor, name);
+  const ConstTensorView& view = input.view_;
+  const bool begins = reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0;
+  if (view.device.kind == DeviceKind::cpu || (begins && view.ld == view.shape.row_size())) return input;
+  return {torch::stable::clone(contiguous_of(tensor, name)), name};
+}
+
 Input Input::with_rows(std::int64_t rows) const {
   Input other = *this;
   other.view_.shape.rows = rows;

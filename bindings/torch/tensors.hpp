@@ -28,6 +28,11 @@ class Input {
   Input() = default;
   Input(const Tensor& tensor, std::string_view name);
   Input(const std::optional<Tensor>& tensor, std::string_view name);
+  /// Of numbers that must stand side by side.
+  static Input in_a_row(const Tensor& tensor, std::string_view name);
+  static Input in_a_row(const std::optional<Tensor>& tensor, std::string_view name);
+  /// For kernels of a GPU that move whole packs: rows one behind the other, from an address of 16 bytes on.
+  static Input aligned(const Tensor& tensor, std::string_view name);
   /// Of a tensor whose shape and type alone count: nothing is copied, and nothing may be read.
   static Input of_kind(const Tensor& tensor, std::string_view name);
   static Input of_kind(const std::optional<Tensor>& tensor, std::string_view name);

@@ -98,3 +98,22 @@ def test_what_does_not_fit_is_named():
     ):
         with pytest.raises((RuntimeError, ValueError), match=names):
             call()
+
+
+def test_a_scale_that_was_changed_before_the_backward_is_an_error():
+    graph = weft.Graph.from_edge_index(random_edges(7, 9, 40), size=(7, 9))
+    x, scale = torch.ones(7, 4, requires_grad=True), torch.ones(9)
+    for run in (lambda: weft.spmm_scaled(graph, x, target_scale=scale),
+                lambda: torch.ops.weft.spmm_scaled(*graph._arguments, x, None, scale, None)):
+        out = run()
+        scale.mul_(100)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.sum().backward()
+
+
+def test_scales_may_be_columns_of_something_wider():
+    graph = weft.Graph.from_edge_index(random_edges(7, 9, 40), size=(7, 9))
+    x, wide = torch.randn(7, 4), torch.rand(9, 3)
+    torch.testing.assert_close(
+        weft.spmm_scaled(graph, x, target_scale=wide[:, 1]), weft.spmm_scaled(graph, x, target_scale=wide[:, 1].clone())
+    )

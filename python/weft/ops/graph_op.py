@@ -155,13 +155,15 @@ class GraphOp:
         options = inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
         # Here torch has not said yet which gradients are wanted: needs_input_grad counts the tensors of lists one by one.
         wanted = [True] * self.num_tensors
-        ctx.save_for_backward(*rows, *self._kept_of(tensors, results, options, wanted))
-        ctx.of = len(rows), key, num_sources, options
+        given = _tensors_of(options)
+        ctx.save_for_backward(*rows, *given, *self._kept_of(tensors, results, options, wanted))
+        ctx.of = len(rows), len(given), key, num_sources, _without_tensors(options)
 
     def _backward_of_op(self, ctx, out_grad, *_):
-        n, key, num_sources, options = ctx.of
+        n, given, key, num_sources, options = ctx.of
         rows, rest = list(ctx.saved_tensors[:n]), ctx.saved_tensors[n:]
-        tensors, kept = self._of_kept(rest)
+        options = _with_tensors(options, rest[:given])
+        tensors, kept = self._of_kept(rest[given:])
         nothing = [[None] * n, None, None]  # a graph's arrays have no gradients
         if out_grad is None:
             return *nothing, *[None] * (self.num_tensors + len(options))
@@ -173,6 +175,24 @@ class GraphOp:
         if gradients is None:
             gradients = self.gradients((rows, key, num_sources), tensors, kept, out_grad, options, wanted)
         return *nothing, *gradients, *[None] * len(options)
+
+
+class _Saved:
+    """Stands for a tensor among options, which is saved as those are that have gradients: so torch finds out where one
+    was changed before the backward."""
+
+
+def _tensors_of(options: Tuple) -> Tuple:
+    return tuple(option for option in options if isinstance(option, Tensor))
+
+
+def _without_tensors(options: Tuple) -> Tuple:
+    return tuple(_Saved if isinstance(option, Tensor) else option for option in options)
+
+
+def _with_tensors(options: Tuple, tensors: Sequence[Tensor]) -> Tuple:
+    following = iter(tensors)
+    return tuple(next(following) if option is _Saved else option for option in options)
 
 
 def _traced(fake: Callable) -> Callable:
@@ -206,16 +226,21 @@ class _Run(torch.autograd.Function):
     def forward(ctx, op, graph, options, *tensors):
         results = op.results(graph, tensors, options)
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*op._kept_of(tensors, results, options, ctx.needs_input_grad[3:]))
-        ctx.of = op, graph, options  # the graph, whose transpose and plans the backward takes
+        given = _tensors_of(options)
+        ctx.save_for_backward(*given, *op._kept_of(tensors, results, options, ctx.needs_input_grad[3:]))
+        # With the graph, whose transpose and plans the backward takes.
+        ctx.of = op, graph, _without_tensors(options) if given else options, len(given)
         return results[0]
 
     @staticmethod
     def backward(ctx, out_grad):
-        op, graph, options = ctx.of
+        op, graph, options, given = ctx.of
         if out_grad is None:
             return (None,) * (3 + op.num_tensors)
-        tensors, kept = op._of_kept(ctx.saved_tensors)
+        saved = ctx.saved_tensors
+        if given:
+            options, saved = _with_tensors(options, saved[:given]), saved[given:]
+        tensors, kept = op._of_kept(saved)
         wanted = ctx.needs_input_grad[3:]
         if torch.is_grad_enabled():  # they may be differentiated again, or the backward operator refuses that
             gradients = op.derived(graph, tensors, kept, out_grad, options, wanted)
@@ -243,19 +268,21 @@ class _RunTransformed(torch.autograd.Function):
         op, graph, options, *tensors = inputs
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*op._kept_of(tensors, output, options, [True] * len(tensors)))
-        ctx.of = op, graph, options
+        given = _tensors_of(options)
+        ctx.save_for_backward(*given, *op._kept_of(tensors, output, options, [True] * len(tensors)))
+        ctx.of = op, graph, _without_tensors(options), len(given)
 
     @staticmethod
     def backward(ctx, out_grad, *_):
-        op, graph, options = ctx.of
+        op, graph, options, given = ctx.of
         if out_grad is None:
             return (None,) * (3 + op.num_tensors)
         wanted = ctx.needs_input_grad[3:]
-        gradients = op.derived(graph, *op._of_kept(ctx.saved_tensors), out_grad, options, wanted)
+        options, saved = _with_tensors(options, ctx.saved_tensors[:given]), ctx.saved_tensors[given:]
+        gradients = op.derived(graph, *op._of_kept(saved), out_grad, options, wanted)
         if gradients is not None:
             return (None, None, None, *gradients)
-        gradients = _GradientsTransformed.apply(op, graph, options, wanted, out_grad, *ctx.saved_tensors)
+        gradients = _GradientsTransformed.apply(op, graph, options, wanted, out_grad, *saved)
         return (None, None, None, *(g if g.dim() > 0 else None for g in gradients))
 
 
