@@ -2,14 +2,23 @@
 
 #include <torch/csrc/stable/accelerator.h>
 
+#include <pthread.h>
+
 #include "weft/embedding.hpp"
 #include "weft/version.hpp"
 
 namespace weft::pytorch {
 namespace {
 
+/// In a process that was forked torch's threads are gone, and whoever hands them work waits for ever.
+bool is_forked = false;
+
 /// Every seat once, by torch's threads.
 void run_by_torch(void*, int seats, void (*work)(void*, int), void* job) {
+  if (is_forked) {
+    for (int seat = 0; seat < seats; ++seat) work(job, seat);
+    return;
+  }
   torch::stable::parallel_for(0, seats, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t seat = begin; seat < end; ++seat) work(job, static_cast<int>(seat));
   });
@@ -34,6 +43,7 @@ void deallocate(void*, Device, void* memory, std::size_t, CUstream_st*) {
 
 /// Once a process, when this library is loaded.
 const bool embedded = [] {
+  pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
   set_executor({run_by_torch});
 #ifdef USE_CUDA
   set_allocator(DeviceKind::cuda, {allocate, deallocate});

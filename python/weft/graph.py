@@ -106,6 +106,8 @@ class Graph:
         graph anew in every run, and keeps it for its backward."""
         if hasattr(edge_index, "is_sorted_by_col"):  # torch_geometric.EdgeIndex
             return _sources().from_edge_index_of_pyg(edge_index, size)
+        if not isinstance(edge_index, Tensor):
+            raise TypeError(f"edge_index is of type {type(edge_index).__name__}: expected a tensor [2, edges]")
         if edge_index.dim() != 2 or edge_index.size(0) != 2:
             raise ValueError(f"edge_index has shape {list(edge_index.shape)}: expected [2, edges]")
         if edge_index.dtype not in (torch.int64, torch.int32):
@@ -129,8 +131,10 @@ class Graph:
         """From compressed rows: those of target v are ``col[rowptr[v]:rowptr[v + 1]]``. Without ``num_sources`` there are
         as many sources as targets. ``trusted`` neither looks at the indices, which on a GPU takes time and waits, nor
         copies them: they must be right, and stay as and where they are."""
-        if num_sources is None:
-            num_sources = rowptr.numel() - 1
+        for name, array in (("rowptr", rowptr), ("col", col), ("edge_ids", edge_ids)):
+            if not isinstance(array, Tensor) and (array is not None or name != "edge_ids"):
+                raise TypeError(f"{name} is of type {type(array).__name__}: expected a tensor of int64 or int32")
+        num_sources = rowptr.numel() - 1 if num_sources is None else operator.index(num_sources)
         rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
         if not trusted:
             torch.ops.weft.check_rows(rows, num_sources)
@@ -219,6 +223,8 @@ class Graph:
         >>> graph.sampled(weft.EdgeSample(2, method="bucket"))
         (weft.Graph(3 sources, 1 targets, 2 edges, cpu), tensor([0, 1]))
         """
+        if not hasattr(sample, "choice"):
+            raise TypeError(f"sample is of type {type(sample).__name__}: expected a weft.EdgeSample")
         if self._last_sampled[0] != sample.choice:
             key, rows, edge_ids = torch.ops.weft.graph_sampled(*self._arguments, *sample.choice)
             self._last_sampled = sample.choice, (Graph._held(key, rows, self.num_sources), edge_ids)

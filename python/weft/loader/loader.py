@@ -30,6 +30,13 @@ class Loader:
         self._lock = threading.Lock()
         self._scratch: Optional[Tensor] = None
 
+    def __getstate__(self) -> dict:
+        return {**vars(self), "_lock": None, "_scratch": None}
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update(state)
+        self._lock = threading.Lock()
+
     @property
     def graph(self) -> Graph:
         """The whole graph."""

@@ -22,6 +22,8 @@ class _Made(NamedTuple):
     graphs: Dict[Optional[Counts], Graph]
 
 
+_MOST_GRAPHS = 4  # of one tensor, by numbers of nodes
+
 # By the tensor itself and not by its numbers; an entry goes when its tensor does.
 _graphs = WeakTensorKeyDictionary()
 
@@ -44,6 +46,8 @@ def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Grap
         made = _graphs[tensor] = _Made(stamp, {})
     graph = made.graphs.get(counts)
     if graph is None:
+        if len(made.graphs) == _MOST_GRAPHS:
+            del made.graphs[next(iter(made.graphs))]
         graph = made.graphs[counts] = make()
     return graph
 

@@ -73,6 +73,13 @@ class GraphOp:
 
     def __call__(self, graph, tensors: Tuple, options: Tuple = ()) -> Tensor:
         """The first result, with gradients where they are wanted."""
+        if not isinstance(graph, Graph):
+            raise TypeError(
+                f"graph is of type {type(graph).__name__}: expected a weft.Graph, as Graph.from_edge_index makes one"
+            )
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(f"an operand of {self.name} is of type {type(tensor).__name__}: expected a tensor")
         if _is_compiling():
             return _as_tuple(self.forward(*graph._arguments, *tensors, *options))[0]
         if torch.is_autocast_enabled(graph._device_type):
@@ -103,6 +110,11 @@ class GraphOp:
             with _AutoDispatchBelowAutograd():
                 return _as_tuple(self.forward(*graph._arguments, *tensors, *options))
         except RuntimeError as error:
+            for tensor in tensors:
+                if tensor is not None and tensor.layout is not torch.strided:
+                    raise ValueError(
+                        f"an operand of {self.name} has layout {tensor.layout}: expected a dense tensor"
+                    ) from None
             _raise_out_of_memory(error)
             raise
 

@@ -45,6 +45,9 @@ class EdgeSample:
     def __post_init__(self) -> None:
         choice("method", self.method, METHODS)
         choice("norm", self.norm, NORMS)
+        for name in ("width", "seed", "step"):
+            if not isinstance(getattr(self, name), int):
+                raise TypeError(f"{name} is {getattr(self, name)!r}: expected a whole number")
         if self.width < 1:
             raise ValueError(f"width is {self.width}: expected 1 or more, the edges that a target keeps at most")
         if self.step < 0:

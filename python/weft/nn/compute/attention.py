@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from weft.graph import Graph
+from weft.nn.compute.edge_values import features_of
 from weft.nn.compute.order import is_plain
 from weft.nn.loops import edges_as_sources, looped
 from weft.ops import attention, edge_softmax, sddmm, spmm
@@ -17,14 +18,10 @@ from weft.ops import attention, edge_softmax, sddmm, spmm
 Pair = Tuple[Tensor, Optional[Tensor]]  # of sources and targets
 
 
-def _rows(edge_attr: Tensor) -> Tensor:
-    return edge_attr.unsqueeze(-1) if edge_attr.dim() == 1 else edge_attr
-
-
 def _attended(layer, graph: Graph, edge_attr: Optional[Tensor]) -> Tuple[Graph, Optional[Tensor]]:
     """The graph that attention goes over and the features of its edges: with a self-loop at every node, or as it is."""
     if edge_attr is not None:
-        edge_attr = _rows(edge_attr)
+        edge_attr = features_of(graph, edge_attr, layer.edge_dim)
     if not layer.add_self_loops:
         return graph, edge_attr
     made = looped(graph)
@@ -106,7 +103,7 @@ def transformer(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None
     if edge_attr is None:
         out = attention(graph, value, key, query, score="dot", scale=scale, dropout=_dropout(layer))
     else:
-        out = _transformer_with_edges(layer, graph, query, key, value, _rows(edge_attr), scale)
+        out = _transformer_with_edges(layer, graph, query, key, value, features_of(graph, edge_attr, layer.edge_dim), scale)
     out = out.flatten(1) if layer.concat else out.mean(dim=1)
     if not layer.root_weight:
         return out

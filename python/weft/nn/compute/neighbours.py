@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import linear, normalize
 
 from weft.graph import Graph
+from weft.nn.compute.edge_values import weights_of
 from weft.nn.compute.order import maps_first
 from weft.ops import spmm
 
@@ -17,7 +18,7 @@ Pair = Tuple[Tensor, Optional[Tensor]]  # of sources and targets
 def _mapped(lin, graph: Graph, x: Tensor, weight: Optional[Tensor], reduce: str) -> Tensor:
     """lin(reduce over neighbours of x)."""
     if weight is not None:
-        weight = weight.reshape(-1).to(x.dtype)
+        weight = weights_of(graph, weight).to(x.dtype)
     if reduce in ("sum", "mean") and maps_first(lin, x):
         h = linear(x, lin.weight)
         out = spmm(graph, h, None if weight is None else weight.to(h.dtype), reduce=reduce)
@@ -41,7 +42,7 @@ def gin(
     """With ``mean_scale`` so many times the mean stands in place of the sum."""
     sources, targets = x
     if weight is not None:
-        weight = weight.reshape(-1).to(sources.dtype)
+        weight = weights_of(graph, weight).to(sources.dtype)
     out = spmm(graph, sources, weight, reduce="mean" if mean_scale else reduce)
     if mean_scale and mean_scale != 1:
         out = out * mean_scale

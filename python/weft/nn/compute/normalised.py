@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import dropout
 
 from weft.graph import Graph
+from weft.nn.compute.edge_values import weights_of
 from weft.nn.compute.order import sums_first
 from weft.nn.kept import kept
 from weft.nn.loops import loop_counts, loop_edges
@@ -31,7 +32,9 @@ class Norm(NamedTuple):
         if self.scale is None:
             out = spmm(graph, x, weight)
         else:
-            out = spmm_scaled(graph, x, weight, target_scale=self.scale, source_scale=self.scale)
+            wide = torch.float64 if x.dtype is torch.float64 else torch.float32
+            scale = self.scale.to(wide)  # a norm that is kept may be of a model of another type
+            out = spmm_scaled(graph, x, weight, target_scale=scale, source_scale=scale)
         if self.loop is None:
             return out
         own = self.own if self.own is not None else _own(self.loop, self.scale)
@@ -55,9 +58,9 @@ def _own(loop: Tensor, scale: Optional[Tensor]) -> Tensor:
     return (loop if scale is None else loop * scale.square()).unsqueeze(-1)
 
 
-def weighted(edge_weight: Optional[Tensor]) -> Norm:
+def weighted(graph: Graph, edge_weight: Optional[Tensor]) -> Norm:
     """Without degrees and loops."""
-    return Norm(None if edge_weight is None else edge_weight.reshape(-1))
+    return Norm(weights_of(graph, edge_weight))
 
 
 def gcn_norm(
@@ -71,7 +74,7 @@ def gcn_norm(
     wide = torch.float64 if dtype is torch.float64 else torch.float32
     if edge_weight is None:
         return kept(graph, ("gcn_norm", loops is None, wide), lambda g: _of_degrees(g, loops is not None, wide))
-    weight = edge_weight.reshape(-1).to(wide)
+    weight = weights_of(graph, edge_weight).to(wide)
     weight, loop = _loops_of(graph, weight, loops, fill)
     degrees = spmm(graph, None, weight)
     if loop is None:

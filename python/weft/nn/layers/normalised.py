@@ -30,7 +30,7 @@ class _Normalised(Layer):
             fill = 2.0 if self.improved else 1.0
             norm = compute.gcn_norm(graph, edge_weight, x.dtype, loops=loops, fill=fill)
         else:
-            norm = compute.weighted(edge_weight)
+            norm = compute.weighted(graph, edge_weight)
         if self.cached and self.normalize:  # SGConv keeps its sums besides, and is not asked again
             self._held = graph, norm
         return graph, norm

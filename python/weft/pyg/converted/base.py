@@ -38,6 +38,8 @@ class Converted:
         for name, t in features.items():
             if t is not None and t.dtype is not dtype:
                 return refused(f"{name} has dtype {t.dtype} where x has {dtype}")
+            if t is not None and t is not edges.values and t.shape[:1] != (edges.graph.num_edges,):
+                return refused(f"{name} has shape {list(t.shape)} for {edges.graph.num_edges} edges")
             if t is not None and edges.form != "edge_index" and t is not edges.values:
                 return refused(f"{name} is given besides a sparse matrix")
         if self._weft_reason is not None and not torch.compiler.is_compiling():

@@ -68,6 +68,8 @@ def edges_of(flow: str, x, edge_index, size) -> Edges:
         if counts[1] is None:
             counts[1] = size[1]
         if any(s is not None and s != c for s, c in zip(size, counts)):
+            if isinstance(edge_index, Graph):
+                raise ValueError(f"x has {counts} rows: expected {list(size)}, as {edge_index} has sources and targets")
             return refused(f"size is {tuple(size)} where x has {counts} rows")
     if counts[1] is None:
         counts[1] = counts[0]

@@ -22,7 +22,7 @@ class _Normalised(Converted):
     def _norm(self, edges: Edges, x: Tensor, edge_weight: Optional[Tensor]) -> compute.Norm:
         weight = edge_weight if edges.values is None else edges.values
         if not getattr(self, "normalize", True):
-            return compute.weighted(weight)
+            return compute.weighted(edges.graph, weight)
         loops = _LOOPS[edges.form] if self.add_self_loops else None
         fill = 2.0 if getattr(self, "improved", False) else 1.0
         if weight is None and edges.form == "torch_sparse":  # PyG gives its edges weight 1 first
