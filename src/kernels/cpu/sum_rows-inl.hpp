@@ -43,6 +43,14 @@ HWY_INLINE void sum_short_row(D d, const Stager<Storage, Acc>& stager, Block<Sto
   for (int j = 0; j < Count; ++j) hn::StoreU(sum[j], d, dest + j * lanes);
 }
 
+/// Not inlined, as sum_short_row is where rows are short: a call a row costs long rows nothing, and a copy of the code
+/// for every number of vectors would double the build.
+template <class Message, class D, class Storage, class Acc>
+HWY_NOINLINE void sum_any_row(D d, const Stager<Storage, Acc>& stager, Block<Storage, Acc>& block, const Run& run,
+                              const Levels<Acc>& levels, Acc* staged, Acc* dest) {
+  sum_run<Message>(d, stager, block, run, levels, staged, static_cast<const Acc*>(nullptr), dest);
+}
+
 /// The rows of a task. Count: rows of one block are of so many whole vectors and ready where they stand; 0: they may
 /// not be.
 template <int Count, class Message, class D, class Storage, class Acc>
@@ -53,13 +61,15 @@ HWY_NOINLINE void sum_task(D d, const Stager<Storage, Acc>& stager, const Finish
   const bool direct = finish.is_copy();
   EdgeWindow window;
   auto block = stager.start(staged, window);
+  const auto sum = [&](const Run& run, std::int64_t edges, Acc* dest) HWY_ATTR {
+    if constexpr (Count > 0)
+      if (edges > 0 && edges <= block_edges) return sum_short_row<Count, Message>(d, stager, block, run, dest);
+    sum_any_row<Message>(d, stager, block, run, levels, staged, dest);
+  };
   for (const Run& run : runs) {
     const std::int64_t edges = run.end - run.begin;
     Acc* dest = run.slot >= 0 ? scratch.slot(run.slot) : direct ? finish.direct(run.row) : spare;
-    if (Count > 0 && edges > 0 && edges <= block_edges)
-      sum_short_row<std::max(Count, 1), Message>(d, stager, block, run, dest);
-    else
-      sum_run<Message>(d, stager, block, run, levels, staged, static_cast<const Acc*>(nullptr), dest);
+    sum(run, edges, dest);
     if (run.slot < 0 && !direct) finish(run.row, edges, dest);
   }
 }
@@ -69,15 +79,16 @@ HWY_NOINLINE void sum_task(D d, const Stager<Storage, Acc>& stager, const Finish
 template <class Message, class D, class Storage, class Acc, class F>
 HWY_INLINE void with_whole_vectors(D d, const Stager<Storage, Acc>& stager, F&& f) {
   using std::integral_constant;
-  if constexpr (!std::is_same_v<Message, Written>) {
+  constexpr std::size_t most = hn::MaxLanes(D());
+  if constexpr (!std::is_same_v<Message, Written> && most > 1) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     if (stager.heads == 1 && stager.stands_ready() && stager.width % lanes == 0) {
-      switch (stager.width / lanes) {
-        case 1: return f(integral_constant<int, 1>{});
-        case 2: return f(integral_constant<int, 2>{});
-        case 4: return f(integral_constant<int, 4>{});
-        case 8: return f(integral_constant<int, 8>{});
-        default: break;
+      const std::int64_t vectors = stager.width / lanes;
+      if (vectors == 1) return f(integral_constant<int, 1>{});
+      if (vectors == 2) return f(integral_constant<int, 2>{});
+      if constexpr (std::is_same_v<D, FullTag<Acc>>) {  // of smaller vectors there are never more
+        if (vectors == 4) return f(integral_constant<int, 4>{});
+        if (vectors == 8) return f(integral_constant<int, 8>{});
       }
     }
   }
