@@ -50,6 +50,21 @@ std::shared_ptr<const Plan> softmax_plan(const Call& call, const ConstTensorView
                                [&] { return make_plan(call.context, call.graph(), desc); });
 }
 
+/// The result, and the statistics of rows.
+std::tuple<Tensor, Tensor, Tensor> forward(Call& call, const Inputs& inputs, PlanKey::Numbers of) {
+  const AttentionShape shape = resolve(call.context, call.graph(), inputs.in);
+  const auto plan =
+      call.held->plan<Plan>(std::move(of), [&] { return make_plan(call.context, call.graph(), shape.desc); });
+  const std::int64_t targets = call.graph().num_rows();
+  const Tensor out = empty(shape.value.with_rows(targets), shape.desc.dtype, call.like);
+  const Shape by_head(targets, shape.value.heads, 1);
+  const Tensor row_max = empty(by_head, accumulator(shape.desc.dtype), call.like),
+               row_sum = empty(by_head, accumulator(shape.desc.dtype), call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::attention(call.context, *plan, call.graph(), inputs.in, writable(out), writable(row_max), writable(row_sum));
+  return {out, row_max, row_sum};
+}
+
 }  // namespace
 
 Tensor edge_softmax(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor scores) {
@@ -78,17 +93,7 @@ std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::i
                                              double dropout, std::int64_t seed, MaybeTensor step) {
   Call call(rows, key, num_sources);
   const Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, dropout, seed, step);
-  const AttentionShape shape = resolve(call.context, call.graph(), inputs.in);
-  const auto plan =
-      call.held->plan<Plan>(inputs.key(call), [&] { return make_plan(call.context, call.graph(), shape.desc); });
-  const std::int64_t targets = call.graph().num_rows();
-  const Tensor out = empty(shape.value.with_rows(targets), shape.desc.dtype, call.like);
-  const Shape by_head(targets, shape.value.heads, 1);
-  const Tensor row_max = empty(by_head, accumulator(shape.desc.dtype), call.like),
-               row_sum = empty(by_head, accumulator(shape.desc.dtype), call.like);
-  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
-  weft::attention(call.context, *plan, call.graph(), inputs.in, writable(out), writable(row_max), writable(row_sum));
-  return {out, row_max, row_sum};
+  return forward(call, inputs, inputs.key(call));
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
@@ -118,19 +123,9 @@ Tensor attention_sampled(Rows rows, std::int64_t key, std::int64_t num_sources, 
   Call call(rows, key, num_sources);
   Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, 0, 0, {});
   inputs.in.sample = sample_of(method, width, seed, step);
-  const AttentionShape shape = resolve(call.context, call.graph(), inputs.in);
   PlanKey::Numbers of = inputs.key(call);
   of.insert(of.end(), {width, number(inputs.in.sample->method)});
-  const auto plan =
-      call.held->plan<Plan>(std::move(of), [&] { return make_plan(call.context, call.graph(), shape.desc); });
-  const std::int64_t targets = call.graph().num_rows();
-  const Tensor out = empty(shape.value.with_rows(targets), shape.desc.dtype, call.like);
-  const Shape by_head(targets, shape.value.heads, 1);
-  const Tensor row_max = empty(by_head, accumulator(shape.desc.dtype), call.like),
-               row_sum = empty(by_head, accumulator(shape.desc.dtype), call.like);
-  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
-  weft::attention(call.context, *plan, call.graph(), inputs.in, writable(out), writable(row_max), writable(row_sum));
-  return out;
+  return std::get<0>(forward(call, inputs, std::move(of)));
 }
 
 }  // namespace weft::pytorch

@@ -24,7 +24,6 @@ SpmmOptions options_of(std::int64_t op, std::int64_t reduce) {
 /// Factors of targets and sources, where they are given.
 struct Scales {
   Input target, source;
-  Scales() = default;
   Scales(const MaybeTensor& of_targets, const MaybeTensor& of_sources)
       : target(Input::in_a_row(of_targets, "target_scale")), source(Input::in_a_row(of_sources, "source_scale")) {}
   SpmmOptions options() const {

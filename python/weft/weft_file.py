@@ -26,8 +26,9 @@ _DTYPES = {
 }
 # Those that are read, and those of datasets, which a graph does without.
 _KNOWN = {
-    "offsets", "cols", "edge_ids", "values", "note", "features", "feat_offsets", "feat_columns", "feat_values", "labels", "class_offsets", "class_text", "train",
-    "val", "test", "node_ids", "name_offsets", "name_text", "original", "graph_ids", "graph_labels", "name", "counts",
+    "offsets", "cols", "edge_ids", "values", "note", "features", "feat_offsets", "feat_columns", "feat_values",
+    "labels", "class_offsets", "class_text", "train", "val", "test", "node_ids", "name_offsets", "name_text",
+    "original", "graph_ids", "graph_labels", "name", "counts",
 }
 
 

@@ -14,6 +14,7 @@ from torch.autograd import forward_ad
 from weft import _library
 from weft.graph import Graph
 from weft.ops import autocast
+from weft.ops.functions import RunTransformed, as_tuple, no_second, run, save, saved_by
 
 _GRAPH_ARGUMENTS = 3  # rows, key, num_sources
 _PLAIN = (Tensor, torch.nn.Parameter, type(None))  # no subclass, such as those that torch traces with
@@ -25,26 +26,15 @@ def _no_context(ctx, inputs, output):
     """Of an operator that is not differentiated."""
 
 
-def _as_tuple(results) -> Tuple:
-    return results if isinstance(results, tuple) else (results,)
-
-
-def _no_second(name: str) -> str:
-    return (
-        f"weft has no second derivatives of {'max and min' if name == 'spmm' else name}: a gradient of {name} was "
-        "differentiated again"
-    )
-
-
 class GraphOp:
     """An operator ``weft::NAME(graph, tensors, options)`` and its ``weft::NAME_backward``, which takes the tensors, what
     the forward kept, the gradient of its first result, the options and, where it can leave gradients out, which are
     wanted. ``derive`` composes gradients that can be differentiated again; ``casts_to`` is the type of operands under
     autocast, where it is not autocast's own.
 
-    With ``codes``, what stands for the options there, there are also ``weft::NAME_held`` and ``weft::NAME_held_backward``. They
-    take the key of a graph that Python holds in place of its rows. Tensors outside of what torch traces go there, in a
-    fraction of the time."""
+    With ``codes``, what stands for the options there, there are also ``weft::NAME_held`` and
+    ``weft::NAME_held_backward``. They take the key of a graph that Python holds in place of its rows. Tensors outside of
+    what torch traces go there, in a fraction of the time."""
 
     def __init__(
         self, name: str, num_tensors: int, *, fake: Callable, fake_backward: Callable, keeps: Sequence[int] = (),
@@ -81,17 +71,17 @@ class GraphOp:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(f"an operand of {self.name} is of type {type(tensor).__name__}: expected a tensor")
         if _is_compiling():
-            return _as_tuple(self.forward(*graph._arguments, *tensors, *options))[0]
+            return as_tuple(self.forward(*graph._arguments, *tensors, *options))[0]
         if torch.is_autocast_enabled(graph._device_type):
             tensors = autocast.cast(tensors, graph._device_type, self.casts_to)
         if _are_functorch_transforms_active():
-            return _RunTransformed.apply(self, graph, options, *tensors)[0]
+            return RunTransformed.apply(self, graph, options, *tensors)[0]
         if forward_ad._current_level >= 0:
             _refuse_tangents(self.name, tensors)
         if torch.is_grad_enabled():
             for tensor in tensors:
                 if tensor is not None and tensor.requires_grad:
-                    return _run(self, graph, options, *tensors)
+                    return run(self, graph, options, *tensors)
         return self.results(graph, tensors, options)[0]
 
     def _is_lean(self, graph, tensors) -> bool:
@@ -106,9 +96,9 @@ class GraphOp:
         """All results, below autograd."""
         try:
             if self._is_lean(graph, tensors):
-                return _as_tuple(self._held(graph._key, *tensors, *self._codes[options]))
+                return as_tuple(self._held(graph._key, *tensors, *self._codes[options]))
             with _AutoDispatchBelowAutograd():
-                return _as_tuple(self.forward(*graph._arguments, *tensors, *options))
+                return as_tuple(self.forward(*graph._arguments, *tensors, *options))
         except RuntimeError as error:
             for tensor in tensors:
                 if tensor is not None and tensor.layout is not torch.strided:
@@ -132,7 +122,7 @@ class GraphOp:
     def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
         """One for each tensor; None for those that are not wanted."""
         arguments = [*tensors, *kept, out_grad, *options]
-        gradients = _as_tuple(self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ())))
+        gradients = as_tuple(self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ())))
         return [g if w else None for g, w in zip(gradients, wanted)]
 
     def derived(self, graph, tensors, kept, out_grad, options, wanted):
@@ -144,15 +134,15 @@ class GraphOp:
         return None if gradients is None else [g if w else None for g, w in zip(gradients, wanted)]
 
     def _refuse_second(self, ctx, *_):
-        raise NotImplementedError(_no_second(self.name))
+        raise NotImplementedError(no_second(self.name))
 
-    def _kept_of(self, tensors, results, options, wanted):
+    def kept_of(self, tensors, results, options, wanted):
         """What a backward reads; what it does not is left out, or a placeholder of its kind."""
         if self.reads is not None:
             tensors = self.reads(tensors, results[0], options, wanted)
         return [*(tensors if self.takes_tensors else ()), *(results[i] for i in self.keeps)]
 
-    def _of_kept(self, saved):
+    def of_kept(self, saved):
         n = self.num_tensors if self.takes_tensors else 0
         return saved[:n], saved[n:]
 
@@ -161,21 +151,20 @@ class GraphOp:
     def _setup(self, ctx, inputs, output):
         rows, key, num_sources = inputs[:_GRAPH_ARGUMENTS]
         tensors = inputs[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
-        results = _as_tuple(output)
+        results = as_tuple(output)
         ctx.mark_non_differentiable(*results[1:])
         ctx.set_materialize_grads(False)
         options = inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
         # Here torch has not said yet which gradients are wanted: needs_input_grad counts the tensors of lists one by one.
         wanted = [True] * self.num_tensors
-        given = _tensors_of(options)
-        ctx.save_for_backward(*rows, *given, *self._kept_of(tensors, results, options, wanted))
-        ctx.of = len(rows), len(given), key, num_sources, _without_tensors(options)
+        save(ctx, options, [*rows, *self.kept_of(tensors, results, options, wanted)])
+        ctx.of = len(rows), key, num_sources
 
     def _backward_of_op(self, ctx, out_grad, *_):
-        n, given, key, num_sources, options = ctx.of
-        rows, rest = list(ctx.saved_tensors[:n]), ctx.saved_tensors[n:]
-        options = _with_tensors(options, rest[:given])
-        tensors, kept = self._of_kept(rest[given:])
+        n, key, num_sources = ctx.of
+        options, saved = saved_by(ctx)
+        rows = list(saved[:n])
+        tensors, kept = self.of_kept(saved[n:])
         nothing = [[None] * n, None, None]  # a graph's arrays have no gradients
         if out_grad is None:
             return *nothing, *[None] * (self.num_tensors + len(options))
@@ -187,24 +176,6 @@ class GraphOp:
         if gradients is None:
             gradients = self.gradients((rows, key, num_sources), tensors, kept, out_grad, options, wanted)
         return *nothing, *gradients, *[None] * len(options)
-
-
-class _Saved:
-    """Stands for a tensor among options, which is saved as those are that have gradients: so torch finds out where one
-    was changed before the backward."""
-
-
-def _tensors_of(options: Tuple) -> Tuple:
-    return tuple(option for option in options if isinstance(option, Tensor))
-
-
-def _without_tensors(options: Tuple) -> Tuple:
-    return tuple(_Saved if isinstance(option, Tensor) else option for option in options)
-
-
-def _with_tensors(options: Tuple, tensors: Sequence[Tensor]) -> Tuple:
-    following = iter(tensors)
-    return tuple(next(following) if option is _Saved else option for option in options)
 
 
 def _traced(fake: Callable) -> Callable:
@@ -228,93 +199,6 @@ def _refuse_tangents(name: str, tensors) -> None:
     """A tangent would be lost without a word."""
     if any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in tensors):
         raise NotImplementedError(f"weft has no forward-mode derivatives, and an input of {name} has a tangent")
-
-
-class _Run(torch.autograd.Function):
-    """The same gradients by a way that costs a fraction of register_autograd's time. (A setup_context of its own would
-    let torch look at its signature in every call, which takes longer than a small operator.)"""
-
-    @staticmethod
-    def forward(ctx, op, graph, options, *tensors):
-        results = op.results(graph, tensors, options)
-        ctx.set_materialize_grads(False)
-        given = _tensors_of(options)
-        ctx.save_for_backward(*given, *op._kept_of(tensors, results, options, ctx.needs_input_grad[3:]))
-        # With the graph, whose transpose and plans the backward takes.
-        ctx.of = op, graph, _without_tensors(options) if given else options, len(given)
-        return results[0]
-
-    @staticmethod
-    def backward(ctx, out_grad):
-        op, graph, options, given = ctx.of
-        if out_grad is None:
-            return (None,) * (3 + op.num_tensors)
-        saved = ctx.saved_tensors
-        if given:
-            options, saved = _with_tensors(options, saved[:given]), saved[given:]
-        tensors, kept = op._of_kept(saved)
-        wanted = ctx.needs_input_grad[3:]
-        if torch.is_grad_enabled():  # they may be differentiated again, or the backward operator refuses that
-            gradients = op.derived(graph, tensors, kept, out_grad, options, wanted)
-            if gradients is None:
-                gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
-        else:
-            gradients = op.gradients_over(graph, tensors, kept, out_grad, options, wanted)
-        return (None, None, None, *gradients)
-
-
-# Function.apply, less what it does for functions of torch.func, which takes as long as a small operator.
-_run = super(torch.autograd.Function, _Run).apply
-
-
-class _RunTransformed(torch.autograd.Function):
-    """The same for torch.func, which asks for a setup_context."""
-
-    @staticmethod
-    def forward(op, graph, options, *tensors):
-        with _AutoDispatchBelowAutograd():
-            return _as_tuple(op.forward(*graph._arguments, *tensors, *options))
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        op, graph, options, *tensors = inputs
-        ctx.mark_non_differentiable(*output[1:])
-        ctx.set_materialize_grads(False)
-        given = _tensors_of(options)
-        ctx.save_for_backward(*given, *op._kept_of(tensors, output, options, [True] * len(tensors)))
-        ctx.of = op, graph, _without_tensors(options), len(given)
-
-    @staticmethod
-    def backward(ctx, out_grad, *_):
-        op, graph, options, given = ctx.of
-        if out_grad is None:
-            return (None,) * (3 + op.num_tensors)
-        wanted = ctx.needs_input_grad[3:]
-        options, saved = _with_tensors(options, ctx.saved_tensors[:given]), ctx.saved_tensors[given:]
-        gradients = op.derived(graph, *op._of_kept(saved), out_grad, options, wanted)
-        if gradients is not None:
-            return (None, None, None, *gradients)
-        gradients = _GradientsTransformed.apply(op, graph, options, wanted, out_grad, *saved)
-        return (None, None, None, *(g if g.dim() > 0 else None for g in gradients))
-
-
-class _GradientsTransformed(torch.autograd.Function):
-    """Their gradients, which torch.func must not look into either. What is not wanted is a number."""
-
-    @staticmethod
-    def forward(op, graph, options, wanted, out_grad, *saved):
-        tensors, kept = op._of_kept(saved)
-        with _AutoDispatchBelowAutograd():
-            gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
-        return tuple(out_grad.new_zeros(()) if g is None else g for g in gradients)
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.name = inputs[0].name
-
-    @staticmethod
-    def backward(ctx, *_):
-        raise NotImplementedError(_no_second(ctx.name))
 
 
 def broadcast(*tensors):

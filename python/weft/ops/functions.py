@@ -1,0 +1,127 @@
+"""What autograd knows of operators over graphs: functions that run one and find its gradients."""
+
+from __future__ import annotations
+
+from typing import Sequence, Tuple
+
+import torch
+from torch import Tensor
+from torch._C import _AutoDispatchBelowAutograd
+
+_ARGUMENTS = 3  # op, graph, options: no tensors
+
+
+def as_tuple(results) -> Tuple:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def no_second(name: str) -> str:
+    return (
+        f"weft has no second derivatives of {'max and min' if name == 'spmm' else name}: a gradient of {name} was "
+        "differentiated again"
+    )
+
+
+class _Saved:
+    """Stands for a tensor among options."""
+
+
+def save(ctx, options: Tuple, tensors: Sequence) -> None:
+    """Keeps tensors for a backward, those among the options too: so torch finds out where one was changed before it."""
+    given = tuple(option for option in options if isinstance(option, Tensor))
+    ctx.save_for_backward(*given, *tensors)
+    ctx.options = options
+    if given:
+        ctx.options = tuple(_Saved if isinstance(option, Tensor) else option for option in options)
+
+
+def saved_by(ctx) -> Tuple[Tuple, Tuple]:
+    """The options and the other tensors."""
+    options, saved = ctx.options, ctx.saved_tensors
+    count = options.count(_Saved)
+    if count == 0:
+        return options, saved
+    following = iter(saved[:count])
+    return tuple(next(following) if option is _Saved else option for option in options), saved[count:]
+
+
+class _Run(torch.autograd.Function):
+    """The same gradients as register_autograd's by a way that costs a fraction of its time. (A setup_context of its own
+    would let torch look at its signature in every call, which takes longer than a small operator.)"""
+
+    @staticmethod
+    def forward(ctx, op, graph, options, *tensors):
+        results = op.results(graph, tensors, options)
+        ctx.set_materialize_grads(False)
+        save(ctx, options, op.kept_of(tensors, results, options, ctx.needs_input_grad[_ARGUMENTS:]))
+        ctx.of = op, graph  # whose transpose and plans the backward takes
+        return results[0]
+
+    @staticmethod
+    def backward(ctx, out_grad):
+        op, graph = ctx.of
+        if out_grad is None:
+            return (None,) * (_ARGUMENTS + op.num_tensors)
+        options, saved = saved_by(ctx)
+        tensors, kept = op.of_kept(saved)
+        wanted = ctx.needs_input_grad[_ARGUMENTS:]
+        if torch.is_grad_enabled():  # they may be differentiated again, or the backward operator refuses that
+            gradients = op.derived(graph, tensors, kept, out_grad, options, wanted)
+            if gradients is None:
+                gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
+        else:
+            gradients = op.gradients_over(graph, tensors, kept, out_grad, options, wanted)
+        return (None, None, None, *gradients)
+
+
+# Function.apply, less what it does for functions of torch.func, which takes as long as a small operator.
+run = super(torch.autograd.Function, _Run).apply
+
+
+class RunTransformed(torch.autograd.Function):
+    """The same for torch.func, which asks for a setup_context."""
+
+    @staticmethod
+    def forward(op, graph, options, *tensors):
+        with _AutoDispatchBelowAutograd():
+            return as_tuple(op.forward(*graph._arguments, *tensors, *options))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        op, graph, options, *tensors = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        save(ctx, options, op.kept_of(tensors, output, options, [True] * len(tensors)))
+        ctx.of = op, graph
+
+    @staticmethod
+    def backward(ctx, out_grad, *_):
+        op, graph = ctx.of
+        if out_grad is None:
+            return (None,) * (_ARGUMENTS + op.num_tensors)
+        wanted = ctx.needs_input_grad[_ARGUMENTS:]
+        options, saved = saved_by(ctx)
+        gradients = op.derived(graph, *op.of_kept(saved), out_grad, options, wanted)
+        if gradients is not None:
+            return (None, None, None, *gradients)
+        gradients = _GradientsTransformed.apply(op, graph, options, wanted, out_grad, *saved)
+        return (None, None, None, *(g if g.dim() > 0 else None for g in gradients))
+
+
+class _GradientsTransformed(torch.autograd.Function):
+    """Their gradients, which torch.func must not look into either. What is not wanted is a number."""
+
+    @staticmethod
+    def forward(op, graph, options, wanted, out_grad, *saved):
+        tensors, kept = op.of_kept(saved)
+        with _AutoDispatchBelowAutograd():
+            gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
+        return tuple(out_grad.new_zeros(()) if g is None else g for g in gradients)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.name = inputs[0].name
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise NotImplementedError(no_second(ctx.name))
