@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "support/attention_case.hpp"
+#include "support/attention_gradients.hpp"
 #include "support/bad_views.hpp"
 #include "support/compare.hpp"
 #include "support/errors.hpp"
-#include "support/gradients.hpp"
 #include "support/graphs.hpp"
 #include "support/small_graphs.hpp"
 #include "weft/ops.hpp"
@@ -23,20 +22,6 @@ AttentionCase case_of(const Graph& graph, Score score, Dtype dtype, std::int64_t
   return inputs;
 }
 
-void expect_gradients(const Graph& graph, AttentionCase& inputs, const std::string& text, std::size_t step = 1) {
-  Context context = Context::cpu(2);
-  const AttentionResult result = attention(context, graph, inputs.views());
-  const Tensor out_grad = random_tensor(result.out.shape(), Dtype::f64, 391);
-  const AttentionGradients g = attention_backward(context, graph, inputs.views(), result, out_grad);
-  const auto loss = [&] { return weighted_sum(attention(context, graph, inputs.views()).out, out_grad); };
-  expect_gradient(inputs.value, g.value, loss, text + ": value");
-  expect_gradient(inputs.src, g.src, loss, text + ": src");
-  expect_gradient(inputs.dst, g.dst, loss, text + ": dst");
-  expect_gradient(inputs.edge, g.edge, loss, text + ": edge", step);
-  if (inputs.attn) expect_gradient(inputs.attn, g.attn, loss, text + ": attn");
-  if (inputs.bias) expect_gradient(inputs.bias, g.bias, loss, text + ": bias", step);
-}
-
 TEST(attention_edge_terms, have_gradients_that_agree_with_differences) {
   const Graph graph = tangled_graph();
   for (const Score score : leaky_scores)
@@ -49,9 +34,9 @@ TEST(attention_edge_terms, have_gradients_that_agree_with_differences) {
             inputs.dropout = dropout;
             inputs.seed = 311;
             inputs.slope = depth == 5 ? 0.0f : 0.3f;
-            expect_gradients(graph, inputs,
-                             fmt::format("{}{} heads {} depth {} dropout {}", name(score), biased ? " biased" : "",
-                                         heads, depth, dropout));
+            expect_attention_gradients(graph, inputs,
+                                       fmt::format("{}{} heads {} depth {} dropout {}", name(score),
+                                                   biased ? " biased" : "", heads, depth, dropout));
           }
 }
 
@@ -59,7 +44,7 @@ TEST(attention_edge_terms, have_gradients_that_agree_with_differences_in_rows_th
   const Graph graph = skewed_graph(4, 5000, 312);
   for (const Score score : leaky_scores) {
     AttentionCase inputs = case_of(graph, score, Dtype::f64, 2, 3, 2, false, 313);
-    expect_gradients(graph, inputs, fmt::format("{} long rows", name(score)), 331);
+    expect_attention_gradients(graph, inputs, fmt::format("{} long rows", name(score)), 331);
   }
 }
 

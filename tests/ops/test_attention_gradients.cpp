@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "support/attention_case.hpp"
-#include "support/gradients.hpp"
+#include "support/attention_gradients.hpp"
 #include "support/small_graphs.hpp"
 #include "weft/ops.hpp"
 
@@ -41,21 +40,6 @@ Inputs inputs_of(const Graph& graph, Score kind, std::int64_t heads, std::int64_
   return {graph, kind, Dtype::f64, heads, width, depth, biased ? std::optional(Dtype::f64) : std::nullopt, 85};
 }
 
-void check(const Graph& graph, Inputs& inputs, const std::string& text, std::size_t step = 1) {
-  Context context = Context::cpu(2);
-  const AttentionResult result = attention(context, graph, inputs.views());
-  const Tensor out_grad = random_tensor(result.out.shape(), Dtype::f64, 91);
-  const AttentionGradients gradients = attention_backward(context, graph, inputs.views(), result, out_grad);
-  const auto loss = [&] { return weighted_sum(attention(context, graph, inputs.views()).out, out_grad); };
-  expect_gradient(inputs.value, gradients.value, loss, text + ": value");
-  expect_gradient(inputs.src, gradients.src, loss, text + ": src");
-  expect_gradient(inputs.dst, gradients.dst, loss, text + ": dst");
-  EXPECT_EQ(static_cast<bool>(gradients.attn), static_cast<bool>(inputs.attn)) << text;
-  EXPECT_EQ(static_cast<bool>(gradients.bias), static_cast<bool>(inputs.bias)) << text;
-  if (inputs.attn) expect_gradient(inputs.attn, gradients.attn, loss, text + ": attn");
-  if (inputs.bias) expect_gradient(inputs.bias, gradients.bias, loss, text + ": bias", step);
-}
-
 TEST(attention_backward, agrees_with_differences_for_every_score_with_and_without_bias) {
   const Graph graph = tangled_graph();
   for (const Score score : score_kinds) {
@@ -65,9 +49,9 @@ TEST(attention_backward, agrees_with_differences_for_every_score_with_and_withou
           for (const std::int64_t depth : {1, 5}) {
             if (score == Score::gat && depth > 1) continue;
             Inputs inputs = inputs_of(graph, score, heads, width, depth, biased);
-            check(graph, inputs,
-                  fmt::format("{}{} heads {} width {} score width {}", name(score), biased ? " biased" : "", heads,
-                              width, depth));
+            expect_attention_gradients(graph, inputs,
+                                       fmt::format("{}{} heads {} width {} score width {}", name(score),
+                                                   biased ? " biased" : "", heads, width, depth));
           }
         }
       }
@@ -81,12 +65,12 @@ TEST(attention_backward, agrees_with_differences_for_other_slopes_and_scales) {
     for (const Score score : {Score::gat, Score::gatv2}) {
       Inputs inputs = inputs_of(graph, score, 2, 3, 4, false);
       inputs.slope = slope;
-      check(graph, inputs, fmt::format("{} slope {}", name(score), slope));
+      expect_attention_gradients(graph, inputs, fmt::format("{} slope {}", name(score), slope));
     }
   }
   Inputs inputs = inputs_of(graph, Score::dot, 2, 3, 4, false);
   inputs.scale = -1.5f;
-  check(graph, inputs, "dot scale -1.5");
+  expect_attention_gradients(graph, inputs, "dot scale -1.5");
 }
 
 TEST(attention_backward, agrees_with_differences_where_weights_are_dropped) {
@@ -97,7 +81,8 @@ TEST(attention_backward, agrees_with_differences_where_weights_are_dropped) {
         Inputs inputs = inputs_of(graph, score, 5, 3, 4, biased);
         inputs.dropout = dropout;
         inputs.seed = 94;
-        check(graph, inputs, fmt::format("{}{} dropout {}", name(score), biased ? " biased" : "", dropout));
+        expect_attention_gradients(graph, inputs,
+                                   fmt::format("{}{} dropout {}", name(score), biased ? " biased" : "", dropout));
       }
     }
   }
@@ -107,9 +92,9 @@ TEST(attention_backward, agrees_with_differences_in_rows_that_are_cut) {
   const Graph graph = skewed_graph(4, 5000, 92);
   for (const Score score : score_kinds) {
     Inputs inputs = inputs_of(graph, score, 2, 3, 2, true);
-    check(graph, inputs, fmt::format("{} long rows", name(score)), 331);
+    expect_attention_gradients(graph, inputs, fmt::format("{} long rows", name(score)), 331);
     inputs.dropout = 0.3f;
-    check(graph, inputs, fmt::format("{} long rows, dropout 0.3", name(score)), 331);
+    expect_attention_gradients(graph, inputs, fmt::format("{} long rows, dropout 0.3", name(score)), 331);
   }
 }
 
