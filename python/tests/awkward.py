@@ -44,11 +44,14 @@ def results(layer, tensors, call):
     return out, torch.autograd.grad(out, leaves, grad, allow_unused=True)
 
 
-def assert_same_layer(got_layer, want_layer, tensors, call_got, call_want=None, relative=1e-5):
+def assert_same_layer(got_layer, want_layer, tensors, call_got, call_want=None, relative=1e-5, want_tensors=None):
     """Results within so much of their largest magnitude, and gradients of theirs: some of these are 0 but for rounding,
-    as that of the keys' bias, which a softmax does not see."""
+    as that of the keys' bias, which a softmax does not see. ``want_tensors``, of a wider type, make a reference whose own
+    rounding does not count."""
     got, got_grads = results(got_layer, tensors, call_got)
-    want, want_grads = results(want_layer, tensors, call_want or call_got)
+    want, want_grads = results(want_layer, want_tensors or tensors, call_want or call_got)
+    if want_tensors:
+        want, want_grads = want.to(got.dtype), [g if g is None else g.to(got.dtype) for g in want_grads]
     assert_near(got, want, relative * magnitude([want]))
     bound = relative * magnitude(want_grads)
     for a, b in zip(got_grads, want_grads):

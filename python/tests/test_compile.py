@@ -139,6 +139,52 @@ def test_modules_that_have_a_graph_or_take_an_edge_index_are_exported(device):
         torch.testing.assert_close(program.module()(edge_index, x), layers(edge_index, x))
 
 
+def programs_of(function, *arguments):
+    """What torch traces of a function and of its backward: the operators of weft in them."""
+    found = []
+
+    def look(module, inputs):
+        found.extend(n.target for n in module.graph.nodes if str(n.target).startswith("weft."))
+        return torch._functorch.aot_autograd.make_boxed_func(module.forward)
+
+    backend = torch._dynamo.backends.common.aot_autograd(fw_compiler=look, bw_compiler=look)
+    torch.compile(function, backend=backend, fullgraph=True)(*arguments).square().sum().backward()
+    return found
+
+
+def is_recorded(op):
+    return torch.Tag.cudagraph_unsafe not in op.tags
+
+
+def test_cuda_graphs_leave_out_what_runs_over_a_graph_of_the_program(edge_index):
+    x = torch.randn(7, 1, 4, device=edge_index.device, requires_grad=True)
+    terms = torch.zeros(7, 1, 1, device=x.device), torch.zeros(9, 1, 1, device=x.device)
+
+    def f(graph, x):
+        return weft.attention(graph, x, *terms).sum() + weft.spmm(graph, x, reduce="max").sum()
+
+    made = weft.Graph.from_edge_index(edge_index, size=(7, 9))
+    of_made = programs_of(lambda x: f(made, x), x)
+    of_edges = programs_of(lambda e, x: f(weft.Graph.from_edge_index(e, size=(7, 9)), x), edge_index, x)
+    assert len(of_made) == 4 and all(is_recorded(op) for op in of_made)
+    assert len(of_edges) == 5 and not any(is_recorded(op) for op in of_edges)
+
+
+def test_cuda_graphs_leave_out_segments_that_are_looked_at(device):
+    x, offsets = torch.randn(4, 2, device=device, requires_grad=True), torch.tensor([0, 1, 4], device=device)
+    for trusted in (True, False):
+        torch._dynamo.reset()
+        forward, backward = programs_of(lambda x, o: weft.segment_reduce(x, o, trusted=trusted), x, offsets)
+        assert is_recorded(forward) == trusted and is_recorded(backward)
+
+
+def test_cuda_graphs_take_the_memory_of_a_graph_as_it_is(edge_index):
+    """A copy of it would be another graph, without plans."""
+    graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
+    for array in (graph.rowptr, graph.col, graph.edge_ids):
+        assert torch._dynamo.utils.get_static_address_type(array) == "unguarded"
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize("given", ["edge_index", "graph"])
 def test_reduce_overhead_gives_the_same_numbers_in_every_run(given):

@@ -1,5 +1,7 @@
 """What a GPU alone shows: nothing waits and nothing is allocated beside torch's memory once plans are made."""
 
+import gc
+
 import pytest
 import torch
 
@@ -85,10 +87,19 @@ def test_a_planned_forward_and_backward_takes_memory_of_torch_alone(name):
     call, x = calls()[name], made(NODES, 16, seed=3).requires_grad_()
     for _ in range(3):
         step(call, x)
+    gc.collect()  # graphs of tests before this one
     torch.cuda.synchronize()
-    free, reserved, allocated = torch.cuda.mem_get_info()[0], torch.cuda.memory_reserved(), torch.cuda.memory_allocated()
-    for _ in range(5):
-        step(call, x)
-    torch.cuda.synchronize()
-    assert torch.cuda.mem_get_info()[0] == free
-    assert (torch.cuda.memory_reserved(), torch.cuda.memory_allocated()) == (reserved, allocated)
+
+    def of_torch():
+        return torch.cuda.memory_reserved(), torch.cuda.memory_allocated()
+
+    before = of_torch()
+    for _ in range(3):  # other processes take and give back memory of the GPU, too, but not in every round
+        free = torch.cuda.mem_get_info()[0]
+        for _ in range(5):
+            step(call, x)
+        torch.cuda.synchronize()
+        assert of_torch() == before
+        if torch.cuda.mem_get_info()[0] == free:
+            return
+    pytest.fail("the GPU's free memory changed in every round")

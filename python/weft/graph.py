@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from weft import _library
+from weft._unrecorded import unrecorded
 
 if TYPE_CHECKING:
     from weft.ops.sampled import EdgeSample
@@ -41,6 +42,16 @@ def counts_of(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
 NO_KEY = 0  # of a graph that nobody holds, or a handle behind its rows
 
 
+_graph_rows = unrecorded(torch.ops.weft.graph_rows.default)
+_HANDLE = 3  # its place behind offsets, columns and ids of edges
+
+
+def is_of_program(rows: List[Tensor]) -> bool:
+    """Whether a compiled program makes the graph, so that a handle holds it."""
+    return len(rows) > _HANDLE
+
+
+@torch.library.register_fake(_graph_rows)
 @torch.library.register_fake("weft::graph_rows")
 def _fake_rows(edge_index, num_sources, num_targets):
     edges = edge_index.shape[1]
@@ -70,6 +81,8 @@ class Graph:
         self._hold(rows, int(num_sources), torch.ops.weft.graph_hold(rows, int(num_sources)))
 
     def _hold(self, rows: List[Tensor], num_sources: int, key: int) -> None:
+        for array in rows:  # torch._dynamo.mark_static_address, which would take seconds to import
+            array._dynamo_static_input_type = "unguarded"
         self._take(rows, num_sources, key)
         self._is_held = True
         self._release = weakref.finalize(self, _library.release_graph, key)
@@ -116,7 +129,7 @@ class Graph:
             size = int(edge_index.max()) + 1 if edge_index.numel() > 0 else 0
         if torch.compiler.is_compiling():
             num_sources, num_targets = size if isinstance(size, tuple) else (size, size)
-            rows = list(torch.ops.weft.graph_rows(edge_index, num_sources, num_targets))
+            rows = list(_graph_rows(edge_index, num_sources, num_targets))
             return cls._of_arguments(rows, NO_KEY, num_sources)
         num_sources, num_targets = counts_of(size)
         key, rows = torch.ops.weft.graph_from_edges(edge_index[0], edge_index[1], num_sources, num_targets)

@@ -91,7 +91,13 @@ def test_one_edge_attribute_may_be_a_vector():
 def test_a_layer_over_a_bipartite_graph(name, sources, targets, device):
     edge_index = awkward_edges(sources, targets).to(device)
     x, y = features(sources, IN, device=device), features(targets, IN, seed=5, device=device)
-    check(ALL[name], lambda layer: layer((x, y), edge_index), x, y, device=device)
+    got, want = twins(ALL[name], device)
+    wide = [t.detach().double().requires_grad_() for t in (x, y)]
+    assert_same_layer(
+        got, want.double(), [x, y], lambda layer: layer((x, y), edge_index),
+        lambda layer: layer(tuple(wide), edge_index), want_tensors=wide,
+    )
+    assert ran_on_weft(got), weft.explain(got)
 
 
 @by_name("case", [("SAGEConv", ((IN, 7), OUT), {}), ("GATConv", ((IN, 7), OUT), {"heads": 2}),

@@ -22,9 +22,9 @@ def cast(tensors: Sequence[Optional[Tensor]], device_type: str, dtype: Optional[
     return tuple(of(t) for t in tensors)
 
 
-def register(name: str, dtype: Optional[torch.dtype], count: int) -> None:
-    """For torch.ops.weft.NAME, whose first ``count`` arguments hold the operands."""
-    op = getattr(torch.ops.weft, name).default
+def register(op: torch._ops.OpOverload, dtype: Optional[torch.dtype], count: int) -> None:
+    """For an operator whose first ``count`` arguments hold the operands."""
+    name = op._schema.name.removeprefix("weft::")
     below = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
     below = below | torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)
 

@@ -84,7 +84,7 @@ class RunTransformed(torch.autograd.Function):
     @staticmethod
     def forward(op, graph, options, *tensors):
         with _AutoDispatchBelowAutograd():
-            return as_tuple(op.forward(*graph._arguments, *tensors, *options))
+            return as_tuple(op.forward(graph._arguments, tensors, options))
 
     @staticmethod
     def setup_context(ctx, inputs, output):

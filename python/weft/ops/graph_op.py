@@ -12,7 +12,8 @@ from torch._C import (
 from torch.autograd import forward_ad
 
 from weft import _library
-from weft.graph import Graph
+from weft._unrecorded import unrecorded
+from weft.graph import Graph, is_of_program
 from weft.ops import autocast
 from weft.ops.functions import RunTransformed, as_tuple, no_second, run, save, saved_by
 
@@ -47,13 +48,16 @@ class GraphOp:
         self.casts_to, self._codes = casts_to, codes
         if codes is not None:
             self._held, self._held_backward = (self._unseen(f"{name}_held{part}") for part in ("", "_backward"))
-        self.forward = getattr(torch.ops.weft, name).default
-        self.backward = getattr(torch.ops.weft, f"{name}_backward").default
-        torch.library.register_fake(f"weft::{name}", _traced(fake))
-        torch.library.register_fake(f"weft::{name}_backward", fake_backward)
-        autocast.register(name, casts_to, _GRAPH_ARGUMENTS + num_tensors)
-        torch.library.register_autograd(f"weft::{name}", self._backward_of_op, setup_context=self._setup)
-        torch.library.register_autograd(f"weft::{name}_backward", self._refuse_second, setup_context=_no_context)
+        self._forward = getattr(torch.ops.weft, name).default
+        self._backward = getattr(torch.ops.weft, f"{name}_backward").default
+        self._forward_unrecorded, self._backward_unrecorded = unrecorded(self._forward), unrecorded(self._backward)
+        for op in (self._forward, self._forward_unrecorded):
+            torch.library.register_fake(op, _traced(fake))
+            autocast.register(op, casts_to, _GRAPH_ARGUMENTS + num_tensors)
+            torch.library.register_autograd(op, self._backward_of_op, setup_context=self._setup)
+        for op in (self._backward, self._backward_unrecorded):
+            torch.library.register_fake(op, fake_backward)
+            torch.library.register_autograd(op, self._refuse_second, setup_context=_no_context)
 
     @staticmethod
     def _unseen(name: str):
@@ -71,7 +75,7 @@ class GraphOp:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(f"an operand of {self.name} is of type {type(tensor).__name__}: expected a tensor")
         if _is_compiling():
-            return as_tuple(self.forward(*graph._arguments, *tensors, *options))[0]
+            return as_tuple(self.forward(graph._arguments, tensors, options))[0]
         if torch.is_autocast_enabled(graph._device_type):
             tensors = autocast.cast(tensors, graph._device_type, self.casts_to)
         if _are_functorch_transforms_active():
@@ -83,6 +87,10 @@ class GraphOp:
                 if tensor is not None and tensor.requires_grad:
                     return run(self, graph, options, *tensors)
         return self.results(graph, tensors, options)[0]
+
+    def forward(self, graph_arguments, tensors, options):
+        op = self._forward_unrecorded if is_of_program(graph_arguments[0]) else self._forward
+        return op(*graph_arguments, *tensors, *options)
 
     def _is_lean(self, graph, tensors) -> bool:
         if self._codes is None or not graph._is_held:
@@ -98,7 +106,7 @@ class GraphOp:
             if self._is_lean(graph, tensors):
                 return as_tuple(self._held(graph._key, *tensors, *self._codes[options]))
             with _AutoDispatchBelowAutograd():
-                return as_tuple(self.forward(*graph._arguments, *tensors, *options))
+                return as_tuple(self.forward(graph._arguments, tensors, options))
         except RuntimeError as error:
             for tensor in tensors:
                 if tensor is not None and tensor.layout is not torch.strided:
@@ -121,8 +129,9 @@ class GraphOp:
 
     def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
         """One for each tensor; None for those that are not wanted."""
-        arguments = [*tensors, *kept, out_grad, *options]
-        gradients = as_tuple(self.backward(*graph_arguments, *arguments, *(wanted if self.chooses else ())))
+        op = self._backward_unrecorded if is_of_program(graph_arguments[0]) else self._backward
+        chosen = wanted if self.chooses else ()
+        gradients = as_tuple(op(*graph_arguments, *tensors, *kept, out_grad, *options, *chosen))
         return [g if w else None for g, w in zip(gradients, wanted)]
 
     def derived(self, graph, tensors, kept, out_grad, options, wanted):

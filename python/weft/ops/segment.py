@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from weft._unrecorded import unrecorded
 from weft.ops.graph_op import choice, placeholder
 from weft.ops.spmm import REDUCERS
 
@@ -51,9 +52,12 @@ def _backward_of_backward(ctx, grad):
     return None, None, torch.ops.weft.segment_reduce(grad, offsets, ctx.reduce, True), None
 
 
-torch.library.register_fake("weft::segment_reduce", _fake)
+_segment_reduce = torch.ops.weft.segment_reduce.default
+_looking = unrecorded(_segment_reduce)
+for op in (_segment_reduce, _looking):
+    torch.library.register_fake(op, _fake)
+    torch.library.register_autograd(op, _backward, setup_context=_setup)
 torch.library.register_fake("weft::segment_reduce_backward", _fake_backward)
-torch.library.register_autograd("weft::segment_reduce", _backward, setup_context=_setup)
 torch.library.register_autograd(
     "weft::segment_reduce_backward", _backward_of_backward, setup_context=_setup_of_backward
 )
@@ -71,4 +75,5 @@ def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum", *, trusted: 
     >>> weft.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 2, 2, 3]))
     tensor([3., 0., 4.])
     """
-    return torch.ops.weft.segment_reduce(x, offsets, choice("reduce", reduce, REDUCERS), trusted)
+    op = _looking if torch.compiler.is_compiling() and not trusted else _segment_reduce
+    return op(x, offsets, choice("reduce", reduce, REDUCERS), trusted)
