@@ -14,8 +14,8 @@ struct Inputs {
   AttentionInputs in;
 
   Inputs(const Tensor& value_given, const Tensor& src_given, const Tensor& dst_given, const MaybeTensor& attn_given,
-         const MaybeTensor& bias_given, const MaybeTensor& edge_given, const std::string& score, double slope,
-         double scale, double dropout, std::int64_t seed, const MaybeTensor& step_given)
+         const MaybeTensor& bias_given, const MaybeTensor& edge_given, Score score, double slope, double scale,
+         double dropout, std::int64_t seed, const MaybeTensor& step_given)
       : value(value_given, "value"),
         src(src_given, "src"),
         dst(dst_given, "dst"),
@@ -23,7 +23,7 @@ struct Inputs {
         bias(bias_given, "bias"),
         edge(edge_given, "edge"),
         step(step_given, "step") {
-    in.score = parse_score(score);
+    in.score = score;
     in.value = value;
     in.src = src;
     in.dst = dst;
@@ -31,15 +31,15 @@ struct Inputs {
     in.bias = bias;
     in.edge = edge;
     in.step = step;
-    in.slope = static_cast<float>(slope);
-    in.scale = static_cast<float>(scale);
+    in.slope = slope;
+    in.scale = scale;
     in.dropout = static_cast<float>(dropout);
     in.seed = static_cast<std::uint64_t>(seed);
   }
   PlanKey::Numbers key(const Call& call) const {
-    return call.key(OpKind::attention,
-                    {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view(), &edge.view()},
-                    {number(in.score), in.dropout > 0, in.slope >= 0 && in.slope <= 1, in.scale > 0});
+    return call.key(
+        OpKind::attention, {&value.view(), &src.view(), &dst.view(), &attn.view(), &bias.view(), &edge.view()},
+        {number(in.score), in.dropout > 0, in.slope >= 0 && in.slope <= 1, static_cast<float>(in.scale) > 0});
   }
 };
 
@@ -48,6 +48,24 @@ std::shared_ptr<const Plan> softmax_plan(const Call& call, const ConstTensorView
   const OpDesc desc{OpKind::softmax, values.dtype, values.shape.heads, 1, Reduce::sum, true};
   return call.held->plan<Plan>(call.key(OpKind::softmax, {&values}, {}),
                                [&] { return make_plan(call.context, call.graph(), desc); });
+}
+
+Tensor softmax(Call& call, const Tensor& scores) {
+  const Input in(scores, "scores");
+  const auto plan = softmax_plan(call, in);
+  const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::edge_softmax(call.context, *plan, call.graph(), in, writable(out));
+  return out;
+}
+
+Tensor softmax_gradient(Call& call, const Tensor& alpha, const Tensor& alpha_grad) {
+  const Input in(alpha, "alpha"), grad(alpha_grad, "alpha_grad");
+  const auto plan = softmax_plan(call, in);
+  const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
+  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
+  weft::edge_softmax_backward(call.context, *plan, call.graph(), in, grad, writable(out));
+  return out;
 }
 
 /// The result, and the statistics of rows.
@@ -65,43 +83,9 @@ std::tuple<Tensor, Tensor, Tensor> forward(Call& call, const Inputs& inputs, Pla
   return {out, row_max, row_sum};
 }
 
-}  // namespace
-
-Tensor edge_softmax(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor scores) {
-  Call call(rows, key, num_sources);
-  const Input in(scores, "scores");
-  const auto plan = softmax_plan(call, in);
-  const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
-  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
-  weft::edge_softmax(call.context, *plan, call.graph(), in, writable(out));
-  return out;
-}
-
-Tensor edge_softmax_backward(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor alpha, Tensor alpha_grad) {
-  Call call(rows, key, num_sources);
-  const Input in(alpha, "alpha"), grad(alpha_grad, "alpha_grad");
-  const auto plan = softmax_plan(call, in);
-  const Tensor out = empty(in.view().shape, in.view().dtype, call.like);
-  const Workspace workspace(call.context, plan->workspace_bytes, call.like);
-  weft::edge_softmax_backward(call.context, *plan, call.graph(), in, grad, writable(out));
-  return out;
-}
-
-std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value,
-                                             Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
-                                             MaybeTensor edge, std::string score, double slope, double scale,
-                                             double dropout, std::int64_t seed, MaybeTensor step) {
-  Call call(rows, key, num_sources);
-  const Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, dropout, seed, step);
-  return forward(call, inputs, inputs.key(call));
-}
-
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
-    Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst, MaybeTensor attn,
-    MaybeTensor bias, MaybeTensor edge, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
-    double slope, double scale, double dropout, std::int64_t seed, MaybeTensor step) {
-  Call call(rows, key, num_sources);
-  const Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, dropout, seed, step);
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> backward(Call& call, const Inputs& inputs, const Tensor& out,
+                                                                    const Tensor& row_max, const Tensor& row_sum,
+                                                                    const Tensor& out_grad) {
   const Input given(out, "out"), maxima(row_max, "row_max"), sums(row_sum, "row_sum"),
       grad = Input::aligned(out_grad, "out_grad");  // as plans of gradients take it to be
   const auto plan = call.held->plan<AttentionBackwardPlan>(
@@ -117,11 +101,65 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
   return {of_value, of_src, of_dst, of_attn, of_bias, of_edge};
 }
 
+}  // namespace
+
+Tensor edge_softmax(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor scores) {
+  Call call(rows, key, num_sources);
+  return softmax(call, scores);
+}
+Tensor edge_softmax_held(std::int64_t key, Tensor scores) {
+  Call call(key, scores);
+  return softmax(call, scores);
+}
+
+Tensor edge_softmax_backward(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor alpha, Tensor alpha_grad) {
+  Call call(rows, key, num_sources);
+  return softmax_gradient(call, alpha, alpha_grad);
+}
+Tensor edge_softmax_held_backward(std::int64_t key, Tensor alpha, Tensor alpha_grad) {
+  Call call(key, alpha_grad);
+  return softmax_gradient(call, alpha, alpha_grad);
+}
+
+std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value,
+                                             Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
+                                             MaybeTensor edge, std::string score, double slope, double scale,
+                                             double dropout, std::int64_t seed, MaybeTensor step) {
+  Call call(rows, key, num_sources);
+  const Inputs inputs(value, src, dst, attn, bias, edge, parse_score(score), slope, scale, dropout, seed, step);
+  return forward(call, inputs, inputs.key(call));
+}
+std::tuple<Tensor, Tensor, Tensor> attention_held(std::int64_t key, Tensor value, Tensor src, Tensor dst,
+                                                  MaybeTensor attn, MaybeTensor bias, MaybeTensor edge,
+                                                  std::int64_t score, double slope, double scale, double dropout,
+                                                  std::int64_t seed, MaybeTensor step) {
+  Call call(key, value);
+  const Inputs inputs(value, src, dst, attn, bias, edge, static_cast<Score>(score), slope, scale, dropout, seed, step);
+  return forward(call, inputs, inputs.key(call));
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
+    Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst, MaybeTensor attn,
+    MaybeTensor bias, MaybeTensor edge, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
+    double slope, double scale, double dropout, std::int64_t seed, MaybeTensor step) {
+  Call call(rows, key, num_sources);
+  const Inputs inputs(value, src, dst, attn, bias, edge, parse_score(score), slope, scale, dropout, seed, step);
+  return backward(call, inputs, out, row_max, row_sum, out_grad);
+}
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_held_backward(
+    std::int64_t key, Tensor value, Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias, MaybeTensor edge,
+    Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::int64_t score, double slope, double scale,
+    double dropout, std::int64_t seed, MaybeTensor step) {
+  Call call(key, out_grad);
+  const Inputs inputs(value, src, dst, attn, bias, edge, static_cast<Score>(score), slope, scale, dropout, seed, step);
+  return backward(call, inputs, out, row_max, row_sum, out_grad);
+}
+
 Tensor attention_sampled(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst,
                          MaybeTensor attn, MaybeTensor bias, MaybeTensor edge, std::string score, double slope,
                          double scale, std::string method, std::int64_t width, std::int64_t seed, std::int64_t step) {
   Call call(rows, key, num_sources);
-  Inputs inputs(value, src, dst, attn, bias, edge, score, slope, scale, 0, 0, {});
+  Inputs inputs(value, src, dst, attn, bias, edge, parse_score(score), slope, scale, 0, 0, {});
   inputs.in.sample = sample_of(method, width, seed, step);
   PlanKey::Numbers of = inputs.key(call);
   of.insert(of.end(), {width, number(inputs.in.sample->method)});

@@ -40,12 +40,18 @@ STABLE_TORCH_LIBRARY(weft, m) {
       "want_lhs, bool want_rhs) -> (Tensor?, Tensor?)");
   m.def("edge_softmax(" WEFT_GRAPH "Tensor scores) -> Tensor");
   m.def("edge_softmax_backward(" WEFT_GRAPH "Tensor alpha, Tensor alpha_grad) -> Tensor");
+  m.def("edge_softmax_held(int key, Tensor scores) -> Tensor");
+  m.def("edge_softmax_held_backward(int key, Tensor alpha, Tensor alpha_grad) -> Tensor");
 #define WEFT_ATTENTION "Tensor value, Tensor src, Tensor dst, Tensor? attn, Tensor? bias, Tensor? edge, "
-#define WEFT_SCORES "str score, float slope, float scale, float dropout, SymInt seed, Tensor? step"
-  m.def("attention(" WEFT_GRAPH WEFT_ATTENTION WEFT_SCORES ") -> (Tensor, Tensor, Tensor)");
-  m.def("attention_backward(" WEFT_GRAPH WEFT_ATTENTION
-        "Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, " WEFT_SCORES
-        ") -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)");
+#define WEFT_SCORED "float slope, float scale, float dropout, SymInt seed, Tensor? step"
+#define WEFT_KEPT "Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, "
+#define WEFT_GRADIENTS " -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)"
+  m.def("attention(" WEFT_GRAPH WEFT_ATTENTION "str score, " WEFT_SCORED ") -> (Tensor, Tensor, Tensor)");
+  m.def("attention_backward(" WEFT_GRAPH WEFT_ATTENTION WEFT_KEPT "str score, " WEFT_SCORED ")" WEFT_GRADIENTS);
+  m.def("attention_held(int key, " WEFT_ATTENTION "int score, " WEFT_SCORED ") -> (Tensor, Tensor, Tensor)");
+  m.def("attention_held_backward(int key, " WEFT_ATTENTION WEFT_KEPT "int score, " WEFT_SCORED ")" WEFT_GRADIENTS);
+#undef WEFT_GRADIENTS
+#undef WEFT_KEPT
 #define WEFT_SAMPLE "str method, int width, int seed, int step"
   m.def("graph_sampled(" WEFT_GRAPH WEFT_SAMPLE ") -> (int, Tensor[], Tensor)");
   m.def("spmm_sampled(" WEFT_GRAPH "Tensor? x, Tensor? edge, str op, str reduce, " WEFT_SAMPLE
@@ -64,7 +70,7 @@ STABLE_TORCH_LIBRARY(weft, m) {
 #undef WEFT_SAMPLE
 #undef WEFT_GRAPH
 #undef WEFT_ATTENTION
-#undef WEFT_SCORES
+#undef WEFT_SCORED
 }
 
 STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
@@ -87,8 +93,12 @@ STABLE_TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, m) {
   m.impl("sddmm_held_backward", TORCH_BOX(&weft::pytorch::sddmm_held_backward));
   m.impl("edge_softmax", TORCH_BOX(&weft::pytorch::edge_softmax));
   m.impl("edge_softmax_backward", TORCH_BOX(&weft::pytorch::edge_softmax_backward));
+  m.impl("edge_softmax_held", TORCH_BOX(&weft::pytorch::edge_softmax_held));
+  m.impl("edge_softmax_held_backward", TORCH_BOX(&weft::pytorch::edge_softmax_held_backward));
   m.impl("attention", TORCH_BOX(&weft::pytorch::attention));
   m.impl("attention_backward", TORCH_BOX(&weft::pytorch::attention_backward));
+  m.impl("attention_held", TORCH_BOX(&weft::pytorch::attention_held));
+  m.impl("attention_held_backward", TORCH_BOX(&weft::pytorch::attention_held_backward));
   m.impl("graph_sampled", TORCH_BOX(&weft::pytorch::graph_sampled));
   m.impl("spmm_sampled", TORCH_BOX(&weft::pytorch::spmm_sampled));
   m.impl("attention_sampled", TORCH_BOX(&weft::pytorch::attention_sampled));

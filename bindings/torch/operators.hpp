@@ -78,6 +78,8 @@ std::tuple<MaybeTensor, MaybeTensor> sddmm_held_backward(std::int64_t key, Maybe
 
 Tensor edge_softmax(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor scores);
 Tensor edge_softmax_backward(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor alpha, Tensor alpha_grad);
+Tensor edge_softmax_held(std::int64_t key, Tensor scores);
+Tensor edge_softmax_held_backward(std::int64_t key, Tensor alpha, Tensor alpha_grad);
 /// The result, and the largest score and the sum of exponentials of every target and head.
 std::tuple<Tensor, Tensor, Tensor> attention(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value,
                                              Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias,
@@ -88,6 +90,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_backward(
     Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst, MaybeTensor attn,
     MaybeTensor bias, MaybeTensor edge, Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::string score,
     double slope, double scale, double dropout, std::int64_t seed, MaybeTensor step);
+std::tuple<Tensor, Tensor, Tensor> attention_held(std::int64_t key, Tensor value, Tensor src, Tensor dst,
+                                                  MaybeTensor attn, MaybeTensor bias, MaybeTensor edge,
+                                                  std::int64_t score, double slope, double scale, double dropout,
+                                                  std::int64_t seed, MaybeTensor step);
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> attention_held_backward(
+    std::int64_t key, Tensor value, Tensor src, Tensor dst, MaybeTensor attn, MaybeTensor bias, MaybeTensor edge,
+    Tensor out, Tensor row_max, Tensor row_sum, Tensor out_grad, std::int64_t score, double slope, double scale,
+    double dropout, std::int64_t seed, MaybeTensor step);
 /// Without the statistics, of the edges that a sample keeps.
 Tensor attention_sampled(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor value, Tensor src, Tensor dst,
                          MaybeTensor attn, MaybeTensor bias, MaybeTensor edge, std::string score, double slope,

@@ -164,8 +164,8 @@ struct AttentionInputs {
   ConstTensorView attn = {};   // gatv2 only: [1, H, D]
   ConstTensorView edge = {};   // optional, gat [E, H, 1] and gatv2 [E, H, D] only: a term of leaky_relu's argument
   ConstTensorView bias = {};   // optional, added to the score: [E, H, 1]
-  float slope = 0.2f;          // of leaky_relu
-  float scale = 1.0f;          // dot only
+  double slope = 0.2;          // of leaky_relu
+  double scale = 1.0;          // dot only
   /// Weights are dropped with this probability, in [0, 1), after the softmax, and the others grow by 1 / (1 - dropout).
   /// Which ones follows from `seed`, `step`, edge id and head alone: the backward must be given all as they were.
   float dropout = 0.0f;

@@ -55,9 +55,9 @@ def tensors(score, heads, width, dtype, device, bias=False, depth=5, edge=False)
 def test_results_and_gradients_are_those_of_messages(edge_index, score, heads, width, bias, edge):
     graph = weft.Graph.from_edge_index(edge_index, size=(7, 9))
     t = tensors(score, heads, width, torch.float64, edge_index.device, bias, edge=edge)
-    got = weft.attention(graph, **t, score=score, slope=0.3, scale=0.5)
-    want = expected(edge_index, 9, t, score, 0.3, 0.5)
-    torch.testing.assert_close(got, want)
+    got = weft.attention(graph, **t, score=score, slope=0.3, scale=0.7)
+    want = expected(edge_index, 9, t, score, 0.3, 0.7)
+    torch.testing.assert_close(got, want, rtol=1e-11, atol=1e-11)  # slope and scale, too, are in float64
     given = [x for x in t.values() if x is not None]
     grad = torch.randn(want.shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64).to(want.device)
     for a, b in zip(torch.autograd.grad(got, given, grad), torch.autograd.grad(want, given, grad)):

@@ -84,7 +84,7 @@ struct AttentionArgs {
   Operand attn;                  // row_stride 0
   Operand edge;                  // by edge id: a term of what leaky_relu is applied to; not dot
   Operand bias;                  // by edge id
-  float slope = 0.2f, scale = 1.0f;
+  double slope = 0.2, scale = 1.0;  // rounded to the accumulator type where they are used
   Dropout dropout;  // of weights, after the softmax
   Result out, row_max, row_sum;
 };
@@ -124,7 +124,7 @@ struct LeakyArgs {
   Operand edge;      // by edge id; may be absent
   Operand attn;      // row_stride 0; derivative only
   Operand factor;    // one value a head, by edge id
-  float slope = 0.2f;
+  double slope = 0.2;
   bool derivative = false;
   Result out;
 };

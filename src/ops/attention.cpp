@@ -11,9 +11,10 @@ namespace weft {
 namespace {
 
 bool scores_fit_windows(const AttentionInputs& in, const Features& score) {
+  const auto scale = static_cast<float>(in.scale);  // as tensor cores have it
   switch (in.score) {
     case Score::gat: return in.slope >= 0 && in.slope <= 1;
-    case Score::dot: return score_depth_fits_windows(score.width) && in.scale > 0 && std::isfinite(in.scale);
+    case Score::dot: return score_depth_fits_windows(score.width) && scale > 0 && std::isfinite(scale);
     default: return false;
   }
 }

@@ -28,7 +28,14 @@ def _fake_backward(
     return tuple(like(True, t, out_grad) for t in (value, src, dst, attn, bias, edge))
 
 
-_attention = GraphOp("attention", 6, fake=_fake, fake_backward=_fake_backward, keeps=[0, 1, 2])
+class _Codes:
+    """The score as weft counts them; the other options stand for themselves."""
+
+    def __getitem__(self, options):
+        return SCORES.index(options[0]), *options[1:]
+
+
+_attention = GraphOp("attention", 6, fake=_fake, fake_backward=_fake_backward, keeps=[0, 1, 2], codes=_Codes())
 
 
 def attention(

@@ -120,7 +120,9 @@ class GraphOp:
         """gradients() below autograd."""
         try:
             if self._is_lean(graph, (out_grad, *tensors)):
-                return self._held_backward(graph._key, *tensors, *kept, out_grad, *self._codes[options], *wanted)
+                chosen = wanted if self.chooses else ()
+                found = self._held_backward(graph._key, *tensors, *kept, out_grad, *self._codes[options], *chosen)
+                return found if self.chooses else [g if w else None for g, w in zip(as_tuple(found), wanted)]
             with _AutoDispatchBelowAutograd():
                 return self.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         except RuntimeError as error:

@@ -20,7 +20,7 @@ def _fake_backward(rows, key, num_sources, alpha, alpha_grad):
 
 _edge_softmax = GraphOp(
     "edge_softmax", 1, fake=_fake, fake_backward=_fake_backward, keeps=[0], takes_tensors=False,
-    derive=edge_softmax_gradients, casts_to=torch.float32,
+    derive=edge_softmax_gradients, casts_to=torch.float32, codes={(): ()},
 )
 
 

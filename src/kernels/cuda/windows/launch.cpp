@@ -2,7 +2,7 @@
 // the rows. Dot products: those of either edges.
 #include "kernels/cuda/windows/launch.hpp"
 
-#include <limits>
+#include <cmath>
 
 #include "core/check.hpp"
 #include "core/device.hpp"
@@ -99,7 +99,7 @@ const char* misfit_of_products(const AttentionArgs& args) {
   static_assert(most_window_scores == 64);
   if (!score_depth_fits_windows(args.score_width))
     return "dot products of src and dst run on tensor cores over up to 64 features, a multiple of 8";
-  if (!(args.scale > 0 && args.scale < std::numeric_limits<float>::infinity()))
+  if (const auto scale = static_cast<float>(args.scale); !(scale > 0 && std::isfinite(scale)))
     return "dot products of src and dst are scaled by a finite number above 0 on tensor cores";
   for (const Operand& side : {args.src, args.dst})
     if (!begins_at_16_bytes(side) || (args.heads > 1 && side.head_stride % 8 != 0))

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""What a call takes on the CPU's side, on a graph so small that a GPU waits for it: microseconds a call, without gradients,
+with a forward that autograd records, and with forward and backward. Beside it what torch takes for an autograd.Function of
+Python's that only copies.
+
+    PYTHONPATH=python python3 bench/python/call_overhead.py GRAPH.csr [--device cuda] [--json FILE]
+
+GRAPH.csr is a file of raw compressed rows (docs/formats.md). Nothing waits for the GPU within a round of calls; the figure
+is the best of five rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+import weft
+from train_pyg import read
+
+WIDTH = 16
+
+
+class Copy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def calls_of(graph: weft.Graph, device: torch.device) -> dict:
+    """Of each name a function without arguments, and the tensors that its result is differentiated by."""
+    def made(*shape):
+        return torch.rand(*shape, device=device, requires_grad=True)
+
+    n, edges = graph.num_nodes, graph.num_edges
+    x, weight, value, term, scores = made(n, WIDTH), made(edges), made(n, 1, WIDTH), made(n, 1, 1), made(edges, 1, 1)
+    return {
+        "weft.spmm": (lambda: weft.spmm(graph, x), (x,)),
+        "weft.spmm by values": (lambda: weft.spmm(graph, x, weight), (x, weight)),
+        "weft.sddmm": (lambda: weft.sddmm(graph, x, x), (x,)),
+        "weft.edge_softmax": (lambda: weft.edge_softmax(graph, scores), (scores,)),
+        "weft.attention, gat": (lambda: weft.attention(graph, value, term, term), (value, term)),
+        "autograd.Function that copies": (lambda: Copy.apply(x), (x,)),
+    }
+
+
+def microseconds(call, device: torch.device, count: int = 500) -> float:
+    def wait():
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    for _ in range(count // 5):  # plans are made
+        call()
+    best = float("inf")
+    for _ in range(5):
+        wait()
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        best = min(best, (time.perf_counter() - start) / count * 1e6)
+    wait()
+    return best
+
+
+def measured(call, leaves, device: torch.device) -> dict:
+    gradient = torch.ones_like(call())
+    with torch.no_grad():
+        plain = microseconds(call, device)
+    return {
+        "no_grad_us": plain, "forward_us": microseconds(call, device),
+        "forward_backward_us": microseconds(lambda: torch.autograd.grad(call(), leaves, gradient), device),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", type=Path, metavar="GRAPH.csr")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", type=torch.device)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    edge_index, nodes = read(args.graph)
+    graph = weft.Graph.from_edge_index(edge_index.to(args.device), nodes)
+    results = []
+    print(f"{'us a call':32} {'no_grad':>8} {'forward':>8} {'and backward':>13}")
+    for name, (call, leaves) in calls_of(graph, args.device).items():
+        r = measured(call, leaves, args.device)
+        results.append({"call": name, **r})
+        print(f"{name:32} {r['no_grad_us']:8.1f} {r['forward_us']:8.1f} {r['forward_backward_us']:13.1f}", flush=True)
+    if args.json:
+        device = torch.cuda.get_device_name() if args.device.type == "cuda" else "cpu"
+        record = {
+            "command": " ".join(sys.argv), "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "device": device,
+            "torch": torch.__version__, "weft": weft.__version__, "results": results,
+        }
+        args.json.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
