@@ -10,6 +10,7 @@ import torch
 
 import weft
 from awkward import awkward_edges, features
+from weft.nn.compute import gcn_norm
 from weft.nn.graph_of import graph_of
 from weft.nn.loops import looped
 
@@ -109,6 +110,15 @@ def test_layers_in_halves_are_near(dtype, tolerance, device):
         got = copy.deepcopy(layer).to(dtype)(x.to(dtype), edge_index)
         assert got.dtype is dtype
         torch.testing.assert_close(got.float(), want, rtol=tolerance, atol=tolerance)
+
+
+def test_degrees_of_weights_are_not_rounded_under_autocast(device):
+    graph = weft.Graph.from_edge_index(awkward_edges().to(device), size=9)
+    weight = features(graph.num_edges, device=device).detach().abs()
+    want = gcn_norm(graph, weight, torch.float32)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        got = gcn_norm(graph, weight, torch.float32)
+    assert torch.equal(got.scale, want.scale) and torch.equal(got.weight, want.weight)
 
 
 def test_layers_are_copied_and_pickled():

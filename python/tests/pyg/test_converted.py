@@ -148,6 +148,31 @@ def test_flow_against_the_edges(name):
         check(ALL[name], lambda layer: layer(x, edge_index, weight), x, weight, flow="target_to_source")
 
 
+@by_name("fill", ["mean", "add", "max", "min", 0.5, torch.tensor([0.1, 0.2, 0.3])], ids=str)
+@by_name("name", ["gat", "gatv2"])
+def test_loops_are_filled_as_pyg_does_in_either_flow(name, fill):
+    edge_index, x = awkward_edges(), features(9, IN)
+    attributes = features(edge_index.size(1), EDGE_DIM)
+    for flow in ("source_to_target", "target_to_source"):
+        got, want = twins(EDGE_ATTRIBUTES[name], edge_dim=EDGE_DIM, fill_value=fill, flow=flow)
+        assert_same_layer(got, want, [x, attributes], lambda layer: layer(x, edge_index, attributes))
+        # PyG takes what a fill names of the edges' second row, which in that flow are not those that arrive.
+        falls_back = flow == "target_to_source" and isinstance(fill, str)
+        assert ran_on_weft(got) != falls_back, weft.explain(got)
+        assert not falls_back or f"fill_value is {fill} and flow {flow}" in str(weft.explain(got))
+
+
+@by_name("name, more", [("gcn", {}), ("sage", {}), ("gat", {}), ("gat", {"edge_dim": EDGE_DIM, "fill_value": 0.5})])
+def test_flow_against_the_edges_compiles_whole(name, more):
+    edge_index, x = awkward_edges(), features(9, IN)
+    rest = [features(edge_index.size(1), EDGE_DIM)] if more else []
+    layer, _ = twins(ALL[name], flow="target_to_source", **more)
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    call = lambda run: lambda _: run(x, edge_index, *rest)  # noqa: E731
+    assert_same_layer(layer, layer, [x, *rest], call(compiled), call(layer))
+
+
 def matrix(layout, weight=None, size=(9, 9)):
     """[targets, sources], without pairs that occur twice: those PyG adds up in some layers and not in others."""
     edge_index = torch.unique(awkward_edges(size[1], size[0]), dim=1)

@@ -7,8 +7,8 @@ import torch
 
 pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
 
-from awkward import awkward_edges, features, randomised
-from cases import ATTENTION, EDGE_DIM, IN, OUT, PLAIN, WEIGHTED, make
+from awkward import assert_same_layer, awkward_edges, features, randomised
+from cases import ATTENTION, EDGE_ATTRIBUTES, EDGE_DIM, IN, OUT, PLAIN, WEIGHTED, make
 from torch_geometric import nn as pyg
 
 import weft
@@ -111,6 +111,8 @@ def test_weights_of_another_type():
     x, weight = features(9, IN), torch.rand(NUM_EDGES, dtype=torch.float64)
     layer = pyg.APPNP(2, 0.1)
     check(layer, lambda layer: layer(x, EDGES, weight), "edge_weight has dtype torch.float64")
+    with torch.autocast("cpu", dtype=torch.bfloat16):  # which leaves float64 as it is
+        check(layer, lambda layer: layer(x, EDGES, weight), "edge_weight has dtype torch.float64")
 
 
 @pytest.mark.parametrize("name", ["gat heads", "gatv2", "transformer"])
@@ -142,6 +144,36 @@ def test_a_step_that_was_replaced_runs():
         return layer(x, EDGES)
 
     check(pyg.SAGEConv(IN, OUT), call, "its message was replaced")
+
+
+def test_a_propagate_that_was_replaced_runs():
+    x = features(9, IN)
+
+    def call(layer):
+        layer.propagate = lambda *_, **__: torch.zeros(9, IN)
+        return layer(x, EDGES)
+
+    check(pyg.SAGEConv(IN, OUT), call, "its propagate was replaced")
+
+
+@pytest.mark.parametrize("case, part", [
+    (PLAIN["sage"], "lin_l"), (PLAIN["sage to more"], "lin_l"), (WEIGHTED["gcn"], "lin"), (ATTENTION["gat"], "lin"),
+    (EDGE_ATTRIBUTES["gat"], "lin_edge"), (EDGE_ATTRIBUTES["transformer"], "lin_edge"),
+])
+@pytest.mark.parametrize("how", ["forward", "hook"])
+def test_a_linear_map_that_was_changed_runs_as_it_is(case, part, how):
+    x, more, rest = features(9, IN), {}, ()
+    if part == "lin_edge":
+        more, rest = {"edge_dim": EDGE_DIM}, (features(NUM_EDGES, EDGE_DIM),)
+    layer = randomised(make(case, **more))
+    converted = weft.convert(copy.deepcopy(layer))
+    for lin in (getattr(layer, part), getattr(converted, part)):
+        if how == "hook":
+            lin.register_forward_hook(lambda module, inputs, out: out.square())
+        else:
+            lin.forward = lambda t, lin=lin: torch.nn.functional.linear(t, lin.weight, lin.bias).square()
+    assert_same_layer(converted, layer, [x, *rest], lambda layer: layer(x, EDGES, *rest))
+    assert reason_of(converted) is None
 
 
 def test_what_is_wrong_is_said_by_pyg():

@@ -109,6 +109,36 @@ def test_layers_under_autocast_are_near(make, device):
 
 
 @pytest.mark.parametrize(
+    "make, width",
+    [
+        (lambda i, o: pyg.GCNConv(i, o), 0), (lambda i, o: pyg.GraphConv(i, o), 0),
+        (lambda i, o: pyg.GATConv(i, o, edge_dim=3), 3), (lambda i, o: pyg.GATv2Conv(i, o, edge_dim=3), 3),
+        (lambda i, o: pyg.TransformerConv(i, o, edge_dim=3), 3), (lambda i, o: pyg.SAGEConv((i, i), o), None),
+    ],
+)
+@pytest.mark.parametrize("is_half", [False, True])
+def test_layers_under_autocast_take_operands_of_other_types(make, width, is_half, device):
+    """As the second of two layers does: its features come in halves from the first, weights and attributes do not."""
+    torch.manual_seed(0)
+    layer, edge_index = make(6, 4).to(device), awkward_edges().to(device)
+    x, edges = features(9, 6, device=device), edge_index.size(1)
+    if width is None:
+        arguments = lambda dtype: ((x, x.to(dtype))[:: -1 if is_half else 1], edge_index)  # noqa: E731
+    else:
+        values = features(edges, width, device=device) if width else features(edges, device=device).detach().abs()
+        arguments = lambda dtype: (  # noqa: E731
+            (x.to(dtype), edge_index, values) if is_half else (x, edge_index, values.to(dtype))
+        )
+    want = layer(*arguments(torch.float32))
+    weft.convert(layer)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        got = layer(*arguments(torch.bfloat16))
+    torch.testing.assert_close(got.float(), want, rtol=5e-2, atol=5e-2)
+    got.float().sum().backward()
+    assert all_on_weft(torch.nn.ModuleList([layer])) and torch.isfinite(x.grad).all()
+
+
+@pytest.mark.parametrize(
     "make", [lambda: pyg.GCNConv(6, 4), lambda: pyg.SAGEConv(6, 4), lambda: pyg.GATConv(6, 4, heads=2)]
 )
 def test_converted_layers_compile_whole_over_a_graph(make):

@@ -43,7 +43,7 @@ def _with_edge(term: Optional[Tensor]) -> dict:
     return {} if term is None else {"edge": term}
 
 
-def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None, num_targets: Optional[int] = None) -> Tensor:
+def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None) -> Tensor:
     sources, targets = x
     of_sources, of_targets = (layer.lin, layer.lin) if layer.lin is not None else (layer.lin_src, layer.lin_dst)
     h = of_sources(sources).view(-1, layer.heads, layer.out_channels)
@@ -52,8 +52,7 @@ def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None, num_ta
     else:
         (source_term,) = _terms(layer, of_sources, sources, (layer.att_src,), h)
         if targets is None:
-            count = graph.num_targets if num_targets is None else num_targets
-            target_term = source_term.new_zeros(count, layer.heads, 1)
+            target_term = source_term.new_zeros(graph.num_targets, layer.heads, 1)
         else:
             (target_term,) = _terms(layer, of_targets, targets, (layer.att_dst,))
     graph, edge_attr = _attended(layer, graph, edge_attr if layer.lin_edge is not None else None)
@@ -116,12 +115,17 @@ def transformer(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None
 
 def _transformer_with_edges(layer, graph, query, key, value, edge_attr, scale) -> Tensor:
     """With e the features of an edge: q . (k + W e) = q . k + (W^T q) . e, and sums of alpha (v + W e) are those of
-    alpha v and W times those of alpha e. So W e, a tensor of edges x features, is never made."""
-    weight = layer.lin_edge.weight.view(layer.heads, layer.out_channels, -1).to(query.dtype)
-    e = edge_attr.to(query.dtype).unsqueeze(1)
-    scores = sddmm(graph, key, query) + sddmm(
-        graph, e, torch.einsum("nhc,hcd->nhd", query, weight), lhs_target="e", rhs_target="v"
-    )
+    alpha v and W times those of alpha e. So W e, a tensor of edges x features, is never made where W is all that there
+    is of the map."""
+    lin, shape, weight = layer.lin_edge, (layer.heads, layer.out_channels), None
+    if is_plain(lin) and lin.bias is None:
+        weight = lin.weight.view(*shape, -1).to(query.dtype)
+        e, asked = edge_attr.to(query.dtype).unsqueeze(1), torch.einsum("nhc,hcd->nhd", query, weight)
+    else:
+        e, asked = lin(edge_attr).to(query.dtype).view(-1, *shape), query
+    scores = sddmm(graph, key, query) + sddmm(graph, e, asked, lhs_target="e", rhs_target="v")
     alpha = functional.dropout(edge_softmax(graph, scores * scale), layer.dropout, layer.training)
     of_edges = spmm(edges_as_sources(graph), e, alpha)
-    return spmm(graph, value, alpha) + torch.einsum("nhd,hcd->nhc", of_edges, weight)
+    if weight is not None:
+        of_edges = torch.einsum("nhd,hcd->nhc", of_edges, weight)
+    return spmm(graph, value, alpha) + of_edges

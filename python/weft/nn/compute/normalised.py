@@ -76,7 +76,8 @@ def gcn_norm(
         return kept(graph, ("gcn_norm", loops is None, wide), lambda g: _of_degrees(g, loops is not None, wide))
     weight = weights_of(graph, edge_weight).to(wide)
     weight, loop = _loops_of(graph, weight, loops, fill)
-    degrees = spmm(graph, None, weight)
+    with torch.autocast(weight.device.type, enabled=False):  # a norm in halves would be that of other weights
+        degrees = spmm(graph, None, weight)
     if loop is None:
         return Norm(weight, scale=_inverse_root(degrees))
     return Norm(weight, loop, _inverse_root(degrees + loop))

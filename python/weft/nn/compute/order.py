@@ -24,6 +24,7 @@ def is_plain(lin) -> bool:
     kind = type(lin)
     return (
         (kind.__module__, kind.__name__) in _PLAIN
+        and "forward" not in vars(lin)
         and not (lin._forward_hooks or lin._forward_pre_hooks or lin._backward_hooks or lin._backward_pre_hooks)
     )
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.graph import Graph
-from weft.pyg.converted.edges import Edges, edges_of, refused
+from weft.pyg.converted.edges import Edges, agree, edges_of, refused
 from weft.pyg.converted.reasons import standing_reason
 
 
@@ -34,10 +34,10 @@ class Converted:
             return edges
         if edges.values is not None:
             features = {**features, "the sparse matrix": edges.values}
-        dtype = (x if isinstance(x, Tensor) else x[0]).dtype
+        first = x if isinstance(x, Tensor) else x[0]
         for name, t in features.items():
-            if t is not None and t.dtype is not dtype:
-                return refused(f"{name} has dtype {t.dtype} where x has {dtype}")
+            if t is not None and not agree(first, t):
+                return refused(f"{name} has dtype {t.dtype} where x has {first.dtype}")
             if t is not None and t is not edges.values and t.shape[:1] != (edges.graph.num_edges,):
                 return refused(f"{name} has shape {list(t.shape)} for {edges.graph.num_edges} edges")
             if t is not None and edges.form != "edge_index" and t is not edges.values:

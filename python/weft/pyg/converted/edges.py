@@ -28,6 +28,14 @@ def refused(reason: str) -> Edges:
     return Edges(reason=reason)
 
 
+def agree(a: Tensor, b: Tensor) -> bool:
+    """Whether operators take both in one call: they are of one dtype, or autocast makes them so."""
+    if a.dtype is b.dtype:
+        return True
+    casts = all(t.is_floating_point() and t.dtype is not torch.float64 for t in (a, b))
+    return casts and torch.is_autocast_enabled(a.device.type)
+
+
 def _features_reason(x) -> Optional[str]:
     """Of a tensor of features, or a pair of them."""
     given = [x] if isinstance(x, Tensor) else list(x)
@@ -40,7 +48,7 @@ def _features_reason(x) -> Optional[str]:
             return f"x has layout {t.layout} and dtype {t.dtype}: weft takes dense floating point"
         if t.dim() != 2:
             return f"x has {t.dim()} dimensions: weft takes [nodes, features]"
-        if t.dtype is not given[0].dtype:
+        if not agree(given[0], t):
             return f"x has dtypes {given[0].dtype} and {t.dtype}"
     return None
 
@@ -94,6 +102,8 @@ def _graph(flow: str, edge_index, counts: Counts) -> Edges:
         return Edges(*graph_and_values_of(edge_index), "sparse")
     elif edge_index.dim() != 2 or edge_index.dtype not in (torch.int64, torch.int32):
         return refused(f"edge_index has shape {tuple(edge_index.shape)} and dtype {edge_index.dtype}")
+    elif flow != "source_to_target" and torch.compiler.is_compiling():
+        return Edges(graph_of(edge_index.flip(0), *counts[::-1]))  # programs cannot trace transpose()
     else:
         graph = graph_of(edge_index, *counts)
     return Edges(graph if flow == "source_to_target" else graph.transpose())

@@ -147,8 +147,11 @@ class _Attention(Converted):
     def _attribute_reason(self, edge_attr) -> Optional[str]:
         if edge_attr is None:
             return None
-        if getattr(self, "add_self_loops", False) and self.fill_value == "mul":
-            return "fill_value is mul"
+        if getattr(self, "add_self_loops", False) and isinstance(self.fill_value, str):
+            if self.fill_value == "mul":
+                return "fill_value is mul"
+            if self.flow != "source_to_target":  # PyG reduces over the second row of edge_index whatever the flow
+                return f"fill_value is {self.fill_value} and flow {self.flow}: weft fills by the edges that arrive"
         return "edge_attr is given and edge_dim is not" if self.lin_edge is None else None
 
 

@@ -16,7 +16,7 @@ _HOOKS = tuple(
     for step in ("propagate", "message", "aggregate", "message_and_aggregate", "edge_update")
     for when in ("pre_hooks", "hooks")
 )
-_STEPS = ("message", "aggregate", "message_and_aggregate", "edge_update", "update")
+_STEPS = ("propagate", "message", "aggregate", "message_and_aggregate", "edge_update", "update")
 
 
 def reduction_of(layer: MessagePassing) -> Optional[str]:
