@@ -273,7 +273,7 @@ def test_batches_are_moved_and_transformed(device):
     data = a_data()
     moved = next(iter(NeighborLoader(data, [2], batch_size=4, transform=lambda batch: batch.to(device))))
     assert moved.x.device.type == moved.edge_index.device.type == moved.graph.device.type == device
-    batch = next(iter(NeighborLoader(a_graph(), [2], batch_size=4))).to(device)
+    batch = next(iter(NeighborLoader(a_graph(), [2], batch_size=4))).to(device, non_blocking=True)
     assert batch.n_id.device.type == batch.graph.device.type == device
     assert torch.equal(batch.graph.edge_index(), batch.edge_index)
 
@@ -282,6 +282,37 @@ def test_features_may_stay_on_the_cpu(device):
     x = torch.arange(float(NODES))
     for batch in NeighborLoader(a_graph(device), [2], batch_size=16, node_attrs={"x": x}):
         assert batch.x.device.type == "cpu" and torch.equal(batch.x.long(), batch.n_id.cpu())
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc, torch.sparse_coo])
+@pytest.mark.parametrize("of", ["matrix", "data"])
+@pytest.mark.filterwarnings("ignore:Sparse CS")
+def test_values_of_a_matrix_are_edge_weights_of_batches(layout, of):
+    dense = torch.rand(NODES, NODES, generator=torch.Generator().manual_seed(1)) * (torch.arange(NODES) % 3 == 0)
+    x, adj_t = torch.arange(float(NODES)), dense.to_sparse(layout=layout)
+    more = {"node_attrs": {"x": x}} if of == "matrix" else {}
+    if of == "data":
+        data = pytest.importorskip("torch_geometric.data").Data(x=x)
+        data.adj_t = adj_t
+    for batch in NeighborLoader(adj_t if of == "matrix" else data, [-1], batch_size=16, **more):
+        sources, targets = batch.n_id[batch.edge_index]
+        assert torch.equal(batch.edge_weight, dense[targets, sources]) and batch.edge_weight.numel() > 0
+        got = weft.spmm(batch.graph, batch.x, batch.edge_weight)[: batch.batch_size]
+        torch.testing.assert_close(got, (dense @ x)[batch.n_id[: batch.batch_size]])
+    given = next(iter(NeighborLoader(adj_t, [-1], edge_attrs={"edge_weight": torch.arange(1200)})))
+    assert torch.equal(given.edge_weight, given.e_id)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pass_in_inference_mode_leaves_the_loader_to_training(device, kind):
+    w = torch.ones(1, device=device, requires_grad=True)
+    loader = samplers(a_graph(device), node_attrs={"x": torch.rand(NODES, device=device)})[kind]
+    with torch.inference_mode():
+        first = list(loader)
+    loader.set_epoch(0)
+    for batch, before in zip(loader, first):
+        weft.spmm(batch.graph, batch.x * w).sum().backward()
+        assert same(batch, before)
 
 
 # ---- GraphSAINT's own ---------------------------------------------------------------------------
@@ -349,6 +380,12 @@ def test_norms_make_losses_and_sums_expect_those_of_the_whole(device, kind):
         (lambda g: NeighborLoader(g, [2], torch.ones(3)), "input_nodes has dtype torch.float32"),
         (lambda g: NeighborLoader(g, [2], node_attrs={"x": torch.ones(3)}), r"x has shape \[3\]: expected 60 rows"),
         (lambda g: NeighborLoader(g, [2], edge_attrs={"w": torch.ones(60)}), r"w has shape \[60\]: expected 500 rows"),
+        (lambda g: NeighborLoader(g, [2], node_attrs={"n_id": torch.ones(60)}), "node_attrs has 'n_id': expected another"),
+        (lambda g: NeighborLoader(g, [2], edge_attrs={"graph": torch.ones(500)}), "edge_attrs has 'graph': expected ano"),
+        (
+            lambda g: NeighborLoader(g, [2], node_attrs={"a": torch.ones(60)}, edge_attrs={"a": torch.ones(500)}),
+            "a is an attribute of nodes and of edges",
+        ),
         (lambda g: NeighborLoader(g, [2]).set_epoch(-1), "epoch is -1"),
         (lambda g: NeighborLoader(weft.Graph.from_edge_index(g.edge_index(), (60, 61)), [2]), "one kind of nodes"),
         (lambda g: NeighborLoader("a path that is none.npz", [2]), "a path that is none"),

@@ -37,17 +37,33 @@ class Batch:
     def num_nodes(self) -> int:
         return self.graph.num_nodes
 
-    def to(self, device: Any) -> Batch:
+    def to(self, device: Any, non_blocking: bool = False) -> Batch:
         """This batch on another device."""
         moved = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, (Tensor, Graph)):
-                setattr(moved, name, value.to(device))
+                setattr(moved, name, value.to(device, non_blocking=non_blocking))
         return moved
 
     def __repr__(self) -> str:
         shapes = "".join(f", {name}={list(getattr(self, name).shape)}" for name in self._attributes)
         return f"weft.loader.Batch({self.graph}{shapes})"
+
+
+# Of batches themselves, whichever loader makes them.
+_OWN_NAMES = frozenset((
+    "graph", "edge_index", "n_id", "e_id", "num_nodes", "to", "input_id", "batch_size", "num_sampled_nodes",
+    "num_sampled_edges", "node_norm", "edge_norm",
+))
+
+
+def _check_attrs(argument: str, attrs: Mapping[str, Tensor], count: int) -> None:
+    for name, value in attrs.items():
+        if name in _OWN_NAMES:
+            raise ValueError(f"{argument} has {name!r}: expected another name, as batches have a {name} of their own")
+        if value.size(0) != count:
+            of = argument.split("_")[0]
+            raise ValueError(f"{name} has shape {list(value.shape)}: expected {count} rows, as many as {of}s")
 
 
 def _rows(tensor: Tensor, ids: Tensor) -> Tensor:
@@ -62,19 +78,20 @@ class Whole:
     ):
         is_data = hasattr(source, "is_node_attr") and hasattr(source, "is_edge_attr")
         self.data = source if is_data and not hasattr(source, "edge_types") else None
-        self.graph = Graph.from_any(source)[0]
+        self.graph, values = Graph.from_any(source)
         if self.graph.num_sources != self.graph.num_targets:
             raise ValueError(
                 f"data has {self.graph.num_sources} sources and {self.graph.num_targets} targets: expected one kind of "
                 "nodes"
             )
         self.node_attrs, self.edge_attrs = dict(node_attrs or {}), dict(edge_attrs or {})
-        for attrs, count, of in (
-            (self.node_attrs, self.graph.num_nodes, "nodes"), (self.edge_attrs, self.graph.num_edges, "edges"),
-        ):
-            for name, value in attrs.items():
-                if value.size(0) != count:
-                    raise ValueError(f"{name} has shape {list(value.shape)}: expected {count} rows, as many as {of}")
+        _check_attrs("node_attrs", self.node_attrs, self.graph.num_nodes)
+        _check_attrs("edge_attrs", self.edge_attrs, self.graph.num_edges)
+        if values is not None and (self.data is None or "edge_weight" not in self.data):
+            self.edge_attrs.setdefault("edge_weight", values)
+        both = self.node_attrs.keys() & self.edge_attrs.keys()
+        if both:
+            raise ValueError(f"{', '.join(sorted(both))} is an attribute of nodes and of edges: expected one of them")
 
     def part(self, graph: Graph, n_id: Tensor, e_id: Tensor, more: Dict[str, Any]) -> Any:
         """The nodes and edges named, with all that they have."""

@@ -94,7 +94,8 @@ class Loader:
         """Scratch memory: the number of every node in the batch that is being drawn, -1 of all between batches."""
         numbers, self._scratch = self._scratch, None
         if numbers is None:
-            numbers = torch.full((self.graph.num_nodes,), -1, dtype=torch.int32, device=self.graph.device)
+            with torch.inference_mode(False):  # passes outside of it write to the same memory
+                numbers = torch.full((self.graph.num_nodes,), -1, dtype=torch.int32, device=self.graph.device)
         yield numbers
         self._scratch = numbers  # not where drawing failed, which may leave numbers behind
 
