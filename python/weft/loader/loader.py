@@ -16,7 +16,16 @@ from weft.loader.batch import Whole
 
 
 class Loader:
-    """An iterable over the batches of an epoch. Every pass over it is the next epoch; ``set_epoch`` says which one."""
+    """An iterable over the batches of an epoch. Every pass over it is the next epoch; ``set_epoch`` says which one.
+
+    >>> import torch, weft
+    >>> graph = weft.Graph.from_edge_index(torch.tensor([[1, 2, 3, 0], [0, 0, 1, 3]]))
+    >>> loader = weft.loader.NeighborLoader(graph, num_neighbors=[1], batch_size=2, shuffle=True)
+    >>> first, second = [b.n_id.tolist() for b in loader], [b.n_id.tolist() for b in loader]
+    >>> loader.set_epoch(0)
+    >>> [b.n_id.tolist() for b in loader] == first, loader.draw(epoch=1, index=0).n_id.tolist() == second[0]
+    (True, True)
+    """
 
     def __init__(
         self, data: Any, *, seed: int = 0, prefetch: int = 0, transform: Optional[Callable] = None,

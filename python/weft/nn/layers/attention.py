@@ -79,6 +79,7 @@ class GATConv(_Attention):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draws weights and attention vectors anew, in Glorot's range, and sets the bias to 0."""
         for lin in (self.lin, self.lin_src, self.lin_dst, self.lin_edge, self.res):
             if lin is not None:
                 lin.reset_parameters()
@@ -88,6 +89,7 @@ class GATConv(_Attention):
     def forward(
         self, x: Features, edge_index: Edges, edge_attr: Optional[Tensor] = None, size: Size = None
     ) -> Tensor:
+        """``[targets, heads * out_channels]``, or ``[targets, out_channels]`` without ``concat``."""
         x = pair(x)
         return compute.gat(self, self._graph(edge_index, x, size), x, edge_attr)
 
@@ -122,6 +124,7 @@ class GATv2Conv(_Attention):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draws weights and the attention vector anew, in Glorot's range, and sets ``bias`` to 0."""
         for lin in (self.lin_l, self.lin_r, self.lin_edge, self.res):
             if lin is not None:
                 lin.reset_parameters()
@@ -129,6 +132,7 @@ class GATv2Conv(_Attention):
         zeros(self.bias)
 
     def forward(self, x: Features, edge_index: Edges, edge_attr: Optional[Tensor] = None) -> Tensor:
+        """As of :class:`GATConv`, but of a pair neither may be None."""
         x = pair(x)
         if x[1] is None:
             raise ValueError("x[1] is None: GATv2Conv wants the targets' features")
@@ -165,10 +169,12 @@ class TransformerConv(_Attention):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draws all weights and biases anew."""
         for lin in self.children():
             lin.reset_parameters()
 
     def forward(self, x: Features, edge_index: Edges, edge_attr: Optional[Tensor] = None) -> Tensor:
+        """As of :class:`GATConv`, but of a pair neither may be None."""
         x = pair(x)
         if x[1] is None:
             raise ValueError("x[1] is None: TransformerConv wants the targets' features")

@@ -48,6 +48,7 @@ class Linear(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draws weight and bias anew; does nothing while in_channels waits for the first input."""
         if self.in_channels <= 0:
             return
         if self.weight_initializer == "glorot":
@@ -60,6 +61,7 @@ class Linear(torch.nn.Module):
             self.bias.data.uniform_(-bound, bound)
 
     def forward(self, x: Tensor) -> Tensor:
+        """[..., in_channels] to [..., out_channels]."""
         return linear(x, self.weight, self.bias)
 
     def _await_input(self) -> None:

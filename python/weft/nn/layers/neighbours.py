@@ -43,10 +43,12 @@ class SAGEConv(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draws all weights and biases anew."""
         for lin in self.children():
             lin.reset_parameters()
 
     def forward(self, x: Features, edge_index: Edges, size: Size = None) -> Tensor:
+        """``[targets, out_channels]``; ``size`` says how many targets there are, where a pair has None for them."""
         x = pair(x)
         return compute.sage(self, self._graph(edge_index, x, size), x, _REDUCERS[self.aggr])
 
@@ -87,10 +89,12 @@ class GINConv(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Resets the parts of ``nn`` that can be, and ``eps``."""
         _reset(self.nn)
         self.eps.data.fill_(self.initial_eps)
 
     def forward(self, x: Features, edge_index: Edges, size: Size = None) -> Tensor:
+        """What ``nn`` makes of the sums, ``[targets, ...]``; ``size`` as of :class:`SAGEConv`."""
         x = pair(x)
         return compute.gin(self, self._graph(edge_index, x, size), x, mean_scale=self.mean_scale)
 

@@ -65,11 +65,13 @@ class GCNConv(_Normalised):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draws the weight anew, in Glorot's range, sets the bias to 0, and forgets what is cached."""
         self.lin.reset_parameters()
         zeros(self.bias)
         self._held = None
 
     def forward(self, x: Tensor, edge_index: Edges, edge_weight: Optional[Tensor] = None) -> Tensor:
+        """``[nodes, out_channels]``; ``cached`` layers go over the edges and weights of their first call."""
         graph, norm = self._over(one(x), edge_index, edge_weight)
         return compute.gcn(self, graph, x, norm)
 
@@ -96,10 +98,12 @@ class SGConv(_Normalised):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draws weight and bias anew, and forgets what is cached."""
         self.lin.reset_parameters()
         self._held = self._cached_x = None
 
     def forward(self, x: Tensor, edge_index: Edges, edge_weight: Optional[Tensor] = None) -> Tensor:
+        """``[nodes, out_channels]``; ``cached`` layers look at their arguments in their first call alone."""
         if self._cached_x is not None:
             return self.lin(self._cached_x.detach())
         graph, norm = self._over(one(x), edge_index, edge_weight)
@@ -131,9 +135,11 @@ class APPNP(_Normalised):
         self.add_self_loops, self.normalize = add_self_loops, normalize
 
     def reset_parameters(self) -> None:
+        """Forgets what is cached; there are no parameters."""
         self._held = None
 
     def forward(self, x: Tensor, edge_index: Edges, edge_weight: Optional[Tensor] = None) -> Tensor:
+        """As many features as ``x`` has; ``cached`` layers go over the edges and weights of their first call."""
         graph, norm = self._over(one(x), edge_index, edge_weight)
         return compute.appnp(self, graph, x, norm)
 
