@@ -24,6 +24,12 @@ def reduction_of(layer: MessagePassing) -> Optional[str]:
     return _REDUCTIONS.get(type(layer.aggr_module))
 
 
+def _is_pygs(layer: MessagePassing, step) -> bool:
+    """Turning explain or decomposed_layers on and off leaves one of the class's own behind."""
+    names = "_jinja_propagate", "_orig_propagate"
+    return getattr(step, "__func__", step) in [getattr(type(layer), name, None) for name in names]
+
+
 def standing_reason(layer: MessagePassing, reductions) -> Optional[str]:
     if layer._explain:
         return "explain is on: PyG weighs messages one by one"
@@ -38,7 +44,7 @@ def standing_reason(layer: MessagePassing, reductions) -> Optional[str]:
         if own[name]:
             return f"it has hooks of {name[1:].split('_forward')[0]}, which weft does not run"
     for name in _STEPS:
-        if name in own:
+        if name in own and not _is_pygs(layer, own[name]):
             return f"its {name} was replaced"
     if torch.jit.is_tracing():
         return "torch.jit traces it"
