@@ -237,6 +237,22 @@ def test_from_any_takes_whatever_there_is(tmp_path):
     assert values is None and torch.equal(graph.edge_index(), edge_index)
 
 
+def test_from_any_refuses_a_size_that_its_source_contradicts():
+    graph = weft.Graph.from_edge_index(torch.tensor([[0, 1], [1, 2]]), size=(3, 4))
+    assert weft.Graph.from_any(graph, size=(3, 4))[0] is graph
+    with pytest.raises(ValueError, match=r"size is 3: expected that of source, \(3, 4\), or None"):
+        weft.Graph.from_any(graph, size=3)
+    with pytest.raises(ValueError, match=r"size is \(4, 4\)"):
+        weft.Graph.from_any(torch.eye(3).to_sparse_csr(), size=(4, 4))
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_bsr, torch.sparse_bsc])
+def test_matrices_of_blocks_are_refused(layout):
+    blocks = torch.eye(4).to_sparse(layout=layout, blocksize=(2, 2))
+    with pytest.raises(ValueError, match=f"adj_t has layout {layout}, whose blocks hold zeros"):
+        weft.Graph.from_sparse(blocks)
+
+
 def test_from_any_takes_data_of_pyg_with_its_nodes_and_weights():
     pyg = pytest.importorskip("torch_geometric")
     edge_index = random_edges(9, 9, 40)

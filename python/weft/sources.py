@@ -47,7 +47,10 @@ def from_sparse(adj_t: Tensor, trusted: bool = False) -> Tuple[Graph, Tensor]:
         adj_t = adj_t.coalesce()
         return Graph.from_edge_index(adj_t.indices().flip(0), (num_sources, num_targets)), adj_t.values()
     if adj_t.layout is not torch.sparse_csr:
-        adj_t = adj_t.to_sparse_csr()
+        raise ValueError(
+            f"adj_t has layout {adj_t.layout}, whose blocks hold zeros that are no edges: expected torch.sparse_csr, "
+            "sparse_csc or sparse_coo, as adj_t.to_dense().to_sparse_csr() has it"
+        )
     return Graph.from_csr(adj_t.crow_indices(), adj_t.col_indices(), num_sources, trusted=trusted), adj_t.values()
 
 
@@ -92,19 +95,33 @@ def _matrix_in(path: str) -> Any:
         raise ValueError(f"{path}: scipy finds no matrix in it ({error})") from None
 
 
+def _of_size(graph: Graph, size: Size) -> Graph:
+    """A graph whose source says how many nodes it has, where the caller says so, too."""
+    if size is not None and counts_of(size) != (graph.num_sources, graph.num_targets):
+        raise ValueError(f"size is {size}: expected that of source, {(graph.num_sources, graph.num_targets)}, or None")
+    return graph
+
+
 def _from_data(data: Any, size: Size) -> GraphAndValues:
     """Of torch_geometric.data.Data, or whatever has the same attributes."""
-    if getattr(data, "edge_index", None) is not None:
-        graph = Graph.from_edge_index(data.edge_index, data.num_nodes if size is None else size)
-        return graph, getattr(data, "edge_weight", None)
-    return from_any(data.adj_t)
+    graph = Graph.from_edge_index(data.edge_index, data.num_nodes if size is None else size)
+    return graph, getattr(data, "edge_weight", None)
 
 
 def from_any(source: Any, size: Size = None) -> GraphAndValues:
+    if isinstance(source, Tensor) and source.layout is torch.strided:
+        return Graph.from_edge_index(source, size), None
+    if getattr(source, "edge_index", None) is not None and not isinstance(source, Graph):
+        return _from_data(source, size)
+    graph, values = _from_what_knows_its_size(source)
+    return _of_size(graph, size), values
+
+
+def _from_what_knows_its_size(source: Any) -> GraphAndValues:
     if isinstance(source, Graph):
         return source, None
     if isinstance(source, Tensor):
-        return (Graph.from_edge_index(source, size), None) if source.layout is torch.strided else from_sparse(source)
+        return from_sparse(source)
     if isinstance(source, (str, os.PathLike)):
         return load(source)
     if hasattr(source, "csr") and hasattr(source, "sparse_sizes"):
@@ -116,8 +133,8 @@ def from_any(source: Any, size: Size = None) -> GraphAndValues:
             f"source is a {type(source).__name__} of several kinds of nodes and edges: expected one kind of edges, as "
             "source[edge_type].edge_index with its size"
         )
-    if getattr(source, "edge_index", None) is not None or getattr(source, "adj_t", None) is not None:
-        return _from_data(source, size)
+    if getattr(source, "adj_t", None) is not None:
+        return _from_what_knows_its_size(source.adj_t)
     raise ValueError(
         f"source is a {type(source).__name__}: expected a weft.Graph, an edge_index, a sparse matrix of torch's, "
         "torch_sparse's or scipy's, PyG's Data, or the path of a .weft file"
