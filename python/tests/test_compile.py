@@ -170,6 +170,29 @@ def test_cuda_graphs_leave_out_what_runs_over_a_graph_of_the_program(edge_index)
     assert len(of_edges) == 5 and not any(is_recorded(op) for op in of_edges)
 
 
+def test_cuda_graphs_leave_out_what_runs_over_rows_that_the_program_makes(device):
+    """Layers that add self-loops make rows of their own, without a handle behind them."""
+    layer = weft.nn.GATConv(4, 3).to(device)
+    found = programs_of(lambda x, e: layer(x, e), torch.randn(9, 4, device=device), random_edges(9, 9, 40).to(device))
+    assert len(found) >= 2 and not any(is_recorded(op) for op in found)
+
+
+def test_cuda_graphs_leave_out_samples_of_a_graph_of_the_program(edge_index):
+    x = torch.randn(7, 1, 4, device=edge_index.device)
+    terms = torch.zeros(7, 1, 1, device=x.device), torch.zeros(9, 1, 1, device=x.device)
+    sample, bias = weft.EdgeSample(2), torch.ones(1, 1, 1, device=x.device, requires_grad=True)
+
+    def f(graph, x, bias):
+        sums = weft.spmm(graph, x, sample=sample).sum() + weft.attention(graph, x, *terms, sample=sample).sum()
+        return sums * bias
+
+    made = weft.Graph.from_edge_index(edge_index, size=(7, 9))
+    of_made = programs_of(lambda x, b: f(made, x, b), x, bias)
+    of_edges = programs_of(lambda e, x, b: f(weft.Graph.from_edge_index(e, size=(7, 9)), x, b), edge_index, x, bias)
+    assert of_made and all(is_recorded(op) for op in of_made)
+    assert len(of_edges) == len(of_made) + 1 and not any(is_recorded(op) for op in of_edges)
+
+
 def test_cuda_graphs_leave_out_segments_that_are_looked_at(device):
     x, offsets = torch.randn(4, 2, device=device, requires_grad=True), torch.tensor([0, 1, 4], device=device)
     for trusted in (True, False):

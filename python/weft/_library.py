@@ -39,4 +39,10 @@ def _load() -> None:
     version = library.weft_version().decode()
 
 
+def raise_out_of_memory(error: RuntimeError) -> None:
+    """As torch's own class, where it is that: through torch's stable ABI every error is a RuntimeError."""
+    if not isinstance(error, torch.OutOfMemoryError) and str(error).startswith("out of memory"):
+        raise torch.OutOfMemoryError(str(error)) from None
+
+
 _load()

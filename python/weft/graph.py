@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -43,12 +44,43 @@ NO_KEY = 0  # of a graph that nobody holds, or a handle behind its rows
 
 
 _graph_rows = unrecorded(torch.ops.weft.graph_rows.default)
-_HANDLE = 3  # its place behind offsets, columns and ids of edges
 
 
-def is_of_program(rows: List[Tensor]) -> bool:
-    """Whether a compiled program makes the graph, so that a handle holds it."""
-    return len(rows) > _HANDLE
+def is_of_program(key: int) -> bool:
+    """Whether a program makes the graph itself, so that it is another one in every run: Python holds none such."""
+    return key == NO_KEY
+
+
+def is_traced() -> bool:
+    """Whether a program is made of the calls, by torch.compile, torch.export or torch.jit.trace."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()
+
+
+@contextmanager
+def making() -> Iterator[None]:
+    """Around the making of a graph, whose rows outlive the modes of the call: training may save them for a backward, and
+    nothing of torch.func's is around them."""
+    if torch.jit.is_tracing():
+        raise RuntimeError(
+            "torch.jit.trace records no graphs but those of an edge_index and their transposes: make the others before, "
+            "or use torch.export"
+        )
+    try:
+        with torch.inference_mode(False), torch._C._DisableFuncTorch():
+            yield
+    except RuntimeError as error:
+        _library.raise_out_of_memory(error)
+        raise
+
+
+def bare(tensor: Tensor, name: str) -> Tensor:
+    """The tensor that torch.func has wrapped for its own purposes."""
+    wrapping = torch._C._functorch
+    while wrapping.is_functorch_wrapped_tensor(tensor):
+        if wrapping.is_batchedtensor(tensor):
+            raise NotImplementedError(f"{name} is another one in every call of torch.func.vmap: expected one for all")
+        tensor = wrapping.get_unwrapped(tensor)
+    return tensor
 
 
 @torch.library.register_fake(_graph_rows)
@@ -59,6 +91,11 @@ def _fake_rows(edge_index, num_sources, num_targets):
         edge_index.new_empty([num_targets + 1], dtype=torch.int64), edge_index.new_empty([edges], dtype=torch.int32),
         edge_index.new_empty([edges], dtype=torch.int64), torch.empty([1], dtype=torch.int64, device="cpu"),
     )
+
+
+def _rows(rowptr: Tensor, col: Tensor, edge_ids: Optional[Tensor]) -> List[Tensor]:
+    rows = [bare(rowptr, "rowptr"), bare(col, "col")]
+    return rows if edge_ids is None else [*rows, bare(edge_ids, "edge_ids")]
 
 
 class Graph:
@@ -76,9 +113,12 @@ class Graph:
 
     @torch.compiler.disable
     def __init__(self, rowptr: Tensor, col: Tensor, num_sources: int, edge_ids: Optional[Tensor] = None):
-        """Takes the memory of compressed rows as it is, and trusts it; :meth:`from_csr` looks at it and copies it."""
-        rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
-        self._hold(rows, int(num_sources), torch.ops.weft.graph_hold(rows, int(num_sources)))
+        """Takes the memory of compressed rows as it is, and trusts it; :meth:`from_csr` looks at it and copies it. (What was
+        made in inference mode is copied: a backward could not save it.)"""
+        rows = _rows(rowptr, col, edge_ids)
+        with making():
+            rows = [t.clone() if t.is_inference() else t for t in rows]
+            self._hold(rows, int(num_sources), torch.ops.weft.graph_hold(rows, int(num_sources)))
 
     def _hold(self, rows: List[Tensor], num_sources: int, key: int) -> None:
         for array in rows:  # torch._dynamo.mark_static_address, which would take seconds to import
@@ -127,13 +167,17 @@ class Graph:
             raise ValueError(f"edge_index has dtype {edge_index.dtype}: expected torch.int64 or torch.int32")
         if size is None:
             size = int(edge_index.max()) + 1 if edge_index.numel() > 0 else 0
-        if torch.compiler.is_compiling():
-            num_sources, num_targets = size if isinstance(size, tuple) else (size, size)
+        if is_traced():
+            if isinstance(size, (tuple, list)) and len(size) != 2:
+                raise ValueError(f"size has {len(size)} numbers: expected the number of nodes, or (sources, targets)")
+            num_sources, num_targets = size if isinstance(size, (tuple, list)) else (size, size)
             rows = list(_graph_rows(edge_index, num_sources, num_targets))
             return cls._of_arguments(rows, NO_KEY, num_sources)
         num_sources, num_targets = counts_of(size)
-        key, rows = torch.ops.weft.graph_from_edges(edge_index[0], edge_index[1], num_sources, num_targets)
-        return cls._held(key, rows, num_sources)
+        sources, targets = bare(edge_index, "edge_index")
+        with making():
+            key, rows = torch.ops.weft.graph_from_edges(sources, targets, num_sources, num_targets)
+            return cls._held(key, rows, num_sources)
 
     @classmethod
     @torch.compiler.disable
@@ -148,10 +192,11 @@ class Graph:
             if not isinstance(array, Tensor) and (array is not None or name != "edge_ids"):
                 raise TypeError(f"{name} is of type {type(array).__name__}: expected a tensor of int64 or int32")
         num_sources = rowptr.numel() - 1 if num_sources is None else operator.index(num_sources)
-        rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
+        rows = _rows(rowptr, col, edge_ids)
         if not trusted:
-            torch.ops.weft.check_rows(rows, num_sources)
-            rows = [t.clone() for t in rows]
+            with making():
+                torch.ops.weft.check_rows(rows, num_sources)
+                rows = [t.clone() for t in rows]
         return cls(rows[0], rows[1], num_sources, rows[2] if len(rows) > 2 else None)
 
     @classmethod
@@ -221,9 +266,11 @@ class Graph:
         """The same edges, reversed, with the same ids; made once and kept. Its transpose is this graph."""
         kept = self._transposed() if isinstance(self._transposed, weakref.ref) else self._transposed
         if kept is None:
-            key, rows = torch.ops.weft.graph_transposed(self._rows, self._key, self.num_sources)
-            kept = self._transposed = Graph._held(key, rows, self.num_targets)
+            with making():
+                key, rows = torch.ops.weft.graph_transposed(self._rows, self._key, self.num_sources)
+                kept = Graph._held(key, rows, self.num_targets)
             kept._transposed = weakref.ref(self)
+            self._transposed = kept
         return kept
 
     @torch.compiler.disable
@@ -238,10 +285,13 @@ class Graph:
         """
         if not hasattr(sample, "choice"):
             raise TypeError(f"sample is of type {type(sample).__name__}: expected a weft.EdgeSample")
-        if self._last_sampled[0] != sample.choice:
-            key, rows, edge_ids = torch.ops.weft.graph_sampled(*self._arguments, *sample.choice)
-            self._last_sampled = sample.choice, (Graph._held(key, rows, self.num_sources), edge_ids)
-        return self._last_sampled[1]
+        last = self._last_sampled  # other threads may put theirs there
+        if last[0] != sample.choice:
+            with making():
+                key, rows, edge_ids = torch.ops.weft.graph_sampled(*self._arguments, *sample.choice)
+                last = sample.choice, (Graph._held(key, rows, self.num_sources), edge_ids)
+            self._last_sampled = last
+        return last[1]
 
     def edge_index(self) -> Tensor:
         """[2, E], int64, by edge id."""
@@ -261,8 +311,18 @@ class Graph:
         wanted = torch.device(device)
         if wanted.type == self.device.type and wanted.index in (None, self.device.index):
             return self
-        ids = None if self.edge_ids is None else self.edge_ids.to(device)
-        return Graph(self.rowptr.to(device), self.col.to(device), self.num_sources, ids)
+        with making():
+            ids = None if self.edge_ids is None else self.edge_ids.to(device)
+            return Graph(self.rowptr.to(device), self.col.to(device), self.num_sources, ids)
+
+    def cpu(self) -> Graph:
+        return self.to("cpu")
+
+    def cuda(self, device: Union[None, int, str, torch.device] = None) -> Graph:
+        """This graph on a GPU, which without ``device`` is the current one."""
+        if device is None:
+            device = torch.device("cuda", torch.cuda.current_device())
+        return self.to(torch.device("cuda", device) if isinstance(device, int) else device)
 
     def __reduce__(self):
         ids = None if self.edge_ids is None else self.edge_ids.clone()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from weft.graph import NO_KEY, Graph
+from weft.graph import NO_KEY, Graph, bare, is_traced
 
 Edges = Union[Graph, Tensor]
 Counts = Tuple[int, int]
@@ -38,7 +38,8 @@ def _stamp(tensor: Tensor) -> Optional[Tuple]:
 
 
 def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Graph]) -> Graph:
-    stamp = _stamp(tensor)
+    tensor = bare(tensor, "the tensor of edges")
+    stamp = None if torch._C._len_torch_dispatch_stack() > 0 else _stamp(tensor)
     if stamp is None:
         return make()
     made = _graphs.get(tensor)
@@ -54,7 +55,7 @@ def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Grap
 
 def _of_edge_index(edge_index: Tensor, counts: Counts) -> Graph:
     """The one place where layers make a graph of an ``edge_index``. A compiled program makes it anew in every run."""
-    if torch.compiler.is_compiling():
+    if is_traced():
         return Graph.from_edge_index(edge_index, size=counts)
     return remembered(edge_index, counts, lambda: Graph.from_edge_index(edge_index, size=counts))
 
@@ -99,7 +100,7 @@ def _of_compressed(adj_t: Tensor) -> Graph:
 def graph_of_rows(rowptr: Tensor, col: Tensor, num_sources: int, edge_ids: Optional[Tensor]) -> Graph:
     """From rows that were made right here. One inside of a program that torch traces has no place among weft's graphs:
     operators adopt its rows."""
-    if torch.compiler.is_compiling():
+    if is_traced():
         rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
         return Graph._of_arguments(rows, NO_KEY, num_sources)
     return Graph(rowptr, col, num_sources, edge_ids)

@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional, Tuple, Union
 import torch
 from torch import Tensor
 
-from weft.graph import Graph
+from weft.graph import Graph, is_traced
 from weft.nn.graph_of import graph_of_rows
 from weft.nn.kept import kept
 from weft.ops import spmm
@@ -103,7 +103,7 @@ def _make_looped(graph: Graph) -> Looped:
 def _without_loops(graph: Graph) -> Tuple[Graph, Optional[Tensor]]:
     stays = graph.col != _targets(graph)
     places = stays.nonzero().flatten()
-    if not torch.compiler.is_compiling() and places.shape[0] == graph.col.shape[0]:
+    if not is_traced() and places.shape[0] == graph.col.shape[0]:
         return graph, None
     rowptr, col = _before_rows(graph, stays), graph.col.index_select(0, places)
     if graph.edge_ids is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Sequence, Tuple
+from typing import Iterator, Sequence, Tuple
 
 import torch
 from torch import Tensor
-from torch._C import _AutoDispatchBelowAutograd
+from torch._C import _AutoDispatchBelowAutograd, _functorch
+from torch.autograd import forward_ad
 
 _ARGUMENTS = 3  # op, graph, options: no tensors
 
@@ -20,6 +21,41 @@ def no_second(name: str) -> str:
         f"weft has no second derivatives of {'max and min' if name == 'spmm' else name}: a gradient of {name} was "
         "differentiated again"
     )
+
+
+def _no_forward_mode(name: str) -> str:
+    return f"weft has no forward-mode derivatives, and an input of {name} has a tangent"
+
+
+def _no_vmap(name: str) -> str:
+    return f"weft has no batches of torch.func.vmap, and an input of {name} is one"
+
+
+def _wraps_of(tensor) -> Iterator[Tensor]:
+    """What torch.func put around a tensor, from the outside in."""
+    while isinstance(tensor, Tensor) and _functorch.is_functorch_wrapped_tensor(tensor):
+        yield tensor
+        tensor = _functorch.get_unwrapped(tensor)
+
+
+def _has_tangent(tensor: Tensor) -> bool:
+    if not torch._C._are_functorch_transforms_active():
+        return forward_ad.unpack_dual(tensor).tangent is not None
+    # Another function's wrap hides those of torch.func.jvp: whatever depends on that may have one.
+    forward = _functorch.TransformType.Jvp
+    levels = {t.level() for t in _functorch.get_interpreter_stack() if t.key() == forward}
+    return any(_functorch.maybe_get_level(wrap) in levels for wrap in _wraps_of(tensor))
+
+
+def refuse_tangents(name: str, inputs: Sequence) -> None:
+    """Where an operator looks at none, a tangent would be lost without a word."""
+    if any(isinstance(t, Tensor) and _has_tangent(t) for t in inputs):
+        raise NotImplementedError(_no_forward_mode(name))
+
+
+def refuse_batches(name: str, inputs: Sequence) -> None:
+    if any(_functorch.is_batchedtensor(wrap) for t in inputs for wrap in _wraps_of(t)):
+        raise NotImplementedError(_no_vmap(name))
 
 
 class _Saved:
@@ -107,6 +143,14 @@ class RunTransformed(torch.autograd.Function):
         gradients = _GradientsTransformed.apply(op, graph, options, wanted, out_grad, *saved)
         return (None, None, None, *(g if g.dim() > 0 else None for g in gradients))
 
+    @staticmethod
+    def vmap(info, in_dims, op, *_):
+        raise NotImplementedError(_no_vmap(op.name))
+
+    @staticmethod
+    def jvp(ctx, *_):
+        raise NotImplementedError(_no_forward_mode(ctx.of[0].name))
+
 
 class _GradientsTransformed(torch.autograd.Function):
     """Their gradients, which torch.func must not look into either. What is not wanted is a number."""
@@ -125,3 +169,11 @@ class _GradientsTransformed(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *_):
         raise NotImplementedError(no_second(ctx.name))
+
+    @staticmethod
+    def vmap(info, in_dims, op, *_):
+        raise NotImplementedError(_no_vmap(op.name))
+
+    @staticmethod
+    def jvp(ctx, *_):
+        raise NotImplementedError(_no_forward_mode(f"the gradient of {ctx.name}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Callable, Mapping, Optional, Sequence, Tuple
 
 import torch
@@ -15,11 +16,14 @@ from weft import _library
 from weft._unrecorded import unrecorded
 from weft.graph import Graph, is_of_program
 from weft.ops import autocast
-from weft.ops.functions import RunTransformed, as_tuple, no_second, run, save, saved_by
+from weft.ops.functions import (
+    RunTransformed, as_tuple, no_second, refuse_batches, refuse_tangents, run, save, saved_by,
+)
 
-_GRAPH_ARGUMENTS = 3  # rows, key, num_sources
+GRAPH_ARGUMENTS = 3  # rows, key, num_sources
 _PLAIN = (Tensor, torch.nn.Parameter, type(None))  # no subclass, such as those that torch traces with
 _is_compiling = torch.compiler.is_compiling
+_tracing_state = torch._C._get_tracing_state  # of torch.jit.trace, in a fraction of torch.jit.is_tracing's time
 _implementations = torch.library.Library("weft", "IMPL")  # which are there as long as this is
 
 
@@ -51,10 +55,12 @@ class GraphOp:
         self._forward = getattr(torch.ops.weft, name).default
         self._backward = getattr(torch.ops.weft, f"{name}_backward").default
         self._forward_unrecorded, self._backward_unrecorded = unrecorded(self._forward), unrecorded(self._backward)
-        for op in (self._forward, self._forward_unrecorded):
-            torch.library.register_fake(op, _traced(fake))
-            autocast.register(op, casts_to, _GRAPH_ARGUMENTS + num_tensors)
-            torch.library.register_autograd(op, self._backward_of_op, setup_context=self._setup)
+        for op, backward in (
+            (self._forward, self._backward), (self._forward_unrecorded, self._backward_unrecorded),
+        ):
+            torch.library.register_fake(op, traced(fake))
+            autocast.register(op, casts_to, GRAPH_ARGUMENTS + num_tensors)
+            torch.library.register_autograd(op, partial(self._backward_of_op, backward), setup_context=self._setup)
         for op in (self._backward, self._backward_unrecorded):
             torch.library.register_fake(op, fake_backward)
             torch.library.register_autograd(op, self._refuse_second, setup_context=_no_context)
@@ -74,14 +80,15 @@ class GraphOp:
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(f"an operand of {self.name} is of type {type(tensor).__name__}: expected a tensor")
-        if _is_compiling():
+        if _is_compiling() or _tracing_state() is not None:
             return as_tuple(self.forward(graph._arguments, tensors, options))[0]
         if torch.is_autocast_enabled(graph._device_type):
             tensors = autocast.cast(tensors, graph._device_type, self.casts_to)
-        if _are_functorch_transforms_active():
-            return RunTransformed.apply(self, graph, options, *tensors)[0]
         if forward_ad._current_level >= 0:
-            _refuse_tangents(self.name, tensors)
+            refuse_tangents(self.name, (*tensors, *options))
+        if _are_functorch_transforms_active():
+            refuse_batches(self.name, options)
+            return RunTransformed.apply(self, graph, options, *tensors)[0]
         if torch.is_grad_enabled():
             for tensor in tensors:
                 if tensor is not None and tensor.requires_grad:
@@ -89,21 +96,24 @@ class GraphOp:
         return self.results(graph, tensors, options)[0]
 
     def forward(self, graph_arguments, tensors, options):
-        op = self._forward_unrecorded if is_of_program(graph_arguments[0]) else self._forward
+        op = self._forward_unrecorded if is_of_program(graph_arguments[1]) else self._forward
         return op(*graph_arguments, *tensors, *options)
 
-    def _is_lean(self, graph, tensors) -> bool:
+    def _is_lean(self, graph, tensors, options) -> bool:
         if self._codes is None or not graph._is_held:
             return False
         for tensor in tensors:
             if type(tensor) not in _PLAIN:
+                return False
+        for option in options:
+            if isinstance(option, Tensor) and type(option) not in _PLAIN:
                 return False
         return _len_torch_dispatch_stack() == 0
 
     def results(self, graph, tensors, options) -> Tuple:
         """All results, below autograd."""
         try:
-            if self._is_lean(graph, tensors):
+            if self._is_lean(graph, tensors, options):
                 return as_tuple(self._held(graph._key, *tensors, *self._codes[options]))
             with _AutoDispatchBelowAutograd():
                 return as_tuple(self.forward(graph._arguments, tensors, options))
@@ -113,25 +123,28 @@ class GraphOp:
                     raise ValueError(
                         f"an operand of {self.name} has layout {tensor.layout}: expected a dense tensor"
                     ) from None
-            _raise_out_of_memory(error)
+            _library.raise_out_of_memory(error)
             raise
 
     def gradients_over(self, graph, tensors, kept, out_grad, options, wanted):
         """gradients() below autograd."""
         try:
-            if self._is_lean(graph, (out_grad, *tensors)):
+            if self._is_lean(graph, (out_grad, *tensors), options):
                 chosen = wanted if self.chooses else ()
                 found = self._held_backward(graph._key, *tensors, *kept, out_grad, *self._codes[options], *chosen)
                 return found if self.chooses else [g if w else None for g, w in zip(as_tuple(found), wanted)]
             with _AutoDispatchBelowAutograd():
                 return self.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         except RuntimeError as error:
-            _raise_out_of_memory(error)
+            _library.raise_out_of_memory(error)
             raise
 
     def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
         """One for each tensor; None for those that are not wanted."""
-        op = self._backward_unrecorded if is_of_program(graph_arguments[0]) else self._backward
+        op = self._backward_unrecorded if is_of_program(graph_arguments[1]) else self._backward
+        return self._gradients_by(op, graph_arguments, tensors, kept, out_grad, options, wanted)
+
+    def _gradients_by(self, op, graph_arguments, tensors, kept, out_grad, options, wanted):
         chosen = wanted if self.chooses else ()
         gradients = as_tuple(op(*graph_arguments, *tensors, *kept, out_grad, *options, *chosen))
         return [g if w else None for g, w in zip(gradients, wanted)]
@@ -160,18 +173,19 @@ class GraphOp:
     # For torch.ops.weft.NAME itself, as compiled code calls it.
 
     def _setup(self, ctx, inputs, output):
-        rows, key, num_sources = inputs[:_GRAPH_ARGUMENTS]
-        tensors = inputs[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
+        rows, key, num_sources = inputs[:GRAPH_ARGUMENTS]
+        tensors = inputs[GRAPH_ARGUMENTS : GRAPH_ARGUMENTS + self.num_tensors]
         results = as_tuple(output)
         ctx.mark_non_differentiable(*results[1:])
         ctx.set_materialize_grads(False)
-        options = inputs[_GRAPH_ARGUMENTS + self.num_tensors :]
+        options = inputs[GRAPH_ARGUMENTS + self.num_tensors :]
         # Here torch has not said yet which gradients are wanted: needs_input_grad counts the tensors of lists one by one.
         wanted = [True] * self.num_tensors
         save(ctx, options, [*rows, *self.kept_of(tensors, results, options, wanted)])
         ctx.of = len(rows), key, num_sources
 
-    def _backward_of_op(self, ctx, out_grad, *_):
+    def _backward_of_op(self, op, ctx, out_grad, *_):
+        """By that backward operator: the key, which a program may get anew in every run, is not asked again."""
         n, key, num_sources = ctx.of
         options, saved = saved_by(ctx)
         rows = list(saved[:n])
@@ -179,17 +193,17 @@ class GraphOp:
         nothing = [[None] * n, None, None]  # a graph's arrays have no gradients
         if out_grad is None:
             return *nothing, *[None] * (self.num_tensors + len(options))
-        wanted = ctx.needs_input_grad[_GRAPH_ARGUMENTS : _GRAPH_ARGUMENTS + self.num_tensors]
+        wanted = ctx.needs_input_grad[GRAPH_ARGUMENTS : GRAPH_ARGUMENTS + self.num_tensors]
         gradients = None
         if torch.is_grad_enabled():  # they may be differentiated again
             graph = Graph._of_arguments(rows, key, num_sources)
             gradients = self.derived(graph, tensors, kept, out_grad, options, wanted)
         if gradients is None:
-            gradients = self.gradients((rows, key, num_sources), tensors, kept, out_grad, options, wanted)
+            gradients = self._gradients_by(op, (rows, key, num_sources), tensors, kept, out_grad, options, wanted)
         return *nothing, *gradients, *[None] * len(options)
 
 
-def _traced(fake: Callable) -> Callable:
+def traced(fake: Callable) -> Callable:
     """A fake kernel runs where torch traces a program, before the program does."""
 
     def run(rows, *arguments):
@@ -198,18 +212,6 @@ def _traced(fake: Callable) -> Callable:
         return fake(rows, *arguments)
 
     return run
-
-
-def _raise_out_of_memory(error: RuntimeError) -> None:
-    """As torch's own class, where it is that: through torch's stable ABI every error is a RuntimeError."""
-    if not isinstance(error, torch.OutOfMemoryError) and str(error).startswith("out of memory"):
-        raise torch.OutOfMemoryError(str(error)) from None
-
-
-def _refuse_tangents(name: str, tensors) -> None:
-    """A tangent would be lost without a word."""
-    if any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in tensors):
-        raise NotImplementedError(f"weft has no forward-mode derivatives, and an input of {name} has a tangent")
 
 
 def broadcast(*tensors):

@@ -9,7 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from weft.ops.graph_op import broadcast, choice
+from weft._library import raise_out_of_memory
+from weft._unrecorded import unrecorded
+from weft.graph import is_of_program
+from weft.ops import autocast
+from weft.ops.graph_op import broadcast, choice, traced
 
 METHODS = ("bucket", "fastrand", "strata", "fresh")
 NORMS = ("none", "scaled")
@@ -70,8 +74,28 @@ def _fake_attention(
     return value.new_empty([rows[0].shape[0] - 1, *value.shape[1:]])
 
 
-torch.library.register_fake("weft::spmm_sampled", _fake_spmm)
-torch.library.register_fake("weft::attention_sampled", _fake_attention)
+class _SampledOp:
+    """An operator that finds the kept edges as it runs; it has no gradients."""
+
+    def __init__(self, name: str, fake: Callable):
+        self._op = getattr(torch.ops.weft, name).default
+        self._unrecorded = unrecorded(self._op)
+        for op in (self._op, self._unrecorded):
+            torch.library.register_fake(op, traced(fake))
+
+    def __call__(self, graph, *arguments) -> Tensor:
+        if torch.compiler.is_compiling():
+            op = self._unrecorded if is_of_program(graph._key) else self._op
+            return op(*graph._arguments, *arguments)
+        try:
+            return self._op(*graph._arguments, *arguments)
+        except RuntimeError as error:
+            raise_out_of_memory(error)
+            raise
+
+
+_spmm_sampled = _SampledOp("spmm_sampled", _fake_spmm)
+_attention_sampled = _SampledOp("attention_sampled", _fake_attention)
 
 
 def _runs_plainly(*tensors: Optional[Tensor]) -> bool:
@@ -97,15 +121,18 @@ def spmm_sampled(
     """What ``spmm`` is with a sample."""
     scaled = sample.norm == "scaled" and reduce == "sum"
     if _runs_plainly(x, edge):
-        return torch.ops.weft.spmm_sampled(*graph._arguments, x, edge, op, reduce, *sample.choice, scaled)
+        return _spmm_sampled(graph, x, edge, op, reduce, *sample.choice, scaled)
     kept, edge_ids = graph.sampled(sample)
     edge = _of_kept(edge, edge_ids)
     if not scaled:
         return spmm(kept, x, edge, op=op, reduce=reduce)
+    if torch.is_autocast_enabled(graph._device_type):
+        x, edge = autocast.cast((x, edge), graph._device_type, None)
     # Halves are scaled before they are rounded, as the operator does it.
     typed = x if x is not None else edge
     wide = torch.float64 if typed.dtype is torch.float64 else torch.float32
-    out = spmm(kept, *(None if t is None else t.to(wide) for t in (x, edge)), op=op, reduce=reduce)
+    with torch.autocast(graph._device_type, enabled=False):
+        out = spmm(kept, *(None if t is None else t.to(wide) for t in (x, edge)), op=op, reduce=reduce)
     degree, kept_degree = (g.rowptr[1:] - g.rowptr[:-1] for g in (graph, kept))
     scale = degree.to(wide) / kept_degree.clamp(min=1).to(wide)
     return (out * scale.view(-1, *[1] * (out.dim() - 1))).to(typed.dtype)
@@ -117,8 +144,8 @@ def attention_sampled(
 ) -> Tensor:
     """What ``attention`` is with a sample."""
     if dropout == 0 and _runs_plainly(value, src, dst, attn, bias, edge):
-        return torch.ops.weft.attention_sampled(
-            *graph._arguments, value, src, dst, attn, bias, edge, score, float(slope), float(scale), *sample.choice
+        return _attention_sampled(
+            graph, value, src, dst, attn, bias, edge, score, float(slope), float(scale), *sample.choice
         )
     kept, edge_ids = graph.sampled(sample)  # dropout goes by the ids that edges have there
     return attention(

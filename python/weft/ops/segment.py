@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
+from weft._library import raise_out_of_memory
 from weft._unrecorded import unrecorded
+from weft.ops import autocast
+from weft.ops.functions import refuse_tangents
 from weft.ops.graph_op import choice, placeholder
 from weft.ops.spmm import REDUCERS
 
@@ -56,6 +60,7 @@ _segment_reduce = torch.ops.weft.segment_reduce.default
 _looking = unrecorded(_segment_reduce)
 for op in (_segment_reduce, _looking):
     torch.library.register_fake(op, _fake)
+    autocast.register(op, None, 1)
     torch.library.register_autograd(op, _backward, setup_context=_setup)
 torch.library.register_fake("weft::segment_reduce_backward", _fake_backward)
 torch.library.register_autograd(
@@ -75,5 +80,13 @@ def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum", *, trusted: 
     >>> weft.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 2, 2, 3]))
     tensor([3., 0., 4.])
     """
-    op = _looking if torch.compiler.is_compiling() and not trusted else _segment_reduce
-    return op(x, offsets, choice("reduce", reduce, REDUCERS), trusted)
+    choice("reduce", reduce, REDUCERS)
+    if torch.compiler.is_compiling():
+        return (_segment_reduce if trusted else _looking)(x, offsets, reduce, trusted)
+    if forward_ad._current_level >= 0:
+        refuse_tangents("segment_reduce", (x,))
+    try:
+        return _segment_reduce(x, offsets, reduce, trusted)
+    except RuntimeError as error:
+        raise_out_of_memory(error)
+        raise

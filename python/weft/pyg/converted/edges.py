@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric import EdgeIndex
 from torch_geometric.typing import SparseTensor
 
-from weft.graph import Graph
+from weft.graph import Graph, is_traced
 from weft.nn.graph_of import graph_and_values_of, graph_of, remembered
 
 Counts = Tuple[int, int]
@@ -102,7 +102,7 @@ def _graph(flow: str, edge_index, counts: Counts) -> Edges:
         return Edges(*graph_and_values_of(edge_index), "sparse")
     elif edge_index.dim() != 2 or edge_index.dtype not in (torch.int64, torch.int32):
         return refused(f"edge_index has shape {tuple(edge_index.shape)} and dtype {edge_index.dtype}")
-    elif flow != "source_to_target" and torch.compiler.is_compiling():
+    elif flow != "source_to_target" and is_traced():
         return Edges(graph_of(edge_index.flip(0), *counts[::-1]))  # programs cannot trace transpose()
     else:
         graph = graph_of(edge_index, *counts)
