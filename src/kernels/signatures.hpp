@@ -147,6 +147,8 @@ void softmax_forward(const SoftmaxArgs& args, const Plan& plan, Arena arena);
 void softmax_backward(const SoftmaxArgs& args, const Plan& plan, Arena arena);
 void attention_forward(const AttentionArgs& args, const Plan& plan, Arena arena);
 void attention_edges(const AttentionEdgeArgs& args, const Plan& plan, Arena arena);
+/// Of gat without terms of edges in f32 and f64: the plan is of the transpose, score gradients stand by edge id.
+void attention_backward(const AttentionBackwardArgs& args, const Plan& plan, Arena arena);
 void attention_terms(const AttentionTermArgs& args, const Plan& plan, Arena arena);
 
 }  // namespace cpu

@@ -11,7 +11,7 @@ std::size_t bytes_in(const Plan& plan) {
     case OpKind::softmax: SoftmaxScratch<Acc>::take(counting, plan); break;
     case OpKind::attention:
       RowScratch<Acc>::take(counting, plan);
-      SoftmaxScratch<Acc>::take(counting, plan);
+      AttentionScratch<Acc>::take(counting, plan);
       break;
     case OpKind::spmm:
     case OpKind::spmv:

@@ -63,7 +63,7 @@ struct RowScratch {
   EdgeId* slot_arg(std::int64_t i) const { return slot_args.data() + i * row; }
 };
 
-/// What softmax and attention need beside it: the scores of one piece, and each piece's maximum and sum.
+/// What softmax needs: the scores of one piece, and each piece's maximum and sum.
 template <class Acc>
 struct SoftmaxScratch {
   std::span<Acc> scores;   // [threads, heads, piece_edges]
@@ -95,6 +95,45 @@ struct SoftmaxScratch {
   Acc* piece_sum(std::int64_t slot) const { return sums.data() + slot * heads; }
   Acc* max_of(int thread) const { return row_max.data() + thread * thread_stride(heads); }
   Acc* sum_of(int thread) const { return row_sum.data() + thread * thread_stride(heads); }
+};
+
+/// What attention needs beside the sums of rows. What edges have for each head stands side by side, [edges, step], so
+/// that vectors are full where rows are short; what a row has is repeated to the length of a vector.
+template <class Acc>
+struct AttentionScratch {
+  static constexpr std::int64_t most_lanes = 256 / sizeof(Acc);  // of any instruction set's vectors
+  static constexpr int rows_of_heads = 3;                        // a thread's, to name by the caller
+
+  std::span<Acc> by_edge;  // [threads, lines, piece_edges, step], and a vector's room behind each line
+  std::span<Acc> by_row;   // [threads, rows_of_heads, period]
+  std::span<Acc> maxima;   // [pieces, period]
+  std::span<Acc> sums;     // [pieces, period]
+  std::span<Acc> head_of;  // [heads * width] whole numbers of an accumulator's size: the head of each feature
+  std::int64_t heads = 0, step = 0, period = 0, line_stride = 0;
+  int lines = 0;
+
+  static AttentionScratch take(Arena& arena, const Plan& plan) {
+    const auto threads = static_cast<std::size_t>(plan.cpu().threads);
+    const auto pieces = static_cast<std::size_t>(plan.cpu().pieces);
+    AttentionScratch s;
+    s.heads = plan.desc.heads;
+    s.step = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(s.heads)));
+    s.period = std::max(s.step, most_lanes);
+    s.lines = plan.desc.backward ? 6 : 2;
+    s.line_stride = thread_stride(piece_edges * s.step + most_lanes);
+    const auto period = static_cast<std::size_t>(s.period);
+    s.by_edge = arena.take<Acc>(threads * static_cast<std::size_t>(s.lines * s.line_stride), "what edges have a head");
+    s.by_row = arena.take<Acc>(threads * rows_of_heads * period, "what rows have a head");
+    s.maxima = arena.take<Acc>(pieces * period, "maxima of pieces");
+    s.sums = arena.take<Acc>(pieces * period, "sums of pieces");
+    s.head_of = arena.take<Acc>(static_cast<std::size_t>(plan.desc.heads * plan.desc.width), "heads of features");
+    return s;
+  }
+
+  Acc* line(int thread, int i) const { return by_edge.data() + (std::int64_t{thread} * lines + i) * line_stride; }
+  Acc* row(int thread, int i) const { return by_row.data() + (std::int64_t{thread} * rows_of_heads + i) * period; }
+  Acc* piece_max(std::int64_t slot) const { return maxima.data() + slot * period; }
+  Acc* piece_sum(std::int64_t slot) const { return sums.data() + slot * period; }
 };
 
 /// Exact bytes of workspace the planned operator carves.

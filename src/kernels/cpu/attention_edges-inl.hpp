@@ -6,6 +6,7 @@
 #define WEFT_KERNELS_CPU_ATTENTION_EDGES_INL
 #endif
 
+#include "kernels/cpu/head_dots-inl.hpp"
 #include "kernels/cpu/scores-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,10 +18,11 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
   const AttentionArgs& forward = args.forward;
   const GraphView& g = forward.graph;
   RowScratch<Acc>::take(arena, plan);
-  const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
+  const auto scratch = AttentionScratch<Acc>::take(arena, plan);
+  const std::int64_t step = scratch.step;
   const LongRows& long_rows = *plan.backing.partition->long_rows;
   const int prefetch_edges = plan.cpu().prefetch_edges;
-  const Scorer<Storage, Acc> scorer{forward, prefetch_edges};
+  const Scorer<Storage, Acc> scorer{forward, prefetch_edges, step};
   const bool gradients = args.score_grad.data != nullptr;
   const auto* out_grad = static_cast<const Storage*>(args.out_grad.data);
   const auto statistic = [](const Result& r, std::int64_t row, std::int64_t h) {
@@ -32,60 +34,56 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
   const std::int64_t value_bytes =
       ((forward.heads - 1) * forward.value.head_stride + forward.width) * static_cast<std::int64_t>(sizeof(Storage));
 
-  /// grad . value[u] of every edge, a line a head; a few edges at a time, whose values stay in cache for all heads.
+  /// grad . value[u] of every edge and head.
+  const HeadDots<Storage, Acc> dots{forward.heads, forward.width, step};
   const auto multiply = [&](const Run& run, Acc* product) HWY_ATTR {
-    constexpr EdgeId few = 32;
-    for (EdgeId begin = run.begin; begin < run.end; begin += few) {
-      const EdgeId end = std::min(run.end, begin + few);
-      for (std::int64_t h = 0; h < forward.heads; ++h) {
-        const Storage* grad = out_grad + run.row * args.out_grad.row_stride + h * args.out_grad.head_stride;
-        Acc* const to = product + h * piece_edges - run.begin;
-        with_dot<Acc>(grad, forward.width, [&](const auto& times) HWY_ATTR {
-          for (EdgeId k = begin; k < end; ++k) {
-            if (h == 0 && k + prefetch_edges < g.num_edges)
-              prefetch_row(scorer.value(g.cols[k + prefetch_edges], 0), value_bytes);
-            to[k] = times(scorer.value(g.cols[k], h));
-          }
+    dots(
+        out_grad + run.row * args.out_grad.row_stride, run.end - run.begin, product,
+        [&](std::int64_t k) HWY_ATTR { return scorer.value(g.cols[run.begin + k], 0); },
+        [&](std::int64_t k) HWY_ATTR WEFT_INLINE_LAMBDA {
+          const EdgeId later = run.begin + k + prefetch_edges;
+          if (later < g.num_edges) prefetch_row(scorer.value(g.cols[later], 0), value_bytes);
         });
-      }
-    }
   };
 
-  // alpha to the score buffer, negative where its edge is dropped, grad . value[u] to the weight buffer, and the sum of
-  // their products to sum[h]: taken over the edges, not from the rounded output, which for half storage would be a bias
-  // in every edge.
+  // alpha to the first line, negative where its edge is dropped, grad . value[u] to the second, and the sums of their
+  // products to `sum`: taken over the edges, not from the rounded output, which for half storage would be a bias in
+  // every edge.
   const auto products = [&](const Run& run, int thread, Acc* sum) HWY_ATTR {
     const std::int64_t n = run.end - run.begin;
-    Acc *alpha = scratch.score(thread), *product = scratch.weight(thread);
-    scorer(RunEdges(g, run), alpha);
-    for (std::int64_t h = 0; h < forward.heads; ++h) {
-      Acc* const of_head = alpha + h * piece_edges;
-      const Acc total = statistic(forward.row_sum, run.row, h);
-      exponentials(of_head, n, statistic(forward.row_max, run.row, h));
-      each_score(of_head, n,
-                 [total](auto d, auto v) HWY_ATTR { return total == 0 ? hn::Zero(d) : hn::Div(v, hn::Set(d, total)); });
-    }
+    Acc *alpha = scratch.line(thread, 0), *product = scratch.line(thread, 1);
+    Acc *top = scratch.row(thread, 0), *total = scratch.row(thread, 1);
+    scorer(RunEdges(g, run), alpha, top);
+    repeat_heads(forward.heads, step, top, [&](std::int64_t h) { return statistic(forward.row_max, run.row, h); });
+    repeat_heads(forward.heads, step, total, [&](std::int64_t h) { return statistic(forward.row_sum, run.row, h); });
+    each_vector_of_line<Acc>(n, step, [&](auto d, std::int64_t i, std::int64_t of_row) HWY_ATTR {
+      const auto weight = weight_below(d, hn::LoadU(d, alpha + i), hn::LoadU(d, top + of_row));
+      const auto by = hn::LoadU(d, total + of_row);
+      hn::StoreU(hn::IfThenZeroElse(hn::Eq(by, hn::Zero(d)), hn::Div(weight, by)), d, alpha + i);
+    });
     if (!gradients) return;
     multiply(run, product);
     if (drops) {
-      scorer.each_drop(RunEdges(g, run), [&](std::int64_t h, std::int64_t k, bool dropped) {
-        Acc& times = product[h * piece_edges + k];
-        times = dropped ? Acc{0} : times * scale;
-        if (dropped) alpha[h * piece_edges + k] *= -1;
+      scorer.each_drop(RunEdges(g, run), [&](std::int64_t at, bool dropped) {
+        product[at] = dropped ? Acc{0} : product[at] * scale;
+        if (dropped) alpha[at] *= -1;
       });
     }
-    for (std::int64_t h = 0; h < forward.heads; ++h, alpha += piece_edges, product += piece_edges)
-      sum[h] = dot<Acc>(alpha, product, n);
+    end_line(alpha, n, step, Acc{0});
+    end_line(product, n, step, Acc{0});
+    sum_lines(n, step, sum, [&](auto d, std::int64_t i) HWY_ATTR {
+      return hn::Mul(hn::LoadU(d, alpha + i), hn::LoadU(d, product + i));
+    });
   };
 
   const ScalarsOut<Acc> alpha_out(args.alpha), score_grad(args.score_grad), bias_grad(args.bias_grad);
   const bool leans = forward.score == Score::gat;
   const auto store = [&](const Run& run, int thread, const Acc* sum) HWY_ATTR {
-    Acc *const alpha = scratch.score(thread), *const product = scratch.weight(thread);
+    const Acc *const alpha = scratch.line(thread, 0), *const product = scratch.line(thread, 1);
     for (EdgeId k = run.begin; k < run.end; ++k) {
       const EdgeId id = g.edge_id(k);
       for (std::int64_t h = 0; h < forward.heads; ++h) {
-        const std::int64_t at = h * piece_edges + (k - run.begin);
+        const std::int64_t at = (k - run.begin) * step + h;
         const Acc weight = std::fabs(alpha[at]);
         alpha_out(id, h, alpha[at] < 0 ? Acc{0} : weight * scale);
         if (!gradients) continue;
@@ -100,13 +98,13 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
   row_passes(
       g, plan,
       [&](const Run& run, int thread) HWY_ATTR {
-        Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.sum_of(thread);
+        Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.row(thread, 2);
         products(run, thread, sum);
         if (run.slot < 0) store(run, thread, sum);
       },
       [&](std::size_t i, int) HWY_ATTR { unite_sums(scratch, long_rows, i); },
       [&](const Run& run, int thread) HWY_ATTR {
-        products(run, thread, scratch.sum_of(thread));
+        products(run, thread, scratch.row(thread, 2));
         store(run, thread, scratch.piece_sum(long_rows.first_slot(run.row)));
       });
 }

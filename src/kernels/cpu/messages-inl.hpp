@@ -31,6 +31,8 @@ struct Block {
   std::int64_t term_stride = 0;
   const Storage* attn = nullptr;
   Acc slope = 0;
+  const IndexOf<Acc>* head_of = nullptr;  // of each feature, where weights are [edges, weight_step], one a head
+  std::int64_t weight_step = 1;
   Acc* messages = nullptr;  // [block_edges, message_stride]: room for the messages themselves
   std::int64_t message_stride = 0;
   const NodeId* ahead = nullptr;    // columns some edges further on, whose rows are asked for meanwhile
@@ -96,7 +98,34 @@ struct Weighted {
   }
 };
 
-/// The two messages above are reduced as they are loaded. All others are first written out, a block at a time, and
+template <class D, class Storage>
+struct HeadsRow {
+  const Storage* x;
+  const hn::TFromD<D>* w;
+  const IndexOf<hn::TFromD<D>>* head_of;
+  std::int64_t step;
+};
+
+/// m = x * the weight of the feature's head: a row of several heads is one of features. Only sums of vectors have it.
+struct WeightedHeads {
+  static constexpr bool hot = true;
+  template <class D, class B>
+  static HWY_INLINE auto edge(D, const B& block, std::int64_t k) {
+    const auto* x = block.x_of(k);
+    return HeadsRow<D, std::remove_cvref_t<decltype(*x)>>{x, block.weight + k * block.weight_step, block.head_of,
+                                                          block.weight_step};
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
+    return hn::Mul(load_as(d, e.x + f), of_heads(d, e.w, e.head_of + f, e.step));
+  }
+  template <class D, class E>
+  static HWY_INLINE hn::Vec<D> add(D d, hn::Vec<D> sum, const E& e, std::int64_t f) {
+    return hn::MulAdd(load_as(d, e.x + f), of_heads(d, e.w, e.head_of + f, e.step), sum);
+  }
+};
+
+/// The messages above are reduced as they are loaded. All others are first written out, a block at a time, and
 /// then read back as this one: one reduction serves them all, and the writer is a plain function pointer.
 struct Written : Plain {
   template <class D, class B>
@@ -212,7 +241,7 @@ struct LeakyValue : Leaky<Term> {
   template <class D, class E>
   static HWY_INLINE hn::Vec<D> value(D d, const E& e, std::int64_t f) {
     const auto z = Leaky<Term>::z_of(d, e, f);
-    return hn::Mul(e.w, hn::IfThenElse(hn::Gt(z, hn::Zero(d)), z, hn::Mul(z, e.slope)));
+    return hn::Mul(e.w, leaky_relu(d, z, e.slope));
   }
 };
 

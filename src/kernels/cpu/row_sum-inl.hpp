@@ -103,7 +103,7 @@ HWY_INLINE void sum_run(D d, const Stager<Storage, Acc>& stager, Block<Storage, 
     const EdgeId begin = run.begin + b * block_edges;
     const int count = static_cast<int>(run.end - begin < block_edges ? run.end - begin : block_edges);
     stager.template load<hot>(block, run.row, begin, count, staged,
-                              run_weights != nullptr ? run_weights + b * block_edges : nullptr);
+                              run_weights != nullptr ? run_weights + b * block_edges * stager.weight_step : nullptr);
     const int carries = std::countr_one(static_cast<std::uint64_t>(b));
     Acc* to = blocks == 1 ? dest : levels.at(carries);
     if (stager.heads == 1) {

@@ -1,4 +1,4 @@
-// The attention scores of the edges of one run, one line a head.
+// The attention scores of the edges of one run, [edges, step].
 #if defined(WEFT_KERNELS_CPU_SCORES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_SCORES_INL
 #undef WEFT_KERNELS_CPU_SCORES_INL
@@ -7,6 +7,7 @@
 #endif
 
 #include "kernels/cpu/edge_window.hpp"
+#include "kernels/cpu/head_lines-inl.hpp"
 #include "kernels/cpu/softmax_row-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,6 +17,7 @@ template <class Storage, class Acc>
 struct Scorer {
   const AttentionArgs& args;
   int prefetch_edges;
+  std::int64_t step = 1;  // from edge to edge: see AttentionScratch
 
   HWY_INLINE const Storage* src(std::int64_t u, std::int64_t h) const {
     return static_cast<const Storage*>(args.src.data) + u * args.src.row_stride + h * args.src.head_stride;
@@ -38,24 +40,20 @@ struct Scorer {
     return args.edge.given() ? z + convert<Acc>(*edge(id, h)) : z;
   }
 
-  /// The same for every edge, one line a head.
-  HWY_INLINE void sums(const RunEdges& edges, Acc* z) const {
-    const std::int64_t n = edges.size();
-    for (std::int64_t k = 0; k < n; ++k) {
-      const Storage* from = src(edges.cols[k], 0);
-      for (std::int64_t h = 0; h < args.heads; ++h)
-        z[h * piece_edges + k] = convert<Acc>(from[h * args.src.head_stride]);
+  /// What a node has for each head, side by side, and 0 behind it.
+  template <class From>
+  HWY_INLINE void copy_heads(const From* from, Acc* to) const {
+    if (args.heads == step && step >= 4) {
+      const hn::CappedTag<Acc, 4> d;
+      for (std::int64_t h = 0; h < step; h += static_cast<std::int64_t>(hn::Lanes(d)))
+        hn::StoreU(load_as(d, from + h), d, to + h);
+    } else {
+      for (std::int64_t h = 0; h < args.heads; ++h) to[h] = convert<Acc>(from[h]);
+      for (std::int64_t h = args.heads; h < step; ++h) to[h] = 0;
     }
-    for (std::int64_t h = 0; h < args.heads; ++h)
-      each_score(z + h * piece_edges, n, [to = convert<Acc>(*dst(edges.run.row, h))](auto d, auto from) HWY_ATTR {
-        return hn::Add(from, hn::Set(d, to));
-      });
-    if (!args.edge.given()) return;
-    for (std::int64_t k = 0; k < n; ++k) {
-      const Storage* term = edge(edges.id_of(k), 0);
-      for (std::int64_t h = 0; h < args.heads; ++h)
-        z[h * piece_edges + k] += convert<Acc>(term[h * args.edge.head_stride]);
-    }
+  }
+  HWY_INLINE void repeat_terms(const Storage* from, Acc* to) const {
+    repeat_heads(args.heads, step, to, [&](std::int64_t h) { return convert<Acc>(from[h]); });
   }
 
   /// A score from vectors, without its bias.
@@ -64,8 +62,7 @@ struct Scorer {
     if (args.score == Score::dot) return static_cast<Acc>(args.scale) * dot<Acc>(a, b, args.score_width);
     const Storage* attn = static_cast<const Storage*>(args.attn.data) + h * args.attn.head_stride;
     const auto with_leaky = [&](auto d, auto sum, auto z, std::int64_t i) HWY_ATTR {
-      const auto leaky = hn::IfThenElse(hn::Gt(z, hn::Zero(d)), z, hn::Mul(z, hn::Set(d, slope())));
-      return hn::MulAdd(load_as(d, attn + i), leaky, sum);
+      return hn::MulAdd(load_as(d, attn + i), leaky_relu(d, z, hn::Set(d, slope())), sum);
     };
     if (!args.edge.given())
       return reduce_features<Acc>(args.score_width, [&](auto d, auto sum, std::int64_t i) HWY_ATTR {
@@ -77,39 +74,56 @@ struct Scorer {
     });
   }
 
-  /// f(head, edge of the run, whether dropout takes it), four heads' at a time, as they are drawn.
+  /// f(position, whether dropout takes the edge there), four heads' at a time, as they are drawn.
   template <class F>
   HWY_INLINE void each_drop(const RunEdges& edges, const F& f) const {
     for (std::int64_t h = 0; h < args.heads; h += 4)
       for (std::int64_t k = 0; k < edges.size(); ++k) {
         const FourWords words = args.dropout.words(edges.id_of(k), h);
-        for (std::int64_t i = 0; i < 4 && h + i < args.heads; ++i) f(h + i, k, args.dropout.drops(words.at[i]));
+        for (std::int64_t i = 0; i < 4 && h + i < args.heads; ++i) f(k * step + h + i, args.dropout.drops(words.at[i]));
       }
   }
 
-  HWY_INLINE void operator()(const RunEdges& edges, Acc* s) const {
+  /// The scores of all edges; `row` is room for what the row has.
+  HWY_INLINE void operator()(const RunEdges& edges, Acc* s, Acc* row) const {
     if (args.score == Score::gat) {
-      sums(edges, s);
-      for (std::int64_t h = 0; h < args.heads; ++h)
-        each_score(s + h * piece_edges, edges.size(), [&](auto d, auto z) HWY_ATTR {
-          return hn::IfThenElse(hn::Gt(z, hn::Zero(d)), z, hn::Mul(z, hn::Set(d, slope())));
-        });
+      from_terms(edges, s, row);
     } else {
       from_vectors(edges, s);
     }
     if (!args.bias.given()) return;
     for (std::int64_t k = 0; k < edges.size(); ++k)
-      for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + k] += get<Acc>(args.bias, edges.id_of(k), h);
+      for (std::int64_t h = 0; h < args.heads; ++h) s[k * step + h] += get<Acc>(args.bias, edges.id_of(k), h);
   }
 
  private:
+  HWY_INLINE void from_terms(const RunEdges& edges, Acc* s, Acc* row) const {
+    const std::int64_t n = edges.size();
+    for (std::int64_t k = 0; k < n; ++k) copy_heads(src(edges.cols[k], 0), s + k * step);
+    repeat_terms(dst(edges.run.row, 0), row);
+    const bool lean = !args.edge.given();  // at once
+    each_vector_of_line<Acc>(n, step, [&](auto d, std::int64_t i, std::int64_t of_row) HWY_ATTR {
+      const auto z = hn::Add(hn::LoadU(d, s + i), hn::LoadU(d, row + of_row));
+      hn::StoreU(lean ? leaky_relu(d, z, hn::Set(d, slope())) : z, d, s + i);
+    });
+    if (lean) return;
+    for (std::int64_t k = 0; k < n; ++k) {  // in the order that sum() has
+      const Storage* term = edge(edges.id_of(k), 0);
+      for (std::int64_t h = 0; h < args.heads; ++h) s[k * step + h] += convert<Acc>(term[h]);
+    }
+    each_vector_of_line<Acc>(n, step, [&](auto d, std::int64_t i, std::int64_t) HWY_ATTR {
+      hn::StoreU(leaky_relu(d, hn::LoadU(d, s + i), hn::Set(d, slope())), d, s + i);
+    });
+  }
+
   HWY_INLINE void from_vectors(const RunEdges& edges, Acc* s) const {
     const std::int64_t bytes =
         ((args.heads - 1) * args.src.head_stride + args.score_width) * static_cast<std::int64_t>(sizeof(Storage));
     for (std::int64_t k = 0; k < edges.size(); ++k) {
       if (k + prefetch_edges < edges.readable) prefetch_row(src(edges.cols[k + prefetch_edges], 0), bytes);
       const EdgeId id = args.edge.given() ? edges.id_of(k) : 0;
-      for (std::int64_t h = 0; h < args.heads; ++h) s[h * piece_edges + k] = score(edges.cols[k], edges.run.row, id, h);
+      for (std::int64_t h = 0; h < step; ++h)
+        s[k * step + h] = h < args.heads ? score(edges.cols[k], edges.run.row, id, h) : Acc{0};
     }
   }
 };

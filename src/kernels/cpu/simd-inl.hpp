@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/dispatch.hpp"
 
@@ -104,6 +105,27 @@ HWY_INLINE void with_lanes(std::int64_t width, F&& f) {
   } else {
     f(hn::CappedTag<Acc, 1>{});
   }
+}
+
+/// Whole numbers as large as an accumulator.
+template <class Acc>
+using IndexOf = std::conditional_t<sizeof(Acc) == 8, std::int64_t, std::int32_t>;
+
+/// The value of each feature's head, of `step` at `by_head`, behind which a vector's room can be read.
+template <class D, class Acc>
+HWY_INLINE hn::Vec<D> of_heads(D d, const Acc* by_head, const IndexOf<Acc>* heads, std::int64_t step) {
+  const hn::RebindToSigned<D> whole;
+  const auto head = hn::LoadU(whole, heads);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (step <= lanes) return hn::TableLookupLanes(hn::LoadU(d, by_head), hn::IndicesFromVec(d, head));
+  if (heads[0] == heads[lanes - 1]) return hn::Set(d, by_head[heads[0]]);
+  return hn::GatherIndex(d, by_head, head);
+}
+
+/// v, or times the slope where it is not positive.
+template <class D>
+HWY_INLINE hn::Vec<D> leaky_relu(D d, hn::Vec<D> v, hn::Vec<D> slope) {
+  return hn::IfThenElse(hn::Gt(v, hn::Zero(d)), v, hn::Mul(v, slope));
 }
 
 /// Calls f(i) for vector positions that cover [0, width); the last one may overlap the one before it.

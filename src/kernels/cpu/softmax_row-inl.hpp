@@ -75,10 +75,11 @@ HWY_INLINE Acc rescale(Acc piece_top, Acc top) {
 
 /// The maximum and the sum of a long row from those of its pieces, left in the first piece's place;
 /// visit(piece, factor) learns what each piece's own sums have to be scaled by.
-template <class Acc, class Visit>
-HWY_INLINE void unite_statistics(const SoftmaxScratch<Acc>& scratch, const LongRows& long_rows, std::size_t i,
-                                 std::int64_t h, Visit&& visit) {
+template <class Scratch, class Visit>
+HWY_INLINE void unite_statistics(const Scratch& scratch, const LongRows& long_rows, std::size_t i, std::int64_t h,
+                                 Visit&& visit) {
   const std::int64_t first = long_rows.rows[i].first_slot, pieces = long_rows.pieces(i);
+  using Acc = std::remove_pointer_t<decltype(scratch.piece_max(first))>;
   Acc top = scratch.piece_max(first)[h];
   for (std::int64_t p = 1; p < pieces; ++p) {
     const Acc m = scratch.piece_max(first + p)[h];
@@ -95,9 +96,10 @@ HWY_INLINE void unite_statistics(const SoftmaxScratch<Acc>& scratch, const LongR
 }
 
 /// The sums of a long row's pieces, united in the first piece's place.
-template <class Acc>
-HWY_INLINE void unite_sums(const SoftmaxScratch<Acc>& scratch, const LongRows& long_rows, std::size_t i) {
+template <class Scratch>
+HWY_INLINE void unite_sums(const Scratch& scratch, const LongRows& long_rows, std::size_t i) {
   const std::int64_t first = long_rows.rows[i].first_slot;
+  using Acc = std::remove_pointer_t<decltype(scratch.piece_sum(first))>;
   for (std::int64_t h = 0; h < scratch.heads; ++h) {
     PairwiseSum<Acc> sum;
     for (std::int64_t p = 0; p < long_rows.pieces(i); ++p) sum.add(scratch.piece_sum(first + p)[h]);

@@ -32,7 +32,9 @@ struct Stager {
   StageNeeds needs;
   int prefetch_edges = 0;
   MessageWriter<Storage, Acc> write = nullptr;  // of messages that are reduced as Written
-  bool run_weights = false;  // weights come with each run, [heads, piece_edges], instead of from `edge`
+  bool run_weights = false;  // weights come with each run, [edges, weight_step], instead of from `edge`
+  std::int64_t weight_step = 1;
+  const IndexOf<Acc>* head_of = nullptr;  // where there are several a step
 
   /// What is the same for every block of one thread. `staged` has room for block_edges * (2 * heads + width)
   /// scalars; `window` shows the edges of a sample.
@@ -44,6 +46,8 @@ struct Stager {
     b.edge = static_cast<const Storage*>(edge.data);
     b.edge_stride = edge.row_stride;
     b.slope = slope;
+    b.head_of = head_of;
+    b.weight_step = weight_step;
     if (attn.given()) b.attn = static_cast<const Storage*>(attn.data);
     b.term = static_cast<const Storage*>(term.data);
     b.term_stride = term.row_stride;
@@ -95,11 +99,7 @@ struct Stager {
 
   HWY_INLINE Block<Storage, Acc> to_head(Block<Storage, Acc> b, std::int64_t h) const {
     b.x += h * x.head_stride;
-    if (run_weights) {
-      b.weight += h * piece_edges;
-    } else if (needs.weight && edge.head_stride != 0) {
-      b.weight += h * block_edges;
-    }
+    if (needs.weight && edge.head_stride != 0) b.weight += h * block_edges;
     b.edge += h * edge.head_stride;
     b.row += h * row.head_stride;
     b.term += h * term.head_stride;

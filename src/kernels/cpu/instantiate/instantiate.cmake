@@ -29,6 +29,7 @@ weft_instantiate(softmax    softmax_forward    SoftmaxArgs)
 weft_instantiate(softmax    softmax_backward   SoftmaxArgs)
 weft_instantiate(attention  attention_forward  AttentionArgs)
 weft_instantiate(attention_edges attention_edges AttentionEdgeArgs)
+weft_instantiate(attention_backward attention_backward AttentionBackwardArgs)
 weft_instantiate(attention_terms attention_terms AttentionTermArgs)
 
 target_link_libraries(weft_kernels PRIVATE PkgConfig::hwy)
