@@ -216,10 +216,10 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
 struct ComposedAttention;  // src/ops: plans of the operators that gradients are composed of
 class EdgePlaces;          // src/graph: where values stand that edges hand on from one order to another
 
-/// How the backward will run on one graph. `at_once`: by one visit of the edges, which GPUs have for gat without `edge`
-/// and `bias` whose heads lie evenly in the lanes of `gather`. Where `gather` is by row windows, tensor cores visit the
-/// edges of their tiles, which leave dst's gradients column by column, and the rest is visited as without them. All
-/// other arguments, and every CPU, take a composition of operators.
+/// How the backward will run on one graph. `at_once`: by one visit of the edges, which gat without `edge` and `bias`
+/// has: on a CPU in f32 and f64, on a GPU where its heads lie evenly in the lanes of `gather`. Where `gather` is by row
+/// windows, tensor cores visit the edges of their tiles, which leave dst's gradients column by column, and the rest is
+/// visited as without them. All other arguments take a composition of operators.
 struct AttentionBackwardPlan {
   Plan gather;  // over the transpose of the graph; unless at_once, only whom the plan is for
   Plan sum;  // of score gradients over the graph, of windows over their residual, for that of dst; only where at_once
@@ -227,7 +227,9 @@ struct AttentionBackwardPlan {
   /// graph was made in, and ready in that of the context which planned: contexts of other streams must wait for that.
   std::shared_ptr<const EdgePlaces> places;
   bool at_once = false;
-  Score score = Score::gat;                           // that it is for
+  Score score = Score::gat;     // that it is for
+  std::int64_t head_width = 0;  // as CudaPlan's; then only for heads of `width`
+  std::int64_t width = 0;
   std::shared_ptr<const ComposedAttention> composed;  // unless at_once
   std::size_t workspace_bytes = 0;                    // exact
 };

@@ -84,6 +84,9 @@ struct OpDesc {
   /// dot without terms of edges and dropout. Then the planner may take windows by itself; plans serve other calls, but
   /// gradients.
   bool fits_windows = false;
+  /// attention: whether heads may run wider, in copies padded with zeros, which nothing above says: scores of gat do
+  /// not read value. Then the planner may choose it for heads that lie badly in the lanes of a GPU's groups.
+  bool widens = false;
   friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };
 
@@ -155,13 +158,14 @@ struct CudaPlan {
   int window_threshold = 0;  // edges of a dense column
   WindowLayout window_layout = WindowLayout::none;
   WindowSelect window_select = WindowSelect::all;
-  bool tf32 = false;       // sums of f32 there round x to 10 bits of mantissa
-  int vector = 0;          // elements a load
-  int lanes = 0;           // threads of a group: they cover a row, or where rows are narrow one edge each
-  int steps = 0;           // loads a thread makes for one row
-  int loads = 0;           // rows in flight
-  bool shaped = false;     // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
-  bool long_rows = false;  // sddmm: the edges of a batch nearly always share their destination
+  bool tf32 = false;            // sums of f32 there round x to 10 bits of mantissa
+  int vector = 0;               // elements a load
+  int lanes = 0;                // threads of a group: they cover a row, or where rows are narrow one edge each
+  int steps = 0;                // loads a thread makes for one row
+  int loads = 0;                // rows in flight
+  bool shaped = false;          // lanes or loads are the policy's: only the weighted sum in f32 has such kernels
+  bool long_rows = false;       // sddmm: the edges of a batch nearly always share their destination
+  std::int64_t head_width = 0;  // attention: features a head runs with, in copies padded with zeros; 0: its own
   friend bool operator==(const CudaPlan&, const CudaPlan&) = default;
 };
 

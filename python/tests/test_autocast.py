@@ -125,3 +125,21 @@ def test_a_model_in_autocast_trains_and_scales(device):
     want = layer(x)
     want = weft.spmm(graph, want, reduce="mean").square().mean()
     torch.testing.assert_close(loss, want, rtol=2e-2, atol=0)
+
+
+def test_segments_and_scaled_samples_follow_autocast(device):
+    graph = weft.Graph.from_edge_index(random_edges(7, 9, 40).to(device), size=(7, 9))
+    x = torch.randn(7, 4, device=device, requires_grad=True)
+    offsets, sample = torch.tensor([0, 3, 7], device=device), weft.EdgeSample(2, norm="scaled")
+    for call in (
+        lambda: weft.segment_reduce(x, offsets),
+        lambda: weft.spmm(graph, x, sample=sample),
+        lambda: weft.spmm(graph, x.detach(), sample=sample),
+    ):
+        want = call()
+        with torch.autocast(device, torch.bfloat16):
+            got = call()
+        assert got.dtype is torch.bfloat16
+        torch.testing.assert_close(got.float(), want, rtol=2e-2, atol=2e-2)
+        if got.requires_grad:
+            assert torch.autograd.grad(got.sum(), x)[0].dtype is torch.float32

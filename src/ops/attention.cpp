@@ -3,6 +3,7 @@
 #include "core/expected_runs.hpp"
 #include "core/operator_timer.hpp"
 #include "ops/attention_inputs.hpp"
+#include "ops/attention_widened.hpp"
 #include "ops/finite.hpp"
 #include "plan/cuda/windows.hpp"
 #include "plan/plan_view.hpp"
@@ -68,6 +69,7 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
                to_string(in.step.device), to_string(context.device()));
   }
   shape.desc = {OpKind::attention, dtype, shape.value.heads, shape.value.width, Reduce::sum, true};
+  shape.desc.widens = in.score == Score::gat;
   shape.desc.fits_windows = !in.edge.given && !in.bias.given && in.dropout == 0 && scores_fit_windows(in, shape.score);
   if (in.sample) {
     validate(*in.sample);
@@ -138,10 +140,12 @@ void attention(Context& context, const Plan& plan, const Graph& graph, const Att
   args.out = result(out);
   args.row_max = result(row_max);
   args.row_sum = result(row_sum);
-  if (context.device().kind == DeviceKind::cuda) {
-    cuda::attention_forward(args, plan, context.arena(), context.stream());
-  } else {
+  if (context.device().kind == DeviceKind::cpu) {
     cpu::attention_forward(args, plan, context.arena());
+  } else if (plan.cuda().head_width > 0) {
+    run_widened(context, plan, args, in.value, out);
+  } else {
+    cuda::attention_forward(args, plan, context.arena(), context.stream());
   }
   check_result(context, out, "attention");
 }

@@ -9,9 +9,11 @@
 #include "core/operator_timer.hpp"
 #include "graph/graph_internals.hpp"
 #include "ops/attention_composed.hpp"
+#include "ops/attention_widened.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/finite.hpp"
 #include "plan/cuda/places.hpp"
+#include "plan/cuda/wide_heads.hpp"
 #include "plan/cuda/windows.hpp"
 #include "plan/plan_view.hpp"
 
@@ -33,6 +35,7 @@ AttentionShape checked(const Context& context, const Graph& graph, const Attenti
 
 /// Those that the edges are visited by; null: by none.
 const RowWindows* windows_of(const AttentionBackwardPlan& plan) {
+  if (plan.gather.device.kind == DeviceKind::cpu) return nullptr;
   return plan.gather.cuda().core == Core::tensor ? plan.gather.backing.windows->windows.get() : nullptr;
 }
 /// The graph whose edges have score gradients of their own: all of them, or where there are windows the residual's.
@@ -43,7 +46,7 @@ Graph scored_graph(const AttentionBackwardPlan& plan, const Graph& graph) {
 
 /// A run's part of the workspace. Over an arena without memory this only counts.
 struct BackwardScratch {
-  std::span<std::byte> destinations;  // [rows, heads, 4]
+  std::span<std::byte> destinations;  // [rows, heads, 4], or on a CPU [rows, 4, heads]
   std::span<std::byte> scores;        // [edges, heads], of the scored graph
   std::span<std::byte> sums;          // [rows, heads], where dst's gradient is rounded from them
   std::span<std::byte> column_sums;   // [heads, places in tiles], where there are windows
@@ -86,6 +89,13 @@ Operand any_operand(const AttentionShape& shape) {
 }
 Result any_result(const AttentionShape& shape) {
   return {nullptr, shape.desc.dtype, shape.value.heads * shape.value.width};
+}
+
+/// With heads as wide as `shape` says, in copies that are not there yet.
+AttentionBackwardArgs any_args(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape) {
+  AttentionBackwardArgs args = backward_args(graph, in, shape, any_operand(shape), any_result(shape));
+  args.forward.value = any_operand(shape);
+  return args;
 }
 
 void check_gradients(const Context& context, const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
@@ -179,9 +189,14 @@ void run_composed(Context& context, const AttentionBackwardPlan& plan, const Gra
              name(plan.score), name(in.score));
   check_composed(context, *plan.composed, graph, in, shape);
   composed_attention_backward(context, *plan.composed, graph, in, shape, given, out_grad, into);
-  check_result(context, into.value, "attention_backward (value)");
-  check_result(context, into.src, "attention_backward (src)");
-  check_result(context, into.dst, "attention_backward (dst)");
+}
+
+/// Whether a kernel visits each edge once for all gradients. On a CPU that is the one in accumulators: see
+/// kernels/cpu/attention_backward-inl.hpp.
+bool has_one_visit(const AttentionBackwardArgs& args, const Plan& gather) {
+  if (args.forward.score != Score::gat || args.forward.edge.given() || args.forward.bias.given()) return false;
+  if (gather.device.kind == DeviceKind::cuda) return cuda::has_attention_backward(args, gather);
+  return gather.desc.dtype == accumulator(gather.desc.dtype);
 }
 
 /// A plan of one visit of the edges; `at_once` is false, and nothing else worth having, where `args` have none.
@@ -189,25 +204,26 @@ AttentionBackwardPlan plan_at_once(const Context& context, const Graph& graph, c
                                    const AttentionShape& shape, const OpDesc& desc, const Policy& policy) {
   AttentionBackwardPlan plan;
   plan.gather = make_plan(context, graph.transpose(), desc, policy);
-  plan.at_once = cuda::has_attention_backward(args, plan.gather);
+  plan.at_once = has_one_visit(args, plan.gather);
   if (!plan.at_once) return plan;
   const Graph scored = scored_graph(plan, graph);
   plan.sum = make_plan(context, scored, score_sums(shape));
-  const Plan& writes = windows_of(plan) != nullptr ? plan.gather.backing.windows->residual : plan.gather;
-  plan.places = places_between(context, scored, writes, plan.sum);
+  if (context.device().kind == DeviceKind::cuda) {
+    const Plan& writes = windows_of(plan) != nullptr ? plan.gather.backing.windows->residual : plan.gather;
+    plan.places = places_between(context, scored, writes, plan.sum);
+  }
   Arena counting;
   BackwardScratch::take(counting, graph, shape, plan);
   plan.workspace_bytes = counting.used();
   return plan;
 }
 
-void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, AttentionBackwardArgs args,
-                 const AttentionShape& shape, const AttentionGradientViews& into) {
+void run_at_once(Context& context, Arena arena, const AttentionBackwardPlan& plan, const Graph& graph,
+                 AttentionBackwardArgs args, const AttentionShape& shape, const AttentionGradientViews& into) {
   const Dtype dtype = shape.desc.dtype, acc = accumulator(dtype);
   const std::int64_t heads = shape.value.heads;
   const Graph scored = scored_graph(plan, graph);
   const Shape by_row(graph.num_rows(), heads, 1), by_edge(scored.num_edges(), heads, 1);
-  Arena arena = context.arena();
   const BackwardScratch scratch = BackwardScratch::take(arena, graph, shape, plan);
   const TensorView scores(scratch.scores.data(), acc, by_edge, context.device());
   args.reversed = view_by(plan.gather, graph.transpose());
@@ -217,7 +233,12 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   args.by_id = plan.places == nullptr;
   if (!args.by_id) args.places = plan.places->written();
   args.column_sums = {scratch.column_sums.data(), acc, 1};
-  cuda::attention_backward(args, plan.gather, scratch.arena(), context.stream());
+  const bool on_gpu = context.device().kind == DeviceKind::cuda;
+  if (on_gpu) {
+    cuda::attention_backward(args, plan.gather, scratch.arena(), context.stream());
+  } else {
+    cpu::attention_backward(args, plan.gather, scratch.arena());
+  }
 
   const bool rounds = dtype != acc;
   const TensorView sums = rounds ? TensorView(scratch.sums.data(), acc, by_row, context.device()) : into.dst;
@@ -229,7 +250,11 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
     sum.edge = operand(scores, Features::of(by_edge));
     sum.out = result(sums);
     if (plan.places != nullptr) sum.edge_places = plan.places->read();
-    cuda::spmm(sum, plan.sum, scratch.arena(), context.stream());
+    if (on_gpu) {
+      cuda::spmm(sum, plan.sum, scratch.arena(), context.stream());
+    } else {
+      cpu::spmm(sum, plan.sum, scratch.arena());
+    }
   }
   if (windows_of(plan) != nullptr) {
     const Operand residual = scored.num_edges() > 0 ? operand(sums, Features::of(by_row)) : Operand{};
@@ -237,10 +262,25 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
   } else if (rounds) {
     reduce_to(context, sums, into.dst);  // only rounds, as nothing is missing
   }
+}
 
+void check_gradient_values(Context& context, const AttentionGradientViews& into) {
   check_result(context, into.value, "attention_backward (value)");
   check_result(context, into.src, "attention_backward (src)");
   check_result(context, into.dst, "attention_backward (dst)");
+}
+
+/// With heads as wide as the plan says.
+void run_widened(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, const AttentionInputs& in,
+                 const AttentionShape& shape, const AttentionResultViews& given, ConstTensorView out_grad,
+                 const AttentionGradientViews& into) {
+  Arena arena = context.arena();
+  const WidenedBackward wide(context, arena, plan.head_width, shape, in, given, out_grad, into);
+  AttentionBackwardArgs args =
+      backward_args(graph, wide.in, wide.shape, operand(wide.out_grad, wide.shape.value), result(wide.into.value));
+  args.forward = arguments(graph, wide.in, wide.shape, wide.given);
+  run_at_once(context, arena, plan, graph, args, wide.shape, wide.into);
+  copy_heads(context, wide.into.value, into.value);
 }
 
 }  // namespace
@@ -248,15 +288,21 @@ void run_at_once(Context& context, const AttentionBackwardPlan& plan, const Grap
 AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
                                               const Policy& policy) {
   check_unsampled(in.sample, "attention_backward");
-  const AttentionShape shape = resolve(context, graph, in);
-  if (context.device().kind != DeviceKind::cuda || in.score != Score::gat || has_edge_terms(in))
-    return composed_plan(context, graph, in, shape);
-  const AttentionBackwardArgs args = backward_args(graph, in, shape, any_operand(shape), any_result(shape));
-  const char* const why = cuda::keeps_from_windows(args);
+  const AttentionShape given = resolve(context, graph, in);
+  const bool on_gpu = context.device().kind == DeviceKind::cuda;
+  const bool visits_once = in.score == Score::gat && !has_edge_terms(in);
+  if (!visits_once || (!on_gpu && given.desc.dtype != accumulator(given.desc.dtype)))
+    return composed_plan(context, graph, in, given);
+  const std::int64_t wider = head_width(context, given.desc, GraphInternals::view_without_ids(graph), policy);
+  const AttentionShape shape = wider > 0 ? widened(given, wider) : given;
+  const AttentionBackwardArgs args =
+      wider > 0 ? any_args(graph, in, shape) : backward_args(graph, in, shape, any_operand(shape), any_result(shape));
+  const char* const why = on_gpu ? cuda::keeps_from_windows(args) : nullptr;
   const bool asked = policy.core == Core::tensor;
   WEFT_CHECK(why == nullptr || !asked, unsupported, "policy core=tensor: {}; leave the policy out", why);
   OpDesc desc = shape.desc;
   desc.backward = true;
+  desc.widens = false;
   desc.fits_windows = desc.fits_windows && why == nullptr;
   AttentionBackwardPlan plan;
   try {
@@ -267,7 +313,16 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
     desc.fits_windows = false;
     plan = plan_at_once(context, graph, args, shape, desc, policy);
   }
-  return plan.at_once ? plan : composed_plan(context, graph, in, shape);
+  if (!plan.at_once) return composed_plan(context, graph, in, given);
+  if (wider > 0) {
+    Arena counting;
+    WideHeads::take(counting, desc, graph.num_rows(), graph.num_cols());
+    BackwardScratch::take(counting, graph, shape, plan);
+    plan.workspace_bytes = counting.used();
+    plan.head_width = wider;
+    plan.width = given.value.width;
+  }
+  return plan;
 }
 
 void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
@@ -278,16 +333,32 @@ void attention_backward(Context& context, const AttentionBackwardPlan& plan, con
   WEFT_CHECK(plan.gather.backing.graph == graph.transpose().identity(), invalid_argument,
              "plan {}: make one for this graph with plan_attention_backward",
              plan.gather.backing.graph == 0 ? "is empty" : "was made for another graph");
-  check_planned_for(context, plan.gather, plan.gather.backing.graph, shape.desc);
+  const bool widens = plan.head_width > 0;
+  WEFT_CHECK(
+      !widens || plan.width == shape.value.width, invalid_argument,
+      "plan is for heads of width {}, but value has {}: make a plan for these inputs with plan_attention_backward",
+      plan.width, to_string(in.value.shape));
+  const AttentionShape run = widens ? widened(shape, plan.head_width) : shape;
+  check_planned_for(context, plan.gather, plan.gather.backing.graph, run.desc);
   check_gradients(context, graph, in, shape, given, out_grad, into);
-  if (!plan.at_once) return run_composed(context, plan, graph, in, shape, given, out_grad, into);
-  check_plan(context, plan.gather, plan.gather.backing.graph, shape.desc);
+  if (!plan.at_once) {
+    run_composed(context, plan, graph, in, shape, given, out_grad, into);
+    return check_gradient_values(context, into);
+  }
+  check_plan(context, plan.gather, plan.gather.backing.graph, run.desc);
   check_plan(context, plan.sum, scored_graph(plan, graph).identity(), score_sums(shape));
-  AttentionBackwardArgs args = backward_args(graph, in, shape, operand(out_grad, shape.value), result(into.value));
-  if (context.device().kind != DeviceKind::cuda || !cuda::has_attention_backward(args, plan.gather))
+  AttentionBackwardArgs args =
+      widens ? any_args(graph, in, run)
+             : backward_args(graph, in, shape, operand(out_grad, shape.value), result(into.value));
+  if (!has_one_visit(args, plan.gather))
     refuse(in, shape, out_grad, into, windows_of(plan) != nullptr ? cuda::keeps_from_windows(args) : nullptr);
-  args.forward = arguments(graph, in, shape, given);
-  run_at_once(context, plan, graph, args, shape, into);
+  if (widens) {
+    run_widened(context, plan, graph, in, shape, given, out_grad, into);
+  } else {
+    args.forward = arguments(graph, in, shape, given);
+    run_at_once(context, context.arena(), plan, graph, args, shape, into);
+  }
+  check_gradient_values(context, into);
 }
 
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& in,
@@ -295,9 +366,8 @@ AttentionGradients attention_backward(Context& context, const Graph& graph, cons
   const AttentionShape shape = checked(context, graph, in, given, out_grad);
   const ExpectedRuns one(context, 1);
   AttentionBackwardPlan plan = plan_attention_backward(context, graph, in);
-  if (plan.at_once &&
-      !cuda::has_attention_backward(backward_args(graph, in, shape, operand(out_grad, shape.value), any_result(shape)),
-                                    plan.gather))
+  if (plan.at_once && plan.head_width == 0 &&
+      !has_one_visit(backward_args(graph, in, shape, operand(out_grad, shape.value), any_result(shape)), plan.gather))
     plan = composed_plan(context, graph, in, shape);
   Context once = with_own_workspace(context, plan.workspace_bytes);
   const auto empty = [&](const Shape& of, const char* what) {

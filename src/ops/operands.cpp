@@ -176,6 +176,10 @@ void check_planned_for(const Context& context, const Plan& plan, std::uint64_t g
   WEFT_CHECK(p.sample_width == desc.sample_width, invalid_argument,
              "plan is of {} edges a row, but {} of {} was called: make a plan whose sample_width is the sample's",
              edges_a_row(p), name(desc.kind), edges_a_row(desc));
+  if (const auto* cuda = std::get_if<CudaPlan>(&plan.how))
+    WEFT_CHECK(cuda->head_width == 0 || desc.widens, invalid_argument,
+               "plan runs heads of {} with {} features, which only scores of gat allow: make a plan for this call",
+               p.width, cuda->head_width);
   WEFT_CHECK(reads_ids(p) || !reads_ids(desc), invalid_argument,
              "plan is for {} without values of edges, but there are some: make a plan with weighted = true",
              name(desc.kind));

@@ -208,9 +208,10 @@ std::string to_string(const Plan& plan) {
                   to_string(plan.device));
   if (const auto* cuda = std::get_if<CudaPlan>(&plan.how))
     return fmt::format(
-        "{}: {}, tasks: {} of {} a {}, order {}, {}, {} lanes x {} loads of {} elements a row, rows in flight: {}{}{}, "
-        "workspace {} bytes",
-        what, name(plan.schedule), plan.tasks, task_size(plan), task_owner(plan), name(cuda->order),
+        "{}{}: {}, tasks: {} of {} a {}, order {}, {}, {} lanes x {} loads of {} elements a row, rows in flight: "
+        "{}{}{}, workspace {} bytes",
+        what, cuda->head_width > 0 ? fmt::format(" as {}x{}", plan.desc.heads, cuda->head_width) : "",
+        name(plan.schedule), plan.tasks, task_size(plan), task_owner(plan), name(cuda->order),
         cuda->finish_pass ? "two passes" : "one pass", cuda->lanes, cuda->steps, cuda->vector, cuda->loads,
         cuda->stage_edges > 0 ? ", " + stage_text(plan) : "",
         cuda->accumulate == Accumulate::half2              ? ", accumulate=half2"

@@ -9,6 +9,7 @@
 #include "graph/sample/kept_rows.hpp"
 #include "plan/cuda/plan.hpp"
 #include "plan/cuda/tasks.hpp"
+#include "plan/cuda/wide_heads.hpp"
 #include "plan/cuda/windows.hpp"
 #include "plan/partition.hpp"
 #include "plan/plan_view.hpp"
@@ -220,10 +221,22 @@ PlanReport explain_plan(const Context& context, const Graph& graph, const OpDesc
     if (kept->edges == view.num_edges && policy.sample_kernel == SampleKernel::usual) of_edges.sample_width = 0;
     if (of_edges.sample_width > 0) view = kept->over(view);
   }
+  const std::int64_t wider = head_width(context, desc, view, policy);
+  if (wider > 0) of_edges.width = wider;
   PlanReport report = explain_view(context, view, graph.identity(), of_edges, policy, &graph);
   for (PlanCandidate& candidate : report.candidates) {
-    candidate.plan.desc = desc;
-    candidate.plan.backing.draws_sample = of_edges.sample_width > 0;
+    Plan& plan = candidate.plan;
+    plan.desc = desc;
+    plan.backing.draws_sample = of_edges.sample_width > 0;
+    if (wider > 0) {
+      Arena counting;
+      const bool turned = desc.backward;  // then the view is of the transpose
+      WideHeads::take(counting, of_edges, turned ? view.num_cols : view.num_rows,
+                      turned ? view.num_rows : view.num_cols);
+      counting.take<std::byte>(plan.workspace_bytes, "what kernels take");
+      plan.cuda().head_width = wider;
+      plan.workspace_bytes = counting.used();
+    }
   }
   for (const PlanCandidate& candidate : report.candidates)
     if (candidate.chosen) view_by(candidate.plan, graph);  // runs ask for no memory

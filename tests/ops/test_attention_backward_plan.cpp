@@ -61,12 +61,21 @@ TEST(planned_attention_backward, gives_the_bits_of_the_call_without_a_plan) {
         }
 }
 
-TEST(planned_attention_backward, says_that_a_cpu_does_not_do_it_at_once) {
+TEST(planned_attention_backward, is_one_visit_of_the_edges_for_gat_in_accumulators) {
   Context context = Context::cpu(2);
-  const Layer layer(context, tangled_graph(), Score::gat, Dtype::f32, false);
-  const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
-  EXPECT_FALSE(plan.at_once);
-  EXPECT_EQ(plan.gather.backing.graph, layer.graph.transpose().identity());
+  const auto visits_once = [&](Score score, Dtype dtype, bool biased) {
+    const Layer layer(context, tangled_graph(), score, dtype, biased);
+    const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
+    EXPECT_EQ(plan.gather.backing.graph, layer.graph.transpose().identity());
+    return plan.at_once;
+  };
+  EXPECT_TRUE(visits_once(Score::gat, Dtype::f32, false));
+  EXPECT_TRUE(visits_once(Score::gat, Dtype::f64, false));
+  EXPECT_FALSE(visits_once(Score::gat, Dtype::f32, true));
+  EXPECT_FALSE(visits_once(Score::gat, Dtype::f16, false));
+  EXPECT_FALSE(visits_once(Score::gat, Dtype::bf16, false));
+  EXPECT_FALSE(visits_once(Score::gatv2, Dtype::f32, false));
+  EXPECT_FALSE(visits_once(Score::dot, Dtype::f32, false));
 }
 
 TEST(planned_attention_backward, allocates_nothing_and_takes_exactly_the_planned_workspace) {
@@ -74,7 +83,7 @@ TEST(planned_attention_backward, allocates_nothing_and_takes_exactly_the_planned
     for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
       SCOPED_TRACE(fmt::format("{} {}", name(score), name(dtype)));
       Context context = Context::cpu(2), small = Context::cpu(2), other = Context::cpu(2);
-      Layer layer(other, skewed_graph(70, 900, 608), score, dtype, true);
+      Layer layer(other, skewed_graph(70, 900, 608), score, dtype, dtype == Dtype::f16);  // f32 in one visit, too
       const AttentionBackwardPlan plan = plan_attention_backward(context, layer.graph, layer.inputs);
       context.reserve(plan.workspace_bytes);
       EXPECT_EQ(context.workspace_bytes(), plan.workspace_bytes);

@@ -123,11 +123,16 @@ TEST(explain, the_backward_of_attention_is_planned_over_the_transpose) {
   EXPECT_EQ(forward.status, 0) << forward.err;
   EXPECT_EQ(backward.status, 0) << backward.err;
   EXPECT_NE(forward.out.find("wide: 2 x 5, 3 edges; in-degree"), std::string::npos) << forward.out;
-  for (const std::string part :
-       {"wide, transposed: 5 x 2, 3 edges; out-degree", "the gradient of value", "choice   spmm f32 1x8 sum on cpu"})
+  for (const std::string part : {"wide, transposed: 5 x 2, 3 edges; out-degree",
+                                 "the backward's one visit of the edges", "choice   attention f32 1x8 sum on cpu"})
     EXPECT_NE(backward.out.find(part), std::string::npos) << part << " in\n" << backward.out;
-  const auto json =
-      run_weft({"explain", "attention", folder / "wide.mtx", "--width", "8", "--backward", "--json"}).json();
+  std::vector<std::string> halves{"explain", "attention", folder / "wide.mtx", "--width", "8", "--backward"};
+  halves.insert(halves.end(), {"--dtype", "f16"});
+  const Outcome of_halves = run_weft(halves);
+  for (const std::string part : {"the gradient of value", "choice   spmm f16 1x8 sum on cpu"})
+    EXPECT_NE(of_halves.out.find(part), std::string::npos) << part << " in\n" << of_halves.out;
+  halves.push_back("--json");
+  const auto json = run_weft(halves).json();
   EXPECT_EQ(json["op"], "attention");
   EXPECT_EQ(json["planned_op"], "spmm");
   EXPECT_EQ(json["rows"], 5);

@@ -123,6 +123,7 @@ struct Run {
               setup.desc.dtype = dtype;
               setup.desc.width = width;
               setup.desc.fits_windows = fits_windows(setup);
+              setup.desc.widens = setup.desc.kind == OpKind::attention && setup.score == Score::gat;
               if (request.linear_same) setup.linear = width;
               body(file, graph, setup);
             });

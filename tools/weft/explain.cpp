@@ -46,7 +46,8 @@ nlohmann::json choices_json(const CudaPlan& cuda) {
           {"lanes", cuda.lanes},
           {"vector", cuda.vector},
           {"steps", cuda.steps},
-          {"loads", cuda.loads}};
+          {"loads", cuda.loads},
+          {"head_width", cuda.head_width}};
 }
 
 nlohmann::json to_json(const PlanCandidate& candidate) {
@@ -77,23 +78,30 @@ struct Subject {
   std::string about;  // what the plan is for, where the operator's name does not say it
 };
 
-/// The gradients' own plan: on a GPU of all of them, on a CPU of the sum over the transpose that is most of their work.
+/// The gradients' own plan: of all of them where one visit of the edges gives them, else of the sum over the transpose
+/// that is most of their work.
 Subject backward_of(const OpDesc& forward, const Graph& graph, DeviceKind device) {
   Subject subject{forward, graph.transpose(), true, ""};
-  if (device == DeviceKind::cpu) subject.desc.kind = OpKind::spmm;
-  subject.desc.backward = device == DeviceKind::cuda;
+  subject.desc.backward = device == DeviceKind::cuda || forward.dtype == accumulator(forward.dtype);
+  if (!subject.desc.backward) subject.desc.kind = OpKind::spmm;
   return subject;
 }
 /// What the plan of a backward is one of.
 std::string about_backward(const OpDesc& forward, const Plan& plan) {
-  if (plan.device.kind == DeviceKind::cpu)
-    return "the backward is several operators on a cpu, each with its plan: this is the sum over the transpose that "
-           "gives the gradient of value";
+  constexpr const char* one_visit =
+      "the backward's one visit of the edges, over the transpose, which gat has without terms of edges; other scores "
+      "take "
+      "several operators, each with its plan";
+  if (plan.device.kind == DeviceKind::cpu) {
+    if (plan.desc.backward) return one_visit;
+    return "the backward of halves is several operators on a cpu, each with its plan: this is the sum over the "
+           "transpose "
+           "that gives the gradient of value";
+  }
+  const std::int64_t width = plan.cuda().head_width > 0 ? plan.cuda().head_width : forward.width;
   const GatherShape shape =
-      gather_shape_of_heads(forward.heads, forward.width, static_cast<int>(size_of(forward.dtype)), plan.cuda().vector);
-  if (heads_lie_evenly(forward.heads, forward.width, shape))
-    return "the backward's one visit of the edges, over the transpose, which gat has without a bias; other scores take "
-           "several operators, each with its plan";
+      gather_shape_of_heads(forward.heads, width, static_cast<int>(size_of(forward.dtype)), plan.cuda().vector);
+  if (heads_lie_evenly(forward.heads, width, shape)) return one_visit;
   return fmt::format(
       "{} heads of width {} do not lie evenly in {} lanes: their backward is several operators, each "
       "with its plan, and this is of none of them",
@@ -179,7 +187,8 @@ int run(const Options& options) {
   desc.width = widths.front();
   desc.reduce = as_usage("--reduce", [&] { return parse_reduce(options.reduce); });
   desc.weighted = !options.unweighted;
-  desc.fits_windows = true;  // as weft bench runs the operator
+  desc.fits_windows = true;  // as weft bench runs the operator, of whose scores gat is the first
+  desc.widens = desc.kind == OpKind::attention;
   if (desc.reduce != Reduce::sum && desc.kind != OpKind::spmm && desc.kind != OpKind::segment)
     throw UsageError(fmt::format("--reduce is '{}': only spmm and segment have reducers", options.reduce));
   if (options.unweighted && desc.kind != OpKind::spmm && desc.kind != OpKind::spmv)

@@ -18,6 +18,7 @@ Attended::Attended(const Build& build, std::int64_t layer, Score score, std::int
   inputs_.seed = mix(build.seed ^ mix(0x61747465 + static_cast<std::uint64_t>(layer)));
   if (build.step != nullptr) inputs_.step = ConstTensorView(build.step, Dtype::i64, Shape(1), context_.device());
   OpDesc desc{OpKind::attention, dtype_, heads, width, Reduce::sum, true};
+  desc.widens = score == Score::gat;
   desc.fits_windows = score == Score::gat && (!build.trains || dropout_ == 0);
   forward_ = make_plan(context_, graph_, desc);
   context_.reserve(forward_.workspace_bytes);

@@ -30,6 +30,15 @@ struct ReduceToArgs {
 };
 WEFT_LAUNCHER(void reduce_to(const ReduceToArgs& args, Device device, CUstream_st* stream));
 
+/// The first features of every head of x, and zeros behind them where out has wider ones. Of one type of 2 or 4 bytes.
+struct CopyHeadsArgs {
+  std::int64_t rows = 0, heads = 1;
+  std::int64_t from_width = 1, to_width = 1;
+  Operand x;  // of heads side by side
+  Result out;
+};
+WEFT_LAUNCHER(void copy_heads(const CopyHeadsArgs& args, Device device, CUstream_st* stream));
+
 /// out[row] = scale[row], or 1, over the row's number of edges where `mean` says so and there are any.
 struct RowNormArgs {
   const EdgeId* offsets = nullptr;
