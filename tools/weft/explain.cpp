@@ -6,6 +6,7 @@
 
 #include "adding.hpp"
 #include "command.hpp"
+#include "ops/operands.hpp"
 #include "option_text.hpp"
 #include "options.hpp"
 #include "plan/cuda/select.hpp"
@@ -90,13 +91,11 @@ Subject backward_of(const OpDesc& forward, const Graph& graph, DeviceKind device
 std::string about_backward(const OpDesc& forward, const Plan& plan) {
   constexpr const char* one_visit =
       "the backward's one visit of the edges, over the transpose, which gat has without terms of edges; other scores "
-      "take "
-      "several operators, each with its plan";
+      "take several operators, each with its plan";
   if (plan.device.kind == DeviceKind::cpu) {
     if (plan.desc.backward) return one_visit;
     return "the backward of halves is several operators on a cpu, each with its plan: this is the sum over the "
-           "transpose "
-           "that gives the gradient of value";
+           "transpose that gives the gradient of value";
   }
   const std::int64_t width = plan.cuda().head_width > 0 ? plan.cuda().head_width : forward.width;
   const GatherShape shape =
