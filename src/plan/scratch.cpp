@@ -8,10 +8,10 @@ std::size_t bytes_in(const Plan& plan) {
   Arena counting;
   switch (plan.desc.kind) {
     case OpKind::sddmm: break;
-    case OpKind::softmax: SoftmaxScratch<Acc>::take(counting, plan); break;
+    case OpKind::softmax: HeadScratch<Acc>::take(counting, plan); break;
     case OpKind::attention:
       RowScratch<Acc>::take(counting, plan);
-      AttentionScratch<Acc>::take(counting, plan);
+      HeadScratch<Acc>::take(counting, plan);
       break;
     case OpKind::spmm:
     case OpKind::spmv:

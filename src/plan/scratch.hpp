@@ -63,44 +63,10 @@ struct RowScratch {
   EdgeId* slot_arg(std::int64_t i) const { return slot_args.data() + i * row; }
 };
 
-/// What softmax needs: the scores of one piece, and each piece's maximum and sum.
+/// What softmax needs, and attention beside the sums of rows. What edges have for each head stands side by side,
+/// [edges, step], so that vectors are full where rows are short; what a row has is repeated to the length of a vector.
 template <class Acc>
-struct SoftmaxScratch {
-  std::span<Acc> scores;   // [threads, heads, piece_edges]
-  std::span<Acc> weights;  // [threads, heads, piece_edges]: the gradients, in a backward pass
-  std::span<Acc> maxima;   // [pieces, heads]
-  std::span<Acc> sums;     // [pieces, heads]
-  std::span<Acc> row_max;  // [threads, heads]
-  std::span<Acc> row_sum;  // [threads, heads]
-  std::int64_t heads = 0;
-
-  static SoftmaxScratch take(Arena& arena, const Plan& plan) {
-    const auto threads = static_cast<std::size_t>(plan.cpu().threads);
-    const auto h = static_cast<std::size_t>(plan.desc.heads);
-    const auto pieces = static_cast<std::size_t>(plan.cpu().pieces);
-    SoftmaxScratch s;
-    s.heads = plan.desc.heads;
-    s.scores = arena.take<Acc>(threads * h * piece_edges, "scores");
-    s.weights = arena.take<Acc>(threads * h * piece_edges, "score gradients");
-    s.maxima = arena.take<Acc>(pieces * h, "maxima of pieces");
-    s.sums = arena.take<Acc>(pieces * h, "sums of pieces");
-    s.row_max = arena.take<Acc>(threads * static_cast<std::size_t>(thread_stride(s.heads)), "row maxima");
-    s.row_sum = arena.take<Acc>(threads * static_cast<std::size_t>(thread_stride(s.heads)), "row sums");
-    return s;
-  }
-
-  Acc* score(int thread) const { return scores.data() + std::int64_t{thread} * heads * piece_edges; }
-  Acc* weight(int thread) const { return weights.data() + std::int64_t{thread} * heads * piece_edges; }
-  Acc* piece_max(std::int64_t slot) const { return maxima.data() + slot * heads; }
-  Acc* piece_sum(std::int64_t slot) const { return sums.data() + slot * heads; }
-  Acc* max_of(int thread) const { return row_max.data() + thread * thread_stride(heads); }
-  Acc* sum_of(int thread) const { return row_sum.data() + thread * thread_stride(heads); }
-};
-
-/// What attention needs beside the sums of rows. What edges have for each head stands side by side, [edges, step], so
-/// that vectors are full where rows are short; what a row has is repeated to the length of a vector.
-template <class Acc>
-struct AttentionScratch {
+struct HeadScratch {
   static constexpr std::int64_t most_lanes = 256 / sizeof(Acc);  // of any instruction set's vectors
   static constexpr int rows_of_heads = 3;                        // a thread's, to name by the caller
 
@@ -108,25 +74,28 @@ struct AttentionScratch {
   std::span<Acc> by_row;   // [threads, rows_of_heads, period]
   std::span<Acc> maxima;   // [pieces, period]
   std::span<Acc> sums;     // [pieces, period]
-  std::span<Acc> head_of;  // [heads * width] whole numbers of an accumulator's size: the head of each feature
+  std::span<Acc>
+      head_of;  // [heads * width], of attention: whole numbers of an accumulator's size: the head of each feature
   std::int64_t heads = 0, step = 0, period = 0, line_stride = 0;
   int lines = 0;
 
-  static AttentionScratch take(Arena& arena, const Plan& plan) {
+  static HeadScratch take(Arena& arena, const Plan& plan) {
     const auto threads = static_cast<std::size_t>(plan.cpu().threads);
     const auto pieces = static_cast<std::size_t>(plan.cpu().pieces);
-    AttentionScratch s;
+    HeadScratch s;
     s.heads = plan.desc.heads;
     s.step = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(s.heads)));
     s.period = std::max(s.step, most_lanes);
-    s.lines = plan.desc.backward ? 6 : 2;
+    const bool attends = plan.desc.kind == OpKind::attention;
+    s.lines = attends && plan.desc.backward ? 6 : 2;
     s.line_stride = thread_stride(piece_edges * s.step + most_lanes);
     const auto period = static_cast<std::size_t>(s.period);
     s.by_edge = arena.take<Acc>(threads * static_cast<std::size_t>(s.lines * s.line_stride), "what edges have a head");
     s.by_row = arena.take<Acc>(threads * rows_of_heads * period, "what rows have a head");
     s.maxima = arena.take<Acc>(pieces * period, "maxima of pieces");
     s.sums = arena.take<Acc>(pieces * period, "sums of pieces");
-    s.head_of = arena.take<Acc>(static_cast<std::size_t>(plan.desc.heads * plan.desc.width), "heads of features");
+    const auto features = static_cast<std::size_t>(plan.desc.heads * plan.desc.width);
+    s.head_of = arena.take<Acc>(attends ? features : 0, "heads of features");
     return s;
   }
 

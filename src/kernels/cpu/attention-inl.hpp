@@ -16,7 +16,7 @@ namespace weft::cpu::HWY_NAMESPACE {
 /// Sums over rows of x = [nodes, heads, width] times weights that come with each run, [edges, step].
 template <class Storage, class Acc>
 Stager<Storage, Acc> weighted_heads(const GraphView& graph, const Operand& x, const AttentionArgs& args,
-                                    const AttentionScratch<Acc>& scratch, int prefetch_edges) {
+                                    const HeadScratch<Acc>& scratch, int prefetch_edges) {
   Stager<Storage, Acc> stager;
   stager.graph = graph;
   stager.x = x;
@@ -51,8 +51,7 @@ HWY_INLINE void divide_by_weights(Acc* sums, const Acc* total, const IndexOf<Acc
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t f = 0;  // each feature once: vectors that overlap would divide some twice
   for (; f + lanes <= features; f += lanes) {
-    const auto by = of_heads(d, total, head_of + f, step);
-    hn::StoreU(hn::IfThenZeroElse(hn::Eq(by, hn::Zero(d)), hn::Div(hn::LoadU(d, sums + f), by)), d, sums + f);
+    hn::StoreU(share_of(d, hn::LoadU(d, sums + f), of_heads(d, total, head_of + f, step)), d, sums + f);
   }
   for (; f < features; ++f) sums[f] = total[head_of[f]] == 0 ? Acc{0} : sums[f] / total[head_of[f]];
 }
@@ -61,7 +60,7 @@ template <class Storage>
 void attention_forward_storage(const AttentionArgs& args, const Plan& plan, Arena arena) {
   using Acc = AccumulatorOf<Storage>;
   const auto rows = RowScratch<Acc>::take(arena, plan);
-  const auto scratch = AttentionScratch<Acc>::take(arena, plan);
+  const auto scratch = HeadScratch<Acc>::take(arena, plan);
   const std::int64_t step = scratch.step;
   const LongRows& long_rows = *plan.backing.partition->long_rows;
   const Finish<Acc> finish{args.out, rows.row, false, false, {}, nullptr};

@@ -46,7 +46,7 @@ void attention_backward_storage(const AttentionBackwardArgs& args, const Plan& p
   if constexpr (std::is_same_v<Storage, Acc>) {  // of halves, out was rounded, and out_grad . out would be off
     const AttentionArgs& forward = args.forward;
     const auto rows = RowScratch<Acc>::take(arena, plan);
-    const auto scratch = AttentionScratch<Acc>::take(arena, plan);
+    const auto scratch = HeadScratch<Acc>::take(arena, plan);
     const std::int64_t heads = forward.heads, step = scratch.step;
     const int prefetch_edges = plan.cpu().prefetch_edges;
     const GraphView& g = args.reversed;

@@ -18,7 +18,7 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
   const AttentionArgs& forward = args.forward;
   const GraphView& g = forward.graph;
   RowScratch<Acc>::take(arena, plan);
-  const auto scratch = AttentionScratch<Acc>::take(arena, plan);
+  const auto scratch = HeadScratch<Acc>::take(arena, plan);
   const std::int64_t step = scratch.step;
   const LongRows& long_rows = *plan.backing.partition->long_rows;
   const int prefetch_edges = plan.cpu().prefetch_edges;
@@ -56,11 +56,8 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
     scorer(RunEdges(g, run), alpha, top);
     repeat_heads(forward.heads, step, top, [&](std::int64_t h) { return statistic(forward.row_max, run.row, h); });
     repeat_heads(forward.heads, step, total, [&](std::int64_t h) { return statistic(forward.row_sum, run.row, h); });
-    each_vector_of_line<Acc>(n, step, [&](auto d, std::int64_t i, std::int64_t of_row) HWY_ATTR {
-      const auto weight = weight_below(d, hn::LoadU(d, alpha + i), hn::LoadU(d, top + of_row));
-      const auto by = hn::LoadU(d, total + of_row);
-      hn::StoreU(hn::IfThenZeroElse(hn::Eq(by, hn::Zero(d)), hn::Div(weight, by)), d, alpha + i);
-    });
+    weigh_line(alpha, n, step, top);
+    divide_line(alpha, n, step, total);
     if (!gradients) return;
     multiply(run, product);
     if (drops) {
@@ -69,11 +66,7 @@ void attention_edges_storage(const AttentionEdgeArgs& args, const Plan& plan, Ar
         if (dropped) alpha[at] *= -1;
       });
     }
-    end_line(alpha, n, step, Acc{0});
-    end_line(product, n, step, Acc{0});
-    sum_lines(n, step, sum, [&](auto d, std::int64_t i) HWY_ATTR {
-      return hn::Mul(hn::LoadU(d, alpha + i), hn::LoadU(d, product + i));
-    });
+    sum_products(alpha, product, n, step, sum);
   };
 
   const ScalarsOut<Acc> alpha_out(args.alpha), score_grad(args.score_grad), bias_grad(args.bias_grad);

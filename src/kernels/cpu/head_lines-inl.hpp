@@ -89,6 +89,15 @@ HWY_INLINE void sum_line(Acc* line, std::int64_t n, std::int64_t step, Acc* to) 
   sum_lines(n, step, to, [line](auto d, std::int64_t i) HWY_ATTR { return hn::LoadU(d, line + i); });
 }
 
+/// Of the products of two lines.
+template <class Acc>
+HWY_INLINE void sum_products(Acc* a, Acc* b, std::int64_t n, std::int64_t step, Acc* to) {
+  end_line(a, n, step, Acc{0});
+  end_line(b, n, step, Acc{0});
+  sum_lines(n, step, to,
+            [a, b](auto d, std::int64_t i) HWY_ATTR { return hn::Mul(hn::LoadU(d, a + i), hn::LoadU(d, b + i)); });
+}
+
 /// The largest score of every head; NaN where one is NaN, and -inf where there is none.
 template <class Acc>
 HWY_INLINE void max_of_line(Acc* line, std::int64_t n, std::int64_t step, Acc* to) {
@@ -114,6 +123,20 @@ template <class Acc>
 HWY_INLINE void weigh_line(Acc* line, std::int64_t n, std::int64_t step, const Acc* top) {
   each_vector_of_line<Acc>(n, step, [&](auto d, std::int64_t i, std::int64_t of_row) HWY_ATTR {
     hn::StoreU(weight_below(d, hn::LoadU(d, line + i), hn::LoadU(d, top + of_row)), d, line + i);
+  });
+}
+
+/// v / total, and 0 where that is 0: all is masked.
+template <class D>
+HWY_INLINE hn::Vec<D> share_of(D d, hn::Vec<D> v, hn::Vec<D> total) {
+  return hn::IfThenZeroElse(hn::Eq(total, hn::Zero(d)), hn::Div(v, total));
+}
+
+/// line = line / total
+template <class Acc>
+HWY_INLINE void divide_line(Acc* line, std::int64_t n, std::int64_t step, const Acc* total) {
+  each_vector_of_line<Acc>(n, step, [&](auto d, std::int64_t i, std::int64_t of_row) HWY_ATTR {
+    hn::StoreU(share_of(d, hn::LoadU(d, line + i), hn::LoadU(d, total + of_row)), d, line + i);
   });
 }
 

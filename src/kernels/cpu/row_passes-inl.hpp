@@ -1,71 +1,22 @@
-// Softmax over the edges of one run: scores stand in a buffer [heads, piece_edges], one line a head.
-#if defined(WEFT_KERNELS_CPU_SOFTMAX_ROW_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef WEFT_KERNELS_CPU_SOFTMAX_ROW_INL
-#undef WEFT_KERNELS_CPU_SOFTMAX_ROW_INL
+// Operators that visit the edges of long rows twice: the passes, what rows have from those of their pieces, and scalar
+// results.
+#if defined(WEFT_KERNELS_CPU_ROW_PASSES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_ROW_PASSES_INL
+#undef WEFT_KERNELS_CPU_ROW_PASSES_INL
 #else
-#define WEFT_KERNELS_CPU_SOFTMAX_ROW_INL
+#define WEFT_KERNELS_CPU_ROW_PASSES_INL
 #endif
 
-#include <hwy/contrib/math/math-inl.h>
-
 #include <cmath>
-#include <limits>
 
 #include "core/parallel.hpp"
-#include "kernels/cpu/dot-inl.hpp"
+#include "kernels/cpu/pairwise.hpp"
+#include "kernels/cpu/simd-inl.hpp"
 #include "kernels/signatures.hpp"
 #include "plan/scratch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
-
-/// s[k] = f(s[k]) for a line of n scores, by whole vectors: a line ends after a whole number of any.
-template <class Acc, class F>
-HWY_INLINE void each_score(Acc* s, std::int64_t n, F&& f) {
-  const FullTag<Acc> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t k = 0; k < n; k += lanes) hn::StoreU(f(d, hn::LoadU(d, s + k)), d, s + k);
-}
-
-/// Masks what stands behind n scores in their last vector.
-template <class Acc>
-HWY_INLINE void mask_behind(Acc* s, std::int64_t n) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(FullTag<Acc>{}));
-  for (std::int64_t k = n; k % lanes != 0; ++k) s[k] = -std::numeric_limits<Acc>::infinity();
-}
-
-/// The largest of n > 0 scores; NaN where one is NaN.
-template <class Acc>
-HWY_INLINE Acc max_score(Acc* s, std::int64_t n) {
-  const FullTag<Acc> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  mask_behind(s, n);
-  auto best = hn::Set(d, -std::numeric_limits<Acc>::infinity());
-  auto odd = hn::IsNaN(best);
-  for (std::int64_t k = 0; k < n; k += lanes) {
-    const auto v = hn::LoadU(d, s + k);
-    odd = hn::Or(odd, hn::IsNaN(v));
-    best = hn::Max(best, v);
-  }
-  if (!hn::AllFalse(d, odd)) return std::numeric_limits<Acc>::quiet_NaN();
-  return hn::GetLane(hn::MaxOfLanes(d, best));
-}
-
-/// s[k] = exp(s[k] - top) and their sum. Where everything is masked (top = -inf) all become 0; where top is
-/// NaN or +inf, as in any softmax, all become NaN.
-template <class Acc>
-HWY_INLINE Acc exponentials(Acc* s, std::int64_t n, Acc top) {
-  constexpr Acc infinity = std::numeric_limits<Acc>::infinity();
-  if (!(top < infinity) || top == -infinity) {
-    const Acc fill = top == -infinity ? Acc{0} : std::numeric_limits<Acc>::quiet_NaN();
-    for (std::int64_t k = 0; k < n; ++k) s[k] = fill;
-    return n > 0 ? fill : Acc{0};
-  }
-  mask_behind(s, n);
-  each_score(s, n, [top](auto d, auto v) HWY_ATTR { return hn::Exp(d, hn::Sub(v, hn::Set(d, top))); });
-  return reduce_features<Acc>(
-      n, [&](auto tag, auto sum, std::int64_t k) HWY_ATTR { return hn::Add(sum, hn::LoadU(tag, s + k)); });
-}
 
 /// exp(piece_top - top), 1 where both are the same (infinities too).
 template <class Acc>

@@ -6,9 +6,10 @@
 #define WEFT_KERNELS_CPU_SCORES_INL
 #endif
 
+#include "kernels/cpu/dot-inl.hpp"
 #include "kernels/cpu/edge_window.hpp"
 #include "kernels/cpu/head_lines-inl.hpp"
-#include "kernels/cpu/softmax_row-inl.hpp"
+#include "kernels/cpu/row_passes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
@@ -17,7 +18,7 @@ template <class Storage, class Acc>
 struct Scorer {
   const AttentionArgs& args;
   int prefetch_edges;
-  std::int64_t step = 1;  // from edge to edge: see AttentionScratch
+  std::int64_t step = 1;  // from edge to edge: see HeadScratch
 
   HWY_INLINE const Storage* src(std::int64_t u, std::int64_t h) const {
     return static_cast<const Storage*>(args.src.data) + u * args.src.row_stride + h * args.src.head_stride;

@@ -6,69 +6,69 @@
 #define WEFT_KERNELS_CPU_SOFTMAX_INL
 #endif
 
-#include "kernels/cpu/softmax_row-inl.hpp"
+#include "kernels/cpu/head_lines-inl.hpp"
+#include "kernels/cpu/row_passes-inl.hpp"
+#include "kernels/signatures.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::cpu::HWY_NAMESPACE {
 
-/// The run's values of an edge tensor, one line a head.
+/// The run's values of an edge tensor, [edges, step].
 template <class Storage, class Acc>
-HWY_INLINE void gather_edges(const GraphView& graph, const Operand& operand, std::int64_t heads, const Run& run,
-                             Acc* to) {
+HWY_INLINE void gather_edges(const GraphView& graph, const Operand& operand, std::int64_t heads, std::int64_t step,
+                             const Run& run, Acc* to) {
   const auto* data = static_cast<const Storage*>(operand.data);
-  for (EdgeId k = run.begin; k < run.end; ++k) {
+  for (EdgeId k = run.begin; k < run.end; ++k, to += step) {
     const Storage* e = data + graph.edge_id(k) * operand.row_stride;
-    for (std::int64_t h = 0; h < heads; ++h)
-      to[h * piece_edges + (k - run.begin)] = convert<Acc>(e[h * operand.head_stride]);
+    for (std::int64_t h = 0; h < heads; ++h) to[h] = convert<Acc>(e[h * operand.head_stride]);
+    for (std::int64_t h = heads; h < step; ++h) to[h] = 0;
   }
 }
 
-/// value(h, k) of every edge of the run to the output.
-template <class Storage, class F>
-HWY_INLINE void scatter_edges(const SoftmaxArgs& args, const Run& run, F&& value) {
+/// The line of a run to the output.
+template <class Storage, class Acc>
+HWY_INLINE void scatter_edges(const SoftmaxArgs& args, std::int64_t step, const Run& run, const Acc* line) {
   auto* out = static_cast<Storage*>(args.out.data);
-  for (EdgeId k = run.begin; k < run.end; ++k) {
+  for (EdgeId k = run.begin; k < run.end; ++k, line += step) {
     Storage* e = out + args.graph.edge_id(k) * args.out.row_stride;
-    for (std::int64_t h = 0; h < args.heads; ++h) e[h] = convert<Storage>(value(h, k - run.begin));
+    for (std::int64_t h = 0; h < args.heads; ++h) e[h] = convert<Storage>(line[h]);
   }
 }
 
 template <class Storage>
 void softmax_forward_storage(const SoftmaxArgs& args, const Plan& plan, Arena arena) {
   using Acc = AccumulatorOf<Storage>;
-  const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
+  const auto scratch = HeadScratch<Acc>::take(arena, plan);
+  const std::int64_t step = scratch.step;
   const LongRows& long_rows = *plan.backing.partition->long_rows;
   row_passes(
       args.graph, plan,
       [&](const Run& run, int thread) HWY_ATTR {
         const std::int64_t n = run.end - run.begin;
-        if (n == 0) return;
-        Acc* s = scratch.score(thread);
-        Acc* top = run.slot >= 0 ? scratch.piece_max(run.slot) : scratch.max_of(thread);
-        Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.sum_of(thread);
-        gather_edges<Storage>(args.graph, args.scores, args.heads, run, s);
-        for (std::int64_t h = 0; h < args.heads; ++h) {
-          top[h] = max_score(s + h * piece_edges, n);
-          sum[h] = exponentials(s + h * piece_edges, n, top[h]);
-        }
-        if (run.slot < 0)
-          scatter_edges<Storage>(args, run, [&](std::int64_t h, std::int64_t k) {
-            return sum[h] == 0 ? Acc{0} : s[h * piece_edges + k] / sum[h];
-          });
+        Acc* s = scratch.line(thread, 0);
+        Acc* top = run.slot >= 0 ? scratch.piece_max(run.slot) : scratch.row(thread, 0);
+        Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.row(thread, 1);
+        gather_edges<Storage>(args.graph, args.scores, args.heads, step, run, s);
+        max_of_line(s, n, step, top);
+        weigh_line(s, n, step, top);
+        sum_line(s, n, step, sum);
+        if (run.slot >= 0) return;
+        divide_line(s, n, step, sum);
+        scatter_edges<Storage>(args, step, run, s);
       },
       [&](std::size_t i, int) HWY_ATTR {
         for (std::int64_t h = 0; h < args.heads; ++h)
           unite_statistics(scratch, long_rows, i, h, [](std::int64_t, Acc) {});
       },
       [&](const Run& run, int thread) HWY_ATTR {
-        const std::int64_t slot = long_rows.first_slot(run.row);
-        const Acc *top = scratch.piece_max(slot), *sum = scratch.piece_sum(slot);
-        Acc* s = scratch.score(thread);
-        gather_edges<Storage>(args.graph, args.scores, args.heads, run, s);
-        for (std::int64_t h = 0; h < args.heads; ++h) exponentials(s + h * piece_edges, run.end - run.begin, top[h]);
-        scatter_edges<Storage>(args, run, [&](std::int64_t h, std::int64_t k) {
-          return sum[h] == 0 ? Acc{0} : s[h * piece_edges + k] / sum[h];
-        });
+        const std::int64_t n = run.end - run.begin, slot = long_rows.first_slot(run.row);
+        Acc *s = scratch.line(thread, 0), *top = scratch.row(thread, 0), *sum = scratch.row(thread, 1);
+        repeat_heads(args.heads, step, top, [&](std::int64_t h) { return scratch.piece_max(slot)[h]; });
+        repeat_heads(args.heads, step, sum, [&](std::int64_t h) { return scratch.piece_sum(slot)[h]; });
+        gather_edges<Storage>(args.graph, args.scores, args.heads, step, run, s);
+        weigh_line(s, n, step, top);
+        divide_line(s, n, step, sum);
+        scatter_edges<Storage>(args, step, run, s);
       });
 }
 
@@ -76,32 +76,36 @@ void softmax_forward_storage(const SoftmaxArgs& args, const Plan& plan, Arena ar
 template <class Storage>
 void softmax_backward_storage(const SoftmaxArgs& args, const Plan& plan, Arena arena) {
   using Acc = AccumulatorOf<Storage>;
-  const auto scratch = SoftmaxScratch<Acc>::take(arena, plan);
+  const auto scratch = HeadScratch<Acc>::take(arena, plan);
+  const std::int64_t step = scratch.step;
   const LongRows& long_rows = *plan.backing.partition->long_rows;
   const auto load = [&](const Run& run, int thread) HWY_ATTR {
-    gather_edges<Storage>(args.graph, args.scores, args.heads, run, scratch.score(thread));
-    gather_edges<Storage>(args.graph, args.grad, args.heads, run, scratch.weight(thread));
+    gather_edges<Storage>(args.graph, args.scores, args.heads, step, run, scratch.line(thread, 0));
+    gather_edges<Storage>(args.graph, args.grad, args.heads, step, run, scratch.line(thread, 1));
   };
   const auto store = [&](const Run& run, int thread, const Acc* sum) HWY_ATTR {
-    const Acc *alpha = scratch.score(thread), *grad = scratch.weight(thread);
-    scatter_edges<Storage>(args, run, [&](std::int64_t h, std::int64_t k) {
-      return alpha[h * piece_edges + k] * (grad[h * piece_edges + k] - sum[h]);
+    Acc *const alpha = scratch.line(thread, 0), *const grad = scratch.line(thread, 1);
+    each_vector_of_line<Acc>(run.end - run.begin, step, [&](auto d, std::int64_t i, std::int64_t of_row) HWY_ATTR {
+      const auto above = hn::Sub(hn::LoadU(d, grad + i), hn::LoadU(d, sum + of_row));
+      hn::StoreU(hn::Mul(hn::LoadU(d, alpha + i), above), d, alpha + i);
     });
+    scatter_edges<Storage>(args, step, run, static_cast<const Acc*>(alpha));
   };
   row_passes(
       args.graph, plan,
       [&](const Run& run, int thread) HWY_ATTR {
         load(run, thread);
-        Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.sum_of(thread);
-        for (std::int64_t h = 0; h < args.heads; ++h)
-          sum[h] = dot<Acc>(scratch.score(thread) + h * piece_edges, scratch.weight(thread) + h * piece_edges,
-                            run.end - run.begin);
+        Acc* sum = run.slot >= 0 ? scratch.piece_sum(run.slot) : scratch.row(thread, 0);
+        sum_products(scratch.line(thread, 0), scratch.line(thread, 1), run.end - run.begin, step, sum);
         if (run.slot < 0) store(run, thread, sum);
       },
       [&](std::size_t i, int) HWY_ATTR { unite_sums(scratch, long_rows, i); },
       [&](const Run& run, int thread) HWY_ATTR {
+        const Acc* const united = scratch.piece_sum(long_rows.first_slot(run.row));
+        Acc* const sum = scratch.row(thread, 0);
         load(run, thread);
-        store(run, thread, scratch.piece_sum(long_rows.first_slot(run.row)));
+        repeat_heads(args.heads, step, sum, [&](std::int64_t h) { return united[h]; });
+        store(run, thread, sum);
       });
 }
 
