@@ -2,7 +2,7 @@
 """Trains models of PyG's with PyG and, converted by weft.convert, with weft: time and memory of an epoch (forward,
 backward and Adam over the whole graph), side by side in one process.
 
-    PYTHONPATH=python python3 bench/python/train_pyg.py GRAPH.csr.. [--cells CELLS] [--device cuda] [--json FILE]
+    PYTHONPATH=python python3 bench/python/train_pyg.py GRAPH.csr.. [--cells CELLS] [--device cuda] [--profile] [--json FILE]
 
 Graphs are files of raw compressed rows (docs/formats.md), named as in DATASETS; features, labels and weights are random,
 the same for all that run. Losses are compared before times are: a cell whose losses differ is no result.
@@ -44,6 +44,13 @@ CELLS = {
 }
 
 
+class Dense(nn.Linear):
+    """A layer that looks at no edge: what torch alone takes for a model of this size."""
+
+    def forward(self, x, edges):
+        return super().forward(x)
+
+
 class Model(nn.Module):
     """Layers of one kind with ReLU between them."""
 
@@ -52,7 +59,9 @@ class Model(nn.Module):
         widths = [features] + [hidden] * (layers - 1) + [classes]
         self.layers = nn.ModuleList()
         for i, (into, out) in enumerate(zip(widths, widths[1:])):
-            if kind == "gcn":
+            if kind == "dense":
+                layer = Dense(into, out)
+            elif kind == "gcn":
                 layer = GCNConv(into, out)
             elif kind == "sage":
                 layer = SAGEConv(into, out)
@@ -99,8 +108,19 @@ def recorded(epoch):
     return replay, losses
 
 
-def train(model, x, edges, labels, epochs, device, autocast=None, compiled=None, records=False):
-    """The median time of an epoch in ms, the peak of memory in GiB and all losses."""
+def kernels_of(epoch, most=16):
+    """What takes most of a GPU's time in one epoch: microseconds, launches and names of kernels."""
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as profiler:
+        epoch()
+        torch.cuda.synchronize()
+    events = [e for e in profiler.key_averages() if e.device_type == torch.autograd.DeviceType.CUDA]
+    events.sort(key=lambda e: -e.self_device_time_total)
+    return [{"us": round(e.self_device_time_total, 1), "launches": e.count, "kernel": e.key[:120]} for e in events[:most]]
+
+
+def train(model, x, edges, labels, epochs, device, autocast=None, compiled=None, records=False, profile=False):
+    """The median time of an epoch in ms, the peak of memory in GiB, all losses, and the kernels where they are asked for."""
     cuda = device.type == "cuda"
     options = {"fused": True, "capturable": compiled is not None or records} if cuda else {}
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, **options)
@@ -133,10 +153,11 @@ def train(model, x, edges, labels, epochs, device, autocast=None, compiled=None,
         times.append((time.perf_counter() - start) * 1e3)
         losses.append(loss.clone())
     peak = torch.cuda.max_memory_allocated() / 2**30 if cuda else math.nan
-    return statistics.median(times), peak, [float(loss) for loss in losses]
+    kernels = kernels_of(epoch) if profile and cuda else None
+    return statistics.median(times), peak, [float(loss) for loss in losses], kernels
 
 
-def cell(name, graphs, device, epochs, variants):
+def cell(name, graphs, device, epochs, variants, profile):
     kind, layers, hidden, heads, dataset = CELLS[name]
     features, classes = DATASETS[dataset]
     edges_cpu, nodes = read(graphs[dataset])
@@ -154,7 +175,10 @@ def cell(name, graphs, device, epochs, variants):
         if device.type == "cuda":
             torch.cuda.empty_cache()
             torch._dynamo.reset()
-        model = copy.deepcopy(initial).to(device)
+        if variant == "dense":
+            model = Model("dense", layers, hidden, 1, features, classes).to(device)
+        else:
+            model = copy.deepcopy(initial).to(device)
         result = {"cell": name, "variant": variant, "status": "ok"}
         try:
             if variant.startswith("weft"):
@@ -170,8 +194,12 @@ def cell(name, graphs, device, epochs, variants):
                 with torch.no_grad():
                     model(x, given)
             autocast = {"f16": torch.float16, "bf16": torch.bfloat16}.get(variant.split("-")[-1])
-            ms, peak, losses = train(model, x, given, labels, epochs, device, autocast, compiled, records)
+            ms, peak, losses, kernels = train(
+                model, x, given, labels, epochs, device, autocast, compiled, records, profile
+            )
             result.update(epoch_ms=ms, peak_gib=peak, losses=losses)
+            if kernels:
+                result["kernels"] = kernels
         except torch.OutOfMemoryError:
             result["status"] = "out of memory"
         except Exception as error:  # a variant that does not run is a result, too
@@ -181,6 +209,8 @@ def cell(name, graphs, device, epochs, variants):
         text = f"{result['epoch_ms']:9.3f} ms {result['peak_gib']:7.2f} GiB  loss {result['losses'][19]:.4f}" \
             if result["status"] == "ok" else result["status"]
         print(f"{name:14} {variant:22} {text}", flush=True)
+        for kernel in result.get("kernels", []):
+            print(f"    {kernel['us']:10.1f} us {kernel['launches']:3} x {kernel['kernel'][:90]}")
     return results
 
 
@@ -209,6 +239,7 @@ def main():
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", type=torch.device)
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--variants", default="pyg,pyg-csr,weft,weft-f16,weft-bf16")
+    parser.add_argument("--profile", action="store_true", help="also one epoch under torch's profiler: its kernels on the GPU")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     graphs = {path.stem: path for path in args.graphs}
@@ -220,8 +251,9 @@ def main():
             sys.exit(f"cell {name} needs {CELLS[name][4]}.csr: name it among the graphs")
         variants = args.variants.split(",")
         if CELLS[name][4] == "cora" and args.device.type == "cuda":
-            variants += ["pyg-reduce-overhead", "weft-reduce-overhead", "weft-recorded"]  # PyG waits, and cannot be recorded
-        results += cell(name, graphs, args.device, args.epochs, variants)
+            # PyG waits, and cannot be recorded. Of so small a graph nearly all is what torch takes for any model.
+            variants += ["pyg-reduce-overhead", "weft-reduce-overhead", "weft-recorded", "dense"]
+        results += cell(name, graphs, args.device, args.epochs, variants, args.profile)
     print("\n".join(summary(results)))
     if args.json:
         device = torch.cuda.get_device_name() if args.device.type == "cuda" else "cpu"
