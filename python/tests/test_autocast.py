@@ -127,6 +127,32 @@ def test_a_model_in_autocast_trains_and_scales(device):
     torch.testing.assert_close(loss, want, rtol=2e-2, atol=0)
 
 
+def test_second_derivatives_of_segments_are_in_the_type_of_the_forward(device):
+    x, offsets = torch.randn(7, 4, device=device, requires_grad=True), torch.tensor([0, 3, 7], device=device)
+
+    def twice():
+        out = weft.segment_reduce(x, offsets)
+        with torch.autocast(device, torch.bfloat16):
+            (first,) = torch.autograd.grad(out.pow(3).sum(), x, create_graph=True)
+            return torch.autograd.grad(first.square().sum(), x)[0]
+
+    got = twice()
+    with torch.autocast(device, enabled=False):
+        (first,) = torch.autograd.grad(weft.segment_reduce(x, offsets).pow(3).sum(), x, create_graph=True)
+        torch.testing.assert_close(got, torch.autograd.grad(first.square().sum(), x)[0], rtol=1e-6, atol=1e-6)
+
+
+def test_samples_under_autocast_compile_whole(device):
+    graph = weft.Graph.from_edge_index(random_edges(7, 9, 40).to(device), size=(7, 9))
+    x, sample = torch.randn(7, 4, device=device), weft.EdgeSample(2)
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda: weft.spmm(graph, x, sample=sample), backend="aot_eager", fullgraph=True)
+    with torch.autocast(device, torch.bfloat16):
+        got = compiled()
+    assert got.dtype is torch.bfloat16
+    torch.testing.assert_close(got, weft.spmm(graph, x.bfloat16(), sample=sample))
+
+
 def test_segments_and_scaled_samples_follow_autocast(device):
     graph = weft.Graph.from_edge_index(random_edges(7, 9, 40).to(device), size=(7, 9))
     x = torch.randn(7, 4, device=device, requires_grad=True)

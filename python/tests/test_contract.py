@@ -109,6 +109,8 @@ def test_what_does_not_fit_into_memory_is_torchs_error_in_one_line(device):
     with pytest.raises(torch.OutOfMemoryError, match=r"no room for a tensor of shape \[32768, 32768") as raised:
         weft.sddmm(graph, tall, wide, op="mul")
     assert len(str(raised.value).splitlines()) == 1
+    with pytest.raises(torch.OutOfMemoryError, match="no room for a tensor"):
+        torch.func.grad(lambda t: weft.sddmm(graph, t, wide, op="mul").sum())(tall)
     small = torch.ones(7, 4, device=device)
     assert weft.spmm(graph, small).shape == (9, 4)
 

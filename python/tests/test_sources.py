@@ -6,6 +6,7 @@ import torch
 
 import weft
 from conftest import random_edges
+from weft.weft_file import WeftFile
 
 scipy_sparse = pytest.importorskip("scipy.sparse")
 
@@ -178,6 +179,15 @@ def test_a_weft_file_is_the_graph_with_its_ids_and_values(tmp_path, trusted):
     assert weft.Graph.load(wide, trusted=trusted)[1].shape == (5, 3)
     graph, found = weft.Graph.load(a_file(tmp_path / "none.weft", torch.tensor([0, 0]), col[:0], 3), trusted=trusted)
     assert found is None and (graph.num_sources, graph.num_targets, graph.num_edges) == (3, 1, 0)
+
+
+def test_a_trusted_file_is_mapped_in_inference_mode_too(tmp_path):
+    path = a_file(tmp_path / "g.weft", torch.tensor([0, 2, 2, 5]), torch.tensor([1, 3, 0, 0, 2]), 4)
+    with torch.inference_mode():
+        file = WeftFile(str(path), trusted=True)
+        graph = file.graph()
+    again = file.graph()  # over the same memory
+    assert (graph.rowptr.data_ptr(), graph.col.data_ptr()) == (again.rowptr.data_ptr(), again.col.data_ptr())
 
 
 def test_damage_in_a_weft_file_is_named(tmp_path):

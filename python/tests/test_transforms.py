@@ -1,10 +1,10 @@
-"""What torch.func, torch.jit.trace, inference mode and modes of dispatch make of graphs and operators."""
+"""What torch.func, forward mode and inference mode make of graphs and operators."""
 
 import copy
 
 import pytest
 import torch
-from torch._subclasses import FakeTensorMode
+from torch.autograd import forward_ad
 
 import weft
 from conftest import random_edges
@@ -72,30 +72,84 @@ def test_tangents_are_refused_by_every_operator_and_not_lost(device, square):
     for name, call in calls.items():
         with pytest.raises(NotImplementedError, match=f"no forward-mode derivatives, and an input of {name} has"):
             torch.func.jvp(call, (x,), (torch.ones_like(x),))
-        with torch.autograd.forward_ad.dual_level():
+        with forward_ad.dual_level():
             with pytest.raises(NotImplementedError, match=f"no forward-mode derivatives, and an input of {name} has"):
-                call(torch.autograd.forward_ad.make_dual(x, torch.ones_like(x)))
-    with torch.autograd.forward_ad.dual_level():  # without a tangent all is as ever
+                call(forward_ad.make_dual(x, torch.ones_like(x)))
+    with forward_ad.dual_level():  # without a tangent all is as ever
         torch.testing.assert_close(weft.spmm_scaled(graph, x, target_scale=scale), scale[:, None] * weft.spmm(graph, x))
 
 
-def test_a_program_of_jit_trace_runs_over_the_edges_it_is_given(device, square):
-    layer = weft.nn.SAGEConv(4, 3).to(device)
-    x = torch.randn(9, 4, device=device)
-    traced = torch.jit.trace(layer, (x, square), check_trace=False)
-    other = random_edges(9, 9, 55, seed=3).to(device)
-    torch.testing.assert_close(traced(x, other), layer(x, other))
+def test_what_depends_on_no_input_has_no_tangent(device, square):
+    graph, layer = weft.Graph.from_edge_index(square, size=9), a_layer(device)
+    x, offsets = torch.randn(9, 4, device=device), torch.tensor([0, 4, 9], device=device)
+    one = torch.ones(3, device=device)
+    for call in (
+        lambda w: layer(x.relu(), graph) * w,  # computed inside of the transform
+        lambda w: weft.spmm(graph, (x * 2)[:, :3]) * w,
+        lambda w: weft.segment_reduce((x * 2)[:, :3], offsets) * w,
+    ):
+        value, tangent = torch.func.jvp(call, (one,), (one,))
+        torch.testing.assert_close(tangent, value)  # both are linear in w, at one
 
 
-def test_jit_trace_keeps_no_key_of_a_graph(device, square):
-    graph = weft.Graph.from_edge_index(square, size=9)
-    x = torch.randn(9, 4, device=device)
-    traced = torch.jit.trace(lambda t: weft.spmm(graph, t), (x,))
-    assert "_held" not in str(traced.graph)
-    torch.testing.assert_close(traced(2 * x), weft.spmm(graph, 2 * x))
-    rowptr, col = graph.rowptr, graph.col
-    with pytest.raises(RuntimeError, match="torch.jit.trace records no graphs but those of an edge_index"):
-        torch.jit.trace(lambda t: weft.spmm(weft.Graph(rowptr, col, 9), t), (x,))
+def test_tangents_behind_other_transforms_are_found(device, square):
+    graph, x = weft.Graph.from_edge_index(square, size=9), torch.randn(9, 4, device=device)
+    offsets, one = torch.tensor([0, 4, 9], device=device), torch.ones(4, device=device)
+    calls = lambda t: weft.segment_reduce(t, offsets), lambda t: weft.spmm_scaled(graph, x, target_scale=t[:, 0])
+    for call in calls:
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, torch.ones_like(x))
+            with pytest.raises(NotImplementedError, match="has a tangent"):
+                torch.func.grad(lambda w: (call(dual) * w).sum())(one)
+        with pytest.raises(NotImplementedError, match="has a tangent"):
+            inner = lambda t: torch.func.grad(lambda w: (call(t) * w).sum())(one)
+            torch.func.jvp(inner, (x,), (torch.ones_like(x),))
+
+
+def test_programs_lose_no_tangents_of_transforms_inside_of_them(device, square):
+    graph, x = weft.Graph.from_edge_index(square, size=9), torch.randn(9, 4, device=device)
+    offsets, sample = torch.tensor([0, 4, 9], device=device), weft.EdgeSample(2)
+    for call in (
+        lambda t: weft.spmm(graph, t), lambda t: weft.segment_reduce(t, offsets),
+        lambda t: weft.spmm(graph, t, sample=sample),
+    ):
+        torch._dynamo.reset()
+        forward = torch.compile(lambda t: torch.func.jvp(call, (t,), (torch.ones_like(t),)), backend="eager")
+        with pytest.raises(NotImplementedError, match="has a tangent"):
+            forward(x)
+        compiled = torch.compile(call, backend="eager")
+        compiled(x)
+        with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="has a tangent"):
+            compiled(forward_ad.make_dual(x, torch.ones_like(x)))
+
+
+def test_gradients_of_samples_by_torch_func_are_none_of_a_programs(device, square):
+    graph, x = weft.Graph.from_edge_index(square, size=9), torch.randn(9, 4, device=device)
+    by_func = torch.func.grad(lambda t: weft.spmm(graph, t, sample=weft.EdgeSample(2)).square().sum())
+    assert by_func(x).abs().sum() > 0
+    torch._dynamo.reset()
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="a sample inside of torch.func goes outside"):
+        torch.compile(by_func, backend="eager", fullgraph=True)(x)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_gradients_of_segments_by_torch_func_are_autograds(device, trusted):
+    x, offsets = torch.randn(9, 4, device=device, requires_grad=True), torch.tensor([0, 4, 4, 9], device=device)
+    for reduce in ("sum", "mean", "max", "min"):
+        def loss(t):
+            return weft.segment_reduce(t, offsets, reduce, trusted=trusted).pow(3).sum()
+
+        torch.testing.assert_close(torch.func.grad(loss)(x.detach()), torch.autograd.grad(loss(x), x)[0])
+    twice = torch.func.hessian(lambda t: weft.segment_reduce(t, offsets, trusted=trusted).pow(3).sum())
+    with pytest.raises(NotImplementedError, match="no batches of torch.func.vmap|has a tangent"):
+        twice(x.detach())
+
+
+def test_batches_of_gradients_are_refused_in_words(device, square):
+    graph, x = weft.Graph.from_edge_index(square, size=9), torch.randn(9, 4, device=device, requires_grad=True)
+    out = weft.spmm(graph, x)
+    with pytest.raises(NotImplementedError, match="no batches of torch.func.vmap, and an input of the gradient of spmm"):
+        torch.autograd.grad(out, x, torch.ones(2, *out.shape, device=device), is_grads_batched=True)
 
 
 def test_graphs_made_in_inference_mode_are_trained_over(device, square):
@@ -110,19 +164,11 @@ def test_graphs_made_in_inference_mode_are_trained_over(device, square):
     torch.testing.assert_close(got, torch.autograd.grad(weft.spmm(graph, x).square().sum(), x)[0])
 
 
-def test_what_a_mode_made_is_not_kept(device, square):
-    layer, graph = a_layer(device), weft.Graph.from_edge_index(square, size=9)
-    x = torch.randn(9, 4, device=device)
-    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
-        assert layer(mode.from_tensor(x), graph).shape == (9, 3)
-    got = layer(x, graph)
-    assert type(got) is torch.Tensor
-    torch.testing.assert_close(got, layer(x, square))
-
-
 def test_graphs_move_by_the_names_that_tensors_and_modules_have(device, square):
     graph = weft.Graph.from_edge_index(square, size=9)
     assert graph.cpu().device.type == "cpu"
+    with pytest.raises(ValueError, match="device is cpu: expected a GPU"):
+        graph.cuda("cpu")
     if device == "cuda":
         assert graph.cuda() is graph and graph.cuda(0) is graph and graph.cpu().cuda().device == graph.device
     else:

@@ -2,7 +2,9 @@
 
 import ctypes
 import os
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Iterator
 
 import torch
 
@@ -43,6 +45,15 @@ def raise_out_of_memory(error: RuntimeError) -> None:
     """As torch's own class, where it is that: through torch's stable ABI every error is a RuntimeError."""
     if not isinstance(error, torch.OutOfMemoryError) and str(error).startswith("out of memory"):
         raise torch.OutOfMemoryError(str(error)) from None
+
+
+@contextmanager
+def naming_what_is_out_of_memory() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise_out_of_memory(error)
+        raise
 
 
 _load()

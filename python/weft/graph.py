@@ -43,6 +43,7 @@ def counts_of(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
 NO_KEY = 0  # of a graph that nobody holds, or a handle behind its rows
 
 
+_MODES_OF_PROGRAMS = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchModeKey.PROXY
 _graph_rows = unrecorded(torch.ops.weft.graph_rows.default)
 
 
@@ -52,8 +53,11 @@ def is_of_program(key: int) -> bool:
 
 
 def is_traced() -> bool:
-    """Whether a program is made of the calls, by torch.compile, torch.export or torch.jit.trace."""
-    return torch.compiler.is_compiling() or torch.jit.is_tracing()
+    """Whether a program is made of the calls, by torch.compile, torch.export, torch.jit.trace or make_fx, or tensors are
+    FakeTensorMode's, which have no numbers."""
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        return True
+    return any(torch._C._get_dispatch_mode(kind) is not None for kind in _MODES_OF_PROGRAMS)
 
 
 @contextmanager
@@ -62,8 +66,7 @@ def making() -> Iterator[None]:
     nothing of torch.func's is around them."""
     if torch.jit.is_tracing():
         raise RuntimeError(
-            "torch.jit.trace records no graphs but those of an edge_index and their transposes: make the others before, "
-            "or use torch.export"
+            "torch.jit.trace records no graphs but those of an edge_index: make the others before, or use torch.export"
         )
     try:
         with torch.inference_mode(False), torch._C._DisableFuncTorch():
@@ -187,7 +190,8 @@ class Graph:
     ) -> Graph:
         """From compressed rows: those of target v are ``col[rowptr[v]:rowptr[v + 1]]``. Without ``num_sources`` there are
         as many sources as targets. ``trusted`` neither looks at the indices, which on a GPU takes time and waits, nor
-        copies them: they must be right, and stay as and where they are."""
+        copies them: they must be right, and stay as and where they are. (Tensors of inference mode are copied: no
+        backward could save them.)"""
         for name, array in (("rowptr", rowptr), ("col", col), ("edge_ids", edge_ids)):
             if not isinstance(array, Tensor) and (array is not None or name != "edge_ids"):
                 raise TypeError(f"{name} is of type {type(array).__name__}: expected a tensor of int64 or int32")
@@ -238,7 +242,8 @@ class Graph:
     @classmethod
     def from_any(cls, source: Any, size: Size = None) -> Tuple[Graph, Optional[Tensor]]:
         """From whatever one of the other functions takes, and from PyG's Data (whose ``edge_weight`` are the values):
-        the graph, and the values of its edges by id, or None. ``size`` as in :meth:`from_edge_index`.
+        the graph, and the values of its edges by id, or None. ``size`` as in :meth:`from_edge_index`; of a source that
+        has one it is compared.
 
         >>> import torch, weft
         >>> weft.Graph.from_any(torch.tensor([[0, 1, 2], [1, 2, 1]]), size=4)
@@ -264,7 +269,9 @@ class Graph:
     @torch.compiler.disable
     def transpose(self) -> Graph:
         """The same edges, reversed, with the same ids; made once and kept. Its transpose is this graph."""
-        kept = self._transposed() if isinstance(self._transposed, weakref.ref) else self._transposed
+        kept = self._transposed  # read once: other threads may put theirs there
+        if isinstance(kept, weakref.ref):
+            kept = kept()
         if kept is None:
             with making():
                 key, rows = torch.ops.weft.graph_transposed(self._rows, self._key, self.num_sources)
@@ -321,8 +328,11 @@ class Graph:
     def cuda(self, device: Union[None, int, str, torch.device] = None) -> Graph:
         """This graph on a GPU, which without ``device`` is the current one."""
         if device is None:
-            device = torch.device("cuda", torch.cuda.current_device())
-        return self.to(torch.device("cuda", device) if isinstance(device, int) else device)
+            device = torch.cuda.current_device()
+        wanted = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+        if wanted.type != "cuda":
+            raise ValueError(f"device is {wanted}: expected a GPU, as cuda:0")
+        return self.to(wanted)
 
     def __reduce__(self):
         ids = None if self.edge_ids is None else self.edge_ids.clone()

@@ -49,7 +49,7 @@ def from_sparse(adj_t: Tensor, trusted: bool = False) -> Tuple[Graph, Tensor]:
     if adj_t.layout is not torch.sparse_csr:
         raise ValueError(
             f"adj_t has layout {adj_t.layout}, whose blocks hold zeros that are no edges: expected torch.sparse_csr, "
-            "sparse_csc or sparse_coo, as adj_t.to_dense().to_sparse_csr() has it"
+            "sparse_csc or sparse_coo; adj_t.to_sparse_coo() has those zeros still, to be left out"
         )
     return Graph.from_csr(adj_t.crow_indices(), adj_t.col_indices(), num_sources, trusted=trusted), adj_t.values()
 

@@ -97,7 +97,8 @@ class WeftFile:
             self._check(f"section {title!r}", content, section.crc)
         if section.bytes == 0:
             return torch.empty(rows * row, dtype=found)
-        return torch.frombuffer(self._memory, dtype=found, count=rows * row, offset=section.offset)
+        with torch.inference_mode(False):  # whose tensors a graph would copy
+            return torch.frombuffer(self._memory, dtype=found, count=rows * row, offset=section.offset)
 
     def graph(self) -> Graph:
         rowptr, col = self._array("offsets", self.rows + 1, torch.int64), self._array("cols", self.edges, torch.int32)

@@ -88,6 +88,9 @@ def test_explain_mode_weighs_messages():
     layer.explain = False
     torch.testing.assert_close(layer(x, EDGES), weft.revert(copy.deepcopy(layer))(x, EDGES), rtol=1e-5, atol=1e-5)
     assert reason_of(layer) is None
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(x, EDGES), layer(x, EDGES), rtol=1e-5, atol=1e-5)
 
 
 def test_explain_mode_works_in_a_copy_too():

@@ -7,7 +7,7 @@ from typing import Optional, Tuple
 import torch
 from torch import Tensor
 
-from weft.graph import Graph
+from weft.graph import Graph, is_traced
 from weft.ops.graph_op import GraphOp, choice, like
 from weft.ops.sampled import EdgeSample, attention_sampled
 
@@ -88,6 +88,6 @@ def _which_are_dropped(value: Tensor, dropout: float, seed: Optional[int]) -> Tu
         return 0, None
     if seed is not None:
         return int(seed), None
-    if value.is_cuda or torch.compiler.is_compiling():
+    if value.is_cuda or is_traced():
         return 0, torch.randint(2**62, (1,), device=value.device)
     return int(torch.randint(2**62, ())), None

@@ -7,7 +7,10 @@ from typing import Iterator, Sequence, Tuple
 import torch
 from torch import Tensor
 from torch._C import _AutoDispatchBelowAutograd, _functorch
+from torch._functorch.pyfunctorch import temporarily_pop_interpreter_stack
 from torch.autograd import forward_ad
+
+from weft import _library
 
 _ARGUMENTS = 3  # op, graph, options: no tensors
 
@@ -39,22 +42,33 @@ def _wraps_of(tensor) -> Iterator[Tensor]:
 
 
 def _has_tangent(tensor: Tensor) -> bool:
-    if not torch._C._are_functorch_transforms_active():
+    """At whichever level of torch.func, or below them all."""
+    innermost = _functorch.peek_interpreter_stack()
+    if innermost is None:
         return forward_ad.unpack_dual(tensor).tangent is not None
-    # Another function's wrap hides those of torch.func.jvp: whatever depends on that may have one.
-    forward = _functorch.TransformType.Jvp
-    levels = {t.level() for t in _functorch.get_interpreter_stack() if t.key() == forward}
-    return any(_functorch.maybe_get_level(wrap) in levels for wrap in _wraps_of(tensor))
+    if innermost.key() == _functorch.TransformType.Jvp and forward_ad.unpack_dual(tensor).tangent is not None:
+        return True
+    if _functorch.maybe_get_level(tensor) == innermost.level():
+        tensor = _functorch.get_unwrapped(tensor)
+    with temporarily_pop_interpreter_stack():
+        return _has_tangent(tensor)
 
 
+@torch.compiler.disable  # and so not a part of any program: it looks at what the call is made in
 def refuse_tangents(name: str, inputs: Sequence) -> None:
     """Where an operator looks at none, a tangent would be lost without a word."""
     if any(isinstance(t, Tensor) and _has_tangent(t) for t in inputs):
         raise NotImplementedError(_no_forward_mode(name))
 
 
+def _is_batch(tensor) -> bool:
+    if isinstance(tensor, Tensor) and _functorch.is_legacy_batchedtensor(tensor):  # of is_grads_batched
+        return True
+    return any(_functorch.is_batchedtensor(wrap) for wrap in _wraps_of(tensor))
+
+
 def refuse_batches(name: str, inputs: Sequence) -> None:
-    if any(_functorch.is_batchedtensor(wrap) for t in inputs for wrap in _wraps_of(t)):
+    if any(_is_batch(t) for t in inputs):
         raise NotImplementedError(_no_vmap(name))
 
 
@@ -104,7 +118,8 @@ class _Run(torch.autograd.Function):
         if torch.is_grad_enabled():  # they may be differentiated again, or the backward operator refuses that
             gradients = op.derived(graph, tensors, kept, out_grad, options, wanted)
             if gradients is None:
-                gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
+                with _library.naming_what_is_out_of_memory():
+                    gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         else:
             gradients = op.gradients_over(graph, tensors, kept, out_grad, options, wanted)
         return (None, None, None, *gradients)
@@ -119,7 +134,7 @@ class RunTransformed(torch.autograd.Function):
 
     @staticmethod
     def forward(op, graph, options, *tensors):
-        with _AutoDispatchBelowAutograd():
+        with _library.naming_what_is_out_of_memory(), _AutoDispatchBelowAutograd():
             return as_tuple(op.forward(graph._arguments, tensors, options))
 
     @staticmethod
@@ -158,7 +173,7 @@ class _GradientsTransformed(torch.autograd.Function):
     @staticmethod
     def forward(op, graph, options, wanted, out_grad, *saved):
         tensors, kept = op.of_kept(saved)
-        with _AutoDispatchBelowAutograd():
+        with _library.naming_what_is_out_of_memory(), _AutoDispatchBelowAutograd():
             gradients = op.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         return tuple(out_grad.new_zeros(()) if g is None else g for g in gradients)
 

@@ -80,12 +80,12 @@ class GraphOp:
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(f"an operand of {self.name} is of type {type(tensor).__name__}: expected a tensor")
+        if forward_ad._current_level >= 0:
+            refuse_tangents(self.name, (*tensors, *options))
         if _is_compiling() or _tracing_state() is not None:
             return as_tuple(self.forward(graph._arguments, tensors, options))[0]
         if torch.is_autocast_enabled(graph._device_type):
             tensors = autocast.cast(tensors, graph._device_type, self.casts_to)
-        if forward_ad._current_level >= 0:
-            refuse_tangents(self.name, (*tensors, *options))
         if _are_functorch_transforms_active():
             refuse_batches(self.name, options)
             return RunTransformed.apply(self, graph, options, *tensors)[0]
@@ -136,6 +136,7 @@ class GraphOp:
             with _AutoDispatchBelowAutograd():
                 return self.gradients(graph._arguments, tensors, kept, out_grad, options, wanted)
         except RuntimeError as error:
+            refuse_batches(f"the gradient of {self.name}", (out_grad,))
             _library.raise_out_of_memory(error)
             raise
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from weft._library import raise_out_of_memory
+from weft._library import naming_what_is_out_of_memory
 from weft._unrecorded import unrecorded
 from weft.graph import is_of_program
 from weft.ops import autocast
@@ -87,11 +87,8 @@ class _SampledOp:
         if torch.compiler.is_compiling():
             op = self._unrecorded if is_of_program(graph._key) else self._op
             return op(*graph._arguments, *arguments)
-        try:
+        with naming_what_is_out_of_memory():
             return self._op(*graph._arguments, *arguments)
-        except RuntimeError as error:
-            raise_out_of_memory(error)
-            raise
 
 
 _spmm_sampled = _SampledOp("spmm_sampled", _fake_spmm)
@@ -99,16 +96,13 @@ _attention_sampled = _SampledOp("attention_sampled", _fake_attention)
 
 
 def _runs_plainly(*tensors: Optional[Tensor]) -> bool:
-    """Whether nobody wants a derivative, and no mode of torch's changes what a call is: one operator draws the sample
-    as it runs then. All else goes over the graph of the kept edges, to the same results."""
-    given = [t for t in tensors if t is not None]
-    if torch.is_grad_enabled() and any(t.requires_grad for t in given):
+    """Whether nobody wants a derivative: one operator draws the sample as it runs then. All else goes over the graph of
+    the kept edges, to the same results."""
+    if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
+        if torch.compiler.is_compiling():
+            raise NotImplementedError("a sample inside of torch.func goes outside of what torch.compile captures")
         return False
-    if any(torch.is_autocast_enabled(t.device.type) for t in given[:1]):
-        return False
-    if torch.compiler.is_compiling():
-        return True
-    return not torch._C._are_functorch_transforms_active() and forward_ad._current_level < 0
+    return not torch.is_grad_enabled() or not any(t is not None and t.requires_grad for t in tensors)
 
 
 def _of_kept(values: Optional[Tensor], edge_ids: Tensor) -> Optional[Tensor]:
@@ -120,14 +114,19 @@ def spmm_sampled(
 ) -> Tensor:
     """What ``spmm`` is with a sample."""
     scaled = sample.norm == "scaled" and reduce == "sum"
+    if torch.is_autocast_enabled(graph._device_type):
+        x, edge = autocast.cast((x, edge), graph._device_type, None)
     if _runs_plainly(x, edge):
         return _spmm_sampled(graph, x, edge, op, reduce, *sample.choice, scaled)
+    return _spmm_of_kept(spmm, graph, x, edge, op, reduce, sample, scaled)
+
+
+@torch.compiler.disable
+def _spmm_of_kept(spmm, graph, x, edge, op, reduce, sample, scaled):
     kept, edge_ids = graph.sampled(sample)
     edge = _of_kept(edge, edge_ids)
     if not scaled:
         return spmm(kept, x, edge, op=op, reduce=reduce)
-    if torch.is_autocast_enabled(graph._device_type):
-        x, edge = autocast.cast((x, edge), graph._device_type, None)
     # Halves are scaled before they are rounded, as the operator does it.
     typed = x if x is not None else edge
     wide = torch.float64 if typed.dtype is torch.float64 else torch.float32
@@ -143,12 +142,21 @@ def attention_sampled(
     edge: Optional[Tensor], sample: EdgeSample, *, score: str, slope: float, scale: float, dropout: float, seed: Optional[int],
 ) -> Tensor:
     """What ``attention`` is with a sample."""
+    if torch.is_autocast_enabled(graph._device_type):
+        value, src, dst, attn, bias, edge = autocast.cast(
+            (value, src, dst, attn, bias, edge), graph._device_type, None
+        )
     if dropout == 0 and _runs_plainly(value, src, dst, attn, bias, edge):
         return _attention_sampled(
             graph, value, src, dst, attn, bias, edge, score, float(slope), float(scale), *sample.choice
         )
-    kept, edge_ids = graph.sampled(sample)  # dropout goes by the ids that edges have there
-    return attention(
-        kept, value, src, dst, attn, _of_kept(bias, edge_ids), edge=_of_kept(edge, edge_ids), score=score, slope=slope,
-        scale=scale, dropout=dropout, seed=seed,
+    return _attention_of_kept(
+        attention, graph, (value, src, dst, attn), bias, edge, sample, score=score, slope=slope, scale=scale, dropout=dropout,
+        seed=seed,
     )
+
+
+@torch.compiler.disable
+def _attention_of_kept(attention, graph, operands, bias, edge, sample, **options):
+    kept, edge_ids = graph.sampled(sample)  # dropout goes by the ids that edges have there
+    return attention(kept, *operands, _of_kept(bias, edge_ids), edge=_of_kept(edge, edge_ids), **options)

@@ -6,12 +6,13 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from weft._library import raise_out_of_memory
+from weft._library import naming_what_is_out_of_memory
 from weft._unrecorded import unrecorded
+from weft.graph import Graph
 from weft.ops import autocast
 from weft.ops.functions import refuse_tangents
 from weft.ops.graph_op import choice, placeholder
-from weft.ops.spmm import REDUCERS
+from weft.ops.spmm import REDUCERS, spmm
 
 _OF_THE_LARGEST = ("max", "min")
 
@@ -36,7 +37,8 @@ def _backward(ctx, out_grad):
     if out_grad is None:
         return None, None, None, None
     x, offsets = ctx.saved_tensors
-    return torch.ops.weft.segment_reduce_backward(x, offsets, out_grad, ctx.reduce), None, None, None
+    with naming_what_is_out_of_memory():
+        return torch.ops.weft.segment_reduce_backward(x, offsets, out_grad, ctx.reduce), None, None, None
 
 
 def _setup_of_backward(ctx, inputs, output):
@@ -53,7 +55,8 @@ def _backward_of_backward(ctx, grad):
     if grad is None:
         return None, None, None, None
     (offsets,) = ctx.saved_tensors
-    return None, None, torch.ops.weft.segment_reduce(grad, offsets, ctx.reduce, True), None
+    with torch.autocast(grad.device.type, enabled=False):  # the forward's types are the gradients', too
+        return None, None, torch.ops.weft.segment_reduce(grad, offsets, ctx.reduce, True), None
 
 
 _segment_reduce = torch.ops.weft.segment_reduce.default
@@ -81,12 +84,12 @@ def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum", *, trusted: 
     tensor([3., 0., 4.])
     """
     choice("reduce", reduce, REDUCERS)
-    if torch.compiler.is_compiling():
-        return (_segment_reduce if trusted else _looking)(x, offsets, reduce, trusted)
     if forward_ad._current_level >= 0:
         refuse_tangents("segment_reduce", (x,))
-    try:
+    if torch._C._are_functorch_transforms_active():  # whose gradients spmm has: rows are the edges' sources
+        rows = Graph.from_csr(offsets, torch.arange(x.size(0), device=x.device), x.size(0), trusted=trusted)
+        return spmm(rows, x, reduce=reduce)
+    if torch.compiler.is_compiling():
+        return (_segment_reduce if trusted else _looking)(x, offsets, reduce, trusted)
+    with naming_what_is_out_of_memory():
         return _segment_reduce(x, offsets, reduce, trusted)
-    except RuntimeError as error:
-        raise_out_of_memory(error)
-        raise

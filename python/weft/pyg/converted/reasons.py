@@ -26,8 +26,8 @@ def reduction_of(layer: MessagePassing) -> Optional[str]:
 
 def _is_pygs(layer: MessagePassing, step) -> bool:
     """Turning explain or decomposed_layers on and off leaves one of the class's own behind."""
-    names = "_jinja_propagate", "_orig_propagate"
-    return getattr(step, "__func__", step) in [getattr(type(layer), name, None) for name in names]
+    function = getattr(step, "__func__", step)  # compared by `is`, which compiled code knows of functions
+    return any(function is getattr(type(layer), name, None) for name in ("_jinja_propagate", "_orig_propagate"))
 
 
 def standing_reason(layer: MessagePassing, reductions) -> Optional[str]:
