@@ -77,15 +77,15 @@ struct AttentionArgs {
   SampledPlaces sample;  // where given, `graph` is the sample's index space
   Score score = Score::gat;
   std::int64_t heads = 1;
-  std::int64_t width = 1;        // features of a value head
-  std::int64_t score_width = 1;  // features src and dst are compared over
-  Operand value, src;            // by column
-  Operand dst;                   // by row
-  Operand attn;                  // row_stride 0
-  Operand edge;                  // by edge id: a term of what leaky_relu is applied to; not dot
-  Operand bias;                  // by edge id
+  std::int64_t width = 1;           // features of a value head
+  std::int64_t score_width = 1;     // features src and dst are compared over
+  Operand value, src;               // by column
+  Operand dst;                      // by row
+  Operand attn;                     // row_stride 0
+  Operand edge;                     // by edge id: a term of what leaky_relu is applied to; not dot
+  Operand bias;                     // by edge id
   double slope = 0.2, scale = 1.0;  // rounded to the accumulator type where they are used
-  Dropout dropout;  // of weights, after the softmax
+  Dropout dropout;                  // of weights, after the softmax
   Result out, row_max, row_sum;
 };
 
@@ -175,6 +175,9 @@ WEFT_LAUNCHER(void attention_column_gradients(const AttentionBackwardArgs& args,
                                               const Operand& residual, const Result& dst_grad, CUstream_st* stream));
 /// The weights alone, from the statistics.
 WEFT_LAUNCHER(void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream));
+/// The scores, [edges, heads] by edge id.
+WEFT_LAUNCHER(void attention_scores(const AttentionArgs& args, const Result& scores, Device device,
+                                    CUstream_st* stream));
 /// Multiplies values, [edges, heads], by what dropout makes of them.
 WEFT_LAUNCHER(void attention_drop(const AttentionArgs& args, const Result& values, Device device, CUstream_st* stream));
 /// score_grad, the gradient of the scores, goes to bias_grad, if that is there, and in gat becomes that of what

@@ -1,6 +1,6 @@
-// Attention's backward from the row statistics of the forward: one pass over the edges recomputes the
-// weights and gives the gradients of the scores, [E, H] each; every other gradient is a row sum over the
-// graph or its transpose.
+// Attention's backward: one pass over the edges recomputes the weights (on a CPU by the forward's row statistics, on a
+// GPU from the scores alone) and gives the gradients of the scores, [E, H] each; every other gradient is a row sum over
+// the graph or its transpose.
 #include "ops/attention_composed.hpp"
 
 #include <algorithm>
@@ -76,8 +76,11 @@ void edge_gradients(Context& context, const ComposedAttention& plan, const Graph
   args.score_grad = result(scratch.score_grad);
   if (bias_grad.given) args.bias_grad = result(bias_grad);
   if (context.device().kind == DeviceKind::cpu) return cpu::attention_edges(args, plan.edges, context.arena());
-  // On a GPU: weights, products of gradients and values, and the softmax's own backward.
-  cuda::attention_weights(args, context.device(), context.stream());
+  // On a GPU: weights, products of gradients and values, and the softmax's own backward. Weights come from the scores
+  // anew: these are added up in another order than in the forward, and by its sums the weights of a row with scores
+  // around 20 would add up to 1 but for some 1e-6, which the difference of a product and the row's mean shows whole.
+  cuda::attention_scores(args.forward, args.alpha, context.device(), context.stream());
+  edge_softmax(context, plan.softmax, graph, scratch.alpha, scratch.alpha);
   sddmm(context, plan.dots, graph, spelled(in.value), spelled(out_grad), scratch.alpha_grad, {});
   const bool drops = args.forward.dropout.given();
   const auto drop = [&](TensorView values) {

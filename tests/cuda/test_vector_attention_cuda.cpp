@@ -1,4 +1,5 @@
 // Attention on a GPU whose scores come from vectors (gatv2, dot), and the gradients of every score.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -243,6 +244,34 @@ TEST_P(cuda_vector_attention, weights_and_gradients_are_those_of_the_cpu_in_floa
 }
 
 class cuda_attention_gradients : public GpuTest {};
+
+/// Where one edge of a row weighs nearly all, gradients of scores are small differences of large numbers.
+TEST_F(cuda_attention_gradients, of_steep_scores_are_those_of_the_cpu_in_float64) {
+  Context context = Context::cuda(), cpu = Context::cpu();
+  const Graph graph = battery::power_law_graph(), there = graph.to(gpu);
+  for (const Score score : vector_scores) {
+    AttentionCase inputs(graph, score, Dtype::f32, 3, 4, 4, std::nullopt, 6500);
+    if (score == Score::dot) inputs.scale = 5;
+    if (inputs.attn) inputs.attn = random_tensor(inputs.attn.shape(), Dtype::f32, 6507, -8, 8);
+    const AttentionCase exact = inputs.to(Dtype::f64), moved = inputs.to(gpu);
+    const Tensor grad = random_tensor(Shape(graph.num_rows(), 3, 4), Dtype::f32, 6508);
+    const AttentionGradients by_cpu =
+        attention_backward(cpu, graph, exact.views(), attention(cpu, graph, exact.views()), grad.to(Dtype::f64));
+    const AttentionGradients by_gpu =
+        attention_backward(context, there, moved.views(), attention(context, there, moved.views()), grad.to(gpu));
+    const auto alike = [&](const Tensor& got_there, const Tensor& want, const char* what) {
+      const std::vector<double> got = doubles(got_there.to(Device{})), expected = doubles(want);
+      double largest = 0, off = 0;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        largest = std::max(largest, std::fabs(expected[i]));
+        off = std::max(off, std::fabs(got[i] - expected[i]));
+      }
+      EXPECT_LE(off, 3e-6 * largest) << what << " " << name(score);
+    };
+    alike(by_gpu.src, by_cpu.src, "src");
+    alike(by_gpu.dst, by_cpu.dst, "dst");
+  }
+}
 
 TEST_F(cuda_attention_gradients, agree_with_differences_through_the_whole_op) {
   Context context = Context::cuda();

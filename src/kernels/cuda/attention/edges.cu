@@ -1,4 +1,4 @@
-// The edge part of attention's backward, one thread an edge (a warp, where scores come from vectors): weights from the
+// The edge part of attention, one thread an edge (a warp, where scores come from vectors): scores, weights from the
 // rows' statistics, and what leaky_relu does to gradients. Storage types are looked at when the kernel runs.
 #include "core/cuda/storage.cuh"
 #include "core/loops/cuda/each.cuh"
@@ -28,27 +28,37 @@ __device__ Acc sum_of(const AttentionArgs& args, std::int64_t k, std::int64_t id
   return args.edge.data != nullptr ? z + load<Acc>(args.edge, id, head) : z;
 }
 
-template <class Acc>
-struct WriteWeights {
-  AttentionEdgeArgs args;
+/// What is written of an edge: its score, or what it weighs by the row's statistics.
+template <class Acc, bool Weighs>
+__device__ void write(const AttentionArgs& forward, const Result& to, Acc score, std::int64_t row, EdgeId id,
+                      std::int64_t head) {
+  if constexpr (Weighs) {
+    const SoftmaxPart<Acc> part{load<Acc>(forward.row_max, row, head), load<Acc>(forward.row_sum, row, head)};
+    score = part.weight(score);
+  }
+  store_as(to.dtype, to.data, id * to.row_stride + head, score);
+}
+
+template <class Acc, bool Weighs>
+struct WriteSums {
+  AttentionArgs forward;
+  Result to;
   bool biased;
   __device__ void operator()(std::int64_t k) const {
-    const AttentionArgs& forward = args.forward;
     const std::int64_t row = forward.graph.rows[k], id = id_of(forward.graph, k);
     for (std::int64_t h = 0; h < forward.heads; ++h) {
       const Acc z = sum_of<Acc>(forward, k, id, h);
       Acc score = z > 0 ? z : z * static_cast<Acc>(forward.slope);
       if (biased) score += load<Acc>(forward.bias, id, h);
-      const SoftmaxPart<Acc> part{load<Acc>(forward.row_max, row, h), load<Acc>(forward.row_sum, row, h)};
-      store_as(args.alpha.dtype, args.alpha.data, id * args.alpha.row_stride + h, part.weight(score));
+      write<Acc, Weighs>(forward, to, score, row, id, h);
     }
   }
 };
 
 /// The same for scores from vectors, a warp an edge.
-template <class Acc>
-__global__ void __launch_bounds__(each_threads) write_vector_weights(const AttentionEdgeArgs args, bool biased) {
-  const AttentionArgs& forward = args.forward;
+template <class Acc, bool Weighs>
+__global__ void __launch_bounds__(each_threads)
+    write_of_vectors(const AttentionArgs forward, const Result to, bool biased) {
   const int lane = threadIdx.x % 32;
   for (std::int64_t k = first_item() / 32; k < forward.graph.num_edges; k += item_stride() / 32) {
     const std::int64_t row = forward.graph.rows[k], col = forward.graph.cols[k], id = id_of(forward.graph, k);
@@ -68,8 +78,7 @@ __global__ void __launch_bounds__(each_threads) write_vector_weights(const Atten
       if (lane != 0) continue;
       Acc score = forward.score == Score::dot ? sum * static_cast<Acc>(forward.scale) : sum;
       if (biased) score += load<Acc>(forward.bias, id, h);
-      const SoftmaxPart<Acc> part{load<Acc>(forward.row_max, row, h), load<Acc>(forward.row_sum, row, h)};
-      store_as(args.alpha.dtype, args.alpha.data, id * args.alpha.row_stride + h, part.weight(score));
+      write<Acc, Weighs>(forward, to, score, row, id, h);
     }
   }
 }
@@ -132,19 +141,29 @@ void with_accumulator(const AttentionArgs& args, F&& f) {
   }
 }
 
+template <bool Weighs>
+void write_edges(const AttentionArgs& args, const Result& to, Device device, CUstream_st* stream) {
+  const OnDevice on(device.index);
+  const std::int64_t edges = args.graph.num_edges;
+  if (edges == 0) return;
+  with_accumulator(args, [&](auto acc) {
+    using Acc = decltype(acc);
+    constexpr const char* doing = Weighs ? "writing attention weights" : "writing attention scores";
+    const bool biased = args.bias.given();
+    if (args.score == Score::gat) return each(edges, stream, doing, WriteSums<Acc, Weighs>{args, to, biased});
+    write_of_vectors<Acc, Weighs><<<blocks_for(edges * 32), each_threads, 0, stream>>>(args, to, biased);
+    check_status(cudaGetLastError(), doing);
+  });
+}
+
 }  // namespace
 
 void attention_weights(const AttentionEdgeArgs& args, Device device, CUstream_st* stream) {
-  const OnDevice on(device.index);
-  const std::int64_t edges = args.forward.graph.num_edges;
-  if (edges == 0) return;
-  with_accumulator(args.forward, [&](auto acc) {
-    constexpr const char* doing = "writing attention weights";
-    const bool biased = args.forward.bias.given();
-    if (args.forward.score == Score::gat) return each(edges, stream, doing, WriteWeights<decltype(acc)>{args, biased});
-    write_vector_weights<decltype(acc)><<<blocks_for(edges * 32), each_threads, 0, stream>>>(args, biased);
-    check_status(cudaGetLastError(), doing);
-  });
+  write_edges<true>(args.forward, args.alpha, device, stream);
+}
+
+void attention_scores(const AttentionArgs& args, const Result& scores, Device device, CUstream_st* stream) {
+  write_edges<false>(args, scores, device, stream);
 }
 
 void attention_drop(const AttentionArgs& args, const Result& values, Device device, CUstream_st* stream) {
