@@ -293,7 +293,9 @@ AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& gra
   const bool visits_once = in.score == Score::gat && !has_edge_terms(in);
   if (!visits_once || (!on_gpu && given.desc.dtype != accumulator(given.desc.dtype)))
     return composed_plan(context, graph, in, given);
-  const std::int64_t wider = head_width(context, given.desc, GraphInternals::view_without_ids(graph), policy);
+  OpDesc of_backward = given.desc;
+  of_backward.backward = true;
+  const std::int64_t wider = head_width(context, of_backward, GraphInternals::view_without_ids(graph), policy);
   const AttentionShape shape = wider > 0 ? widened(given, wider) : given;
   const AttentionBackwardArgs args =
       wider > 0 ? any_args(graph, in, shape) : backward_args(graph, in, shape, any_operand(shape), any_result(shape));

@@ -29,8 +29,7 @@ TEST_P(cuda_wide_heads, are_planned_where_heads_lie_unevenly_and_edges_are_many)
   EXPECT_EQ(planned_width(many, of_gat(dtype, 4, 40)), 64);
   EXPECT_EQ(planned_width(many, of_gat(dtype, 4, 47)), 64);
   EXPECT_EQ(planned_width(many, of_gat(dtype, 3, 10)), 16);
-  EXPECT_EQ(planned_width(many, of_gat(dtype, 1, 47)), 48);
-  for (const auto& [heads, width] : {std::pair<std::int64_t, std::int64_t>{4, 16}, {8, 8}, {1, 48}, {1, 3}, {3, 300}})
+  for (const auto& [heads, width] : {std::pair<std::int64_t, std::int64_t>{4, 16}, {8, 8}, {1, 47}, {1, 3}, {3, 300}})
     EXPECT_EQ(planned_width(many, of_gat(dtype, heads, width)), 0) << heads << " heads of " << width;
   EXPECT_EQ(planned_width(few, of_gat(dtype, 4, 40)), 0);
   EXPECT_EQ(planned_width(many, of_gat(dtype, 4, 40), "edges=16"), 0);
@@ -68,7 +67,9 @@ TEST_P(cuda_wide_heads, have_results_and_gradients_of_the_cpu_in_float64) {
 
       const Plan forward = make_plan(context, there, of_gat(GetParam(), heads, width));
       const AttentionBackwardPlan backward = plan_attention_backward(context, there, moved.views());
-      const bool widens = heads > 1 || graph.num_edges() >= 16 * graph.num_rows();
+      const bool whole_packs = width * static_cast<std::int64_t>(size_of(GetParam())) % 16 == 0;
+      if (whole_packs && graph.num_edges() < 6 * graph.num_rows()) continue;  // a backward does not widen
+      const bool widens = heads > 1;
       EXPECT_EQ(forward.cuda().head_width > 0, widens) << where;
       EXPECT_EQ(backward.head_width, forward.cuda().head_width) << where;
       EXPECT_TRUE(backward.at_once) << where;

@@ -12,11 +12,11 @@ namespace {
 constexpr std::int64_t most_features = std::int64_t{1} << 22;  // of a row that kernels take
 constexpr double most_copies = 0.125;                          // of the GPU's memory
 
-/// Of heads that lie unevenly in their lanes, the next power of two; of one head whose rows are no whole packs of 16
-/// bytes, the next such width. 0: there is none that is better.
+/// Of heads that lie unevenly in their lanes, the next power of two. 0: it is no better, or there is one head, which
+/// lies evenly whatever its width.
 std::int64_t better_width(std::int64_t heads, std::int64_t width, int element_bytes) {
   const int pack = 16 / element_bytes;
-  if (heads == 1) return width > pack && width % pack != 0 ? (width + pack - 1) / pack * pack : 0;
+  if (heads == 1) return 0;
   const auto lies_evenly = [&](std::int64_t of) {
     return heads_lie_evenly(heads, of, gather_shape_of_heads(heads, of, element_bytes, pack));
   };
@@ -30,9 +30,9 @@ std::int64_t head_width(const Context& context, const OpDesc& desc, const GraphV
   if (context.device().kind != DeviceKind::cuda || desc.kind != OpKind::attention) return 0;
   const auto bytes = static_cast<int>(size_of(desc.dtype));
   if (!desc.widens || desc.width < 1 || bytes > 4 || policy != Policy{}) return 0;
-  // Copies move what a node has some five times. Several uneven heads take twice to six times as long as even ones, so
-  // that they pay from few edges a node on; one head takes 1.5 times as long.
-  const std::int64_t edges_a_node = desc.heads > 1 ? 4 : 16;
+  // Copies move what a node has some five times, and pay from so many edges a node on: later in a backward, which has
+  // more of them, of heads that are whole packs of 16 bytes (4 of 40) and so no worse in their loads.
+  const std::int64_t edges_a_node = desc.backward && desc.width * bytes % 16 == 0 ? 6 : 4;
   if (2 * graph.num_edges < edges_a_node * (graph.num_rows + graph.num_cols)) return 0;
   OpDesc wide = desc;
   wide.width = better_width(desc.heads, desc.width, bytes);
