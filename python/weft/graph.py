@@ -68,12 +68,8 @@ def making() -> Iterator[None]:
         raise RuntimeError(
             "torch.jit.trace records no graphs but those of an edge_index: make the others before, or use torch.export"
         )
-    try:
-        with torch.inference_mode(False), torch._C._DisableFuncTorch():
-            yield
-    except RuntimeError as error:
-        _library.raise_out_of_memory(error)
-        raise
+    with _library.naming_what_is_out_of_memory(), torch.inference_mode(False), torch._C._DisableFuncTorch():
+        yield
 
 
 def bare(tensor: Tensor, name: str) -> Tensor:
