@@ -74,8 +74,7 @@ struct HeadScratch {
   std::span<Acc> by_row;   // [threads, rows_of_heads, period]
   std::span<Acc> maxima;   // [pieces, period]
   std::span<Acc> sums;     // [pieces, period]
-  std::span<Acc>
-      head_of;  // [heads * width], of attention: whole numbers of an accumulator's size: the head of each feature
+  std::span<Acc> head_of;  // attention's [heads * width], whole numbers of an accumulator's size: each feature's head
   std::int64_t heads = 0, step = 0, period = 0, line_stride = 0;
   int lines = 0;
 

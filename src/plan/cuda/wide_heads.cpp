@@ -12,8 +12,8 @@ namespace {
 constexpr std::int64_t most_features = std::int64_t{1} << 22;  // of a row that kernels take
 constexpr double most_copies = 0.125;                          // of the GPU's memory
 
-/// Of heads that lie unevenly in their lanes, the next power of two. 0: it is no better, or there is one head, which
-/// lies evenly whatever its width.
+/// Of heads that lie unevenly in their lanes, the next power of two. 0: it is no better, or there is one head, whose
+/// copies cost about what they save.
 std::int64_t better_width(std::int64_t heads, std::int64_t width, int element_bytes) {
   const int pack = 16 / element_bytes;
   if (heads == 1) return 0;
