@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a call takes on the CPU's side, on a graph so small that a GPU waits for it: microseconds a call, without gradients,
+"""What a call takes on the CPU's side, on a graph so small that a GPU waits for it: microseconds per call, without gradients,
 with a forward that autograd records, and with forward and backward. Beside it what torch takes for an autograd.Function of
 Python's that only copies.
 
@@ -96,7 +96,7 @@ def main():
             found = measured(call, leaves, args.device)
             best[name] = {what: min(us, best.get(name, found)[what]) for what, us in found.items()}
     results = [{"call": name, **found} for name, found in best.items()]
-    print(f"{'us a call':32} {'no_grad':>8} {'forward':>8} {'and backward':>13}")
+    print(f"{'us per call':32} {'no_grad':>8} {'forward':>8} {'and backward':>13}")
     for r in results:
         print(f"{r['call']:32} {r['no_grad_us']:8.1f} {r['forward_us']:8.1f} {r['forward_backward_us']:13.1f}")
     if args.json:

@@ -83,10 +83,10 @@ class Graph {
                      Validate validate = Validate::full);
 
   /// From tensors that weft takes over, on a GPU or not, and of the transpose, too, where that is there: its edges have
-  /// the ids that they have in `rows`. Offsets of i32 and columns of i64 are copied into weft's types (8 bytes a row, 4
-  /// an edge), and a graph on a GPU has the row of every edge (4 bytes), made in the order of `stream`. `full` looks at
-  /// all of it, on a GPU in a copy on the host, and finds out about the rows; `trusted` looks at nothing and waits for
-  /// nothing.
+  /// the ids that they have in `rows`. Offsets of i32 and columns of i64 are copied into weft's types (8 bytes per row,
+  /// 4 an edge), and a graph on a GPU has the row of every edge (4 bytes), made in the order of `stream`. `full` looks
+  /// at all of it, on a GPU in a copy on the host, and finds out about the rows; `trusted` looks at nothing and waits
+  /// for nothing.
   static Graph adopt(NodeCounts nodes, const RowTensors& rows, const RowTensors& transposed,
                      std::shared_ptr<const void> keeper, Validate validate = Validate::full,
                      CUstream_st* stream = nullptr);
@@ -195,7 +195,7 @@ Tensor carry_values(const EdgeOrigin& origin, ConstTensorView values, Duplicates
 /// in sequence.
 Derived in_stored_order(const Graph& graph);
 
-/// One weight an edge, by id: 1 / sqrt(deg(v) * deg_out(u)) over the weighted or plain degrees. A
+/// One weight per edge, by id: 1 / sqrt(deg(v) * deg_out(u)) over the weighted or plain degrees. A
 /// node of degree 0 gives 0. Self-loops are the caller's to add. Of a graph on a GPU the weights are there too, in the
 /// order of `stream`; weighted degrees are the host's to compute.
 Tensor gcn_weights(const Graph& graph, ConstTensorView values = {}, Dtype dtype = Dtype::f32,

@@ -15,7 +15,7 @@ namespace weft {
 /// A graph as a file holds it.
 struct GraphFile {
   Graph graph;
-  Tensor values;       // one value an edge by id, or none
+  Tensor values;       // one value per edge by id, or none
   std::string name;    // the file's name without folder and endings, or the generator's SPEC
   std::string format;  // "weft", "npz", "mtx", "planetoid", ..., "generated", "built in"
   std::string note;    // what a reader should say to a person: "synthetic stand-in for ..."; one printable line

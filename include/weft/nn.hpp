@@ -40,8 +40,8 @@ DegreeNorm parse_degree_norm(std::string_view text);
 /// last, by norm, activation and dropout.
 struct ModelSpec {
   Architecture architecture = Architecture::gcn;
-  std::int64_t inputs = 0;   // features a node
-  std::int64_t classes = 0;  // outputs a node
+  std::int64_t inputs = 0;   // features per node
+  std::int64_t classes = 0;  // outputs per node
   std::int64_t layers = 2;
   std::int64_t hidden = 16;       // width of hidden layers; of one head in gat and gatv2
   std::int64_t heads = 1;         // of hidden layers; gat and gatv2 only
@@ -228,7 +228,7 @@ struct TrainResult {
   std::int64_t failed_checkpoints = 0;
   std::string checkpoint_error;
 
-  /// Of the optimiser, one a batch.
+  /// Of the optimiser, one per batch.
   std::int64_t steps() const { return static_cast<std::int64_t>(epochs.size()) * batches; }
 };
 

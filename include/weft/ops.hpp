@@ -43,8 +43,8 @@ struct SpmmOptions {
   /// element; -1 in rows without edges. Of equal messages the first stored edge wins.
   TensorView arg_u = {}, arg_e = {};
   /// Rows reduce only the edges that this keeps, which the operator finds as it runs: a CPU a few at a time, a GPU in a
-  /// pass before, into the workspace (4 bytes a kept edge, 12 for max, min and where edges have values, and one value a
-  /// row). Edge values stay those of the whole graph; of equal messages the first in the order of the choice wins. A
+  /// pass before, into the workspace (4 bytes per kept edge, 12 for max, min and where edges have values, and one value
+  /// a row). Edge values stay those of the whole graph; of equal messages the first in the order of the choice wins. A
   /// CUDA graph replays the step it was captured with. A plan's `sample_width` must be the sample's. Gradients do not
   /// take one: they are those over the graph that sample_edges() gives, which is also what to sum many times.
   std::optional<EdgeSample> sample = {};
@@ -103,7 +103,7 @@ struct SddmmOptions {
   Target rhs = Target::v;
 };
 
-/// One result an edge, by edge id: dot gives [E] or [E, H, 1], the others the broadcast shape.
+/// One result per edge, by edge id: dot gives [E] or [E, H, 1], the others the broadcast shape.
 Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
              const SddmmOptions& options = {});
 void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
@@ -172,7 +172,7 @@ struct AttentionInputs {
   std::uint64_t seed = 0;
   /// i64 [1], read when the kernel runs: a CUDA graph that changes it drops other edges at every replay. None: 0.
   ConstTensorView step = {};
-  /// As in SpmmOptions, 12 bytes a kept edge: the softmax is over the kept edges, and `norm` means nothing.
+  /// As in SpmmOptions, 12 bytes per kept edge: the softmax is over the kept edges, and `norm` means nothing.
   std::optional<EdgeSample> sample = {};
 };
 

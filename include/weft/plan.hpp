@@ -20,8 +20,8 @@ enum class OpKind : std::uint8_t { spmm, sddmm, spmv, softmax, attention, segmen
 std::string_view name(OpKind kind);
 OpKind parse_op_kind(std::string_view text);
 
-/// Who works on which edges. `rows`: equal numbers of rows a task. `edge_split`: equal work a task, long rows cut into
-/// pieces that an ordered pass unites.
+/// Who works on which edges. `rows`: equal numbers of rows per task. `edge_split`: equal work per task, long rows cut
+/// into pieces that an ordered pass unites.
 enum class ScheduleKind : std::uint8_t { rows, edge_split };
 std::string_view name(ScheduleKind kind);
 ScheduleKind parse_schedule(std::string_view text);
@@ -34,7 +34,7 @@ std::string_view name(Assignment assignment);
 
 /// In which order a GPU works on the edges. `columns`: tasks that lie within one row by the column in their middle, so
 /// that those which run together sweep the same sources. `clusters`: rows of one community after the other, for the
-/// same reason (costs 8 to 12 bytes an edge and label propagation, once a graph). `clusters_columns`: both.
+/// same reason (costs 8 to 12 bytes per edge and label propagation, once per graph). `clusters_columns`: both.
 enum class WorkOrder : std::uint8_t { none, columns, clusters, clusters_columns };
 std::string_view name(WorkOrder order);
 WorkOrder parse_work_order(std::string_view text);
@@ -61,7 +61,7 @@ enum class Core : std::uint8_t { cuda, tensor };
 std::string_view name(Core core);
 /// Which rows are in a window. `none`: consecutive ones. `clusters`: those of one community. `loa`: those that share
 /// columns, by HC-SpMM's LOA with loa_order's defaults, which is of windows of 16 rows; larger ones take several of
-/// those. Rows are listed and not renumbered, in an order that is found once a graph.
+/// those. Rows are listed and not renumbered, in an order that is found once per graph.
 enum class WindowLayout : std::uint8_t { none, clusters, loa };
 std::string_view name(WindowLayout layout);
 /// Which windows run on tensor cores: every one, none (for comparisons), or those for which a model fitted to the GPU
@@ -103,7 +103,7 @@ struct Policy {
   std::int64_t whole_row = -1;  // joined: rows of up to so many edges are not cut by tasks; -1: the planner's
   int vector = 0;               // most elements a load may move: 1, 2, 4 or 8; 0: the planner's
   int lanes = 0;      // threads that cover a row: one a pack (a power of two), or half of that; 0: the planner's
-  int loads = 0;      // rows in flight a group: 2, 4 or 8; 0: the planner's
+  int loads = 0;      // rows in flight per group: 2, 4 or 8; 0: the planner's
   bool waves = true;  // tasks that fill the GPU a whole number of times; else of the mean degree
   // The ways of HP-SpMM and GNNOne; only sums have them (round_robin is one more):
   std::optional<int> stage_edges;  // that a warp holds in shared memory at a time: 32, 64 or 128; 0: registers
@@ -159,7 +159,7 @@ struct CudaPlan {
   WindowLayout window_layout = WindowLayout::none;
   WindowSelect window_select = WindowSelect::all;
   bool tf32 = false;            // sums of f32 there round x to 10 bits of mantissa
-  int vector = 0;               // elements a load
+  int vector = 0;               // elements per load
   int lanes = 0;                // threads of a group: they cover a row, or where rows are narrow one edge each
   int steps = 0;                // loads a thread makes for one row
   int loads = 0;                // rows in flight

@@ -47,7 +47,7 @@ double sampling_rate(const Graph& graph, std::int64_t width);
 
 /// The kept edges as a graph of their own, where the graph is, each row in the order of the choice, and the id of the
 /// edge that each comes from. What rows keep is counted once for a graph and a width, and kept with the graph (8 bytes
-/// a row, on a GPU 4 a kept edge as well). On a GPU in the order of `stream`, which the call waits for.
+/// a row, on a GPU 4 per kept edge as well). On a GPU in the order of `stream`, which the call waits for.
 Derived sample_edges(const Graph& graph, const EdgeSample& sample, CUstream_st* stream = nullptr);
 
 }  // namespace weft

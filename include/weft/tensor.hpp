@@ -24,8 +24,8 @@ struct CUstream_st;  // a CUDA stream, without CUDA's headers
 namespace weft {
 
 /// Sizes of a tensor. `rank` says how many of the dimensions the caller spelled, which decides how
-/// two shapes broadcast: [n] is one scalar a row, [n, width] one vector, [n, heads, width] one
-/// vector a head. A dimension that was not spelled is 1.
+/// two shapes broadcast: [n] is one scalar per row, [n, width] one vector, [n, heads, width] one
+/// vector per head. A dimension that was not spelled is 1.
 struct Shape {
   std::int64_t rows = 0;
   std::int64_t heads = 1;
@@ -96,7 +96,7 @@ struct TensorView : ConstTensorView {
 /// A view of `width` columns starting at `first` of a two-dimensional tensor.
 ConstTensorView columns(ConstTensorView view, std::int64_t first, std::int64_t width);
 TensorView columns(TensorView view, std::int64_t first, std::int64_t width);
-/// The same memory read as one scalar a head: [n, H] -> [n, H, 1].
+/// The same memory read as one scalar per head: [n, H] -> [n, H, 1].
 ConstTensorView per_head(ConstTensorView view);
 TensorView per_head(TensorView view);
 

@@ -12,7 +12,7 @@ namespace {
 
 Dtype accumulator_of(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
 
-/// One number a column, in what activations are accumulated in.
+/// One number per column, in what activations are accumulated in.
 void check_columns(const Context& context, ConstTensorView view, const char* name, ConstTensorView x) {
   dense::check_dense(context, view, name);
   WEFT_CHECK(view.shape.size() == x.shape.row_size() && view.dtype == accumulator_of(x.dtype), invalid_argument,

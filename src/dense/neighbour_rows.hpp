@@ -12,7 +12,7 @@ namespace weft::dense {
 struct NeighbourRows {
   GraphView graph;                  // its rows are the product's
   const void* x = nullptr;          // T [num_cols, k]
-  const void* edge = nullptr;       // one value an edge, by id, or null
+  const void* edge = nullptr;       // one value per edge, by id, or null
   Dtype edge_dtype = Dtype::f32;    // of `edge`: T or Acc
   bool mean = false;                // the sum over u is divided by the number of edges
   const void* row_scale = nullptr;  // Acc [num_rows] or null

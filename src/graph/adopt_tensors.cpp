@@ -44,12 +44,13 @@ void check_arrays(const RowTensors& rows, std::string_view half, std::int64_t nu
   check_array(rows.cols, {half, "cols"}, true, device);
   WEFT_CHECK(rows.offsets.shape.rows == num_rows + 1, invalid_argument,
              "{}.offsets has {} entries: expected {}, one more than rows", half, rows.offsets.shape.rows, num_rows + 1);
-  WEFT_CHECK(rows.cols.shape.rows == num_edges, invalid_argument, "{}.cols has {} entries: expected {}, one an edge",
+  WEFT_CHECK(rows.cols.shape.rows == num_edges, invalid_argument, "{}.cols has {} entries: expected {}, one per edge",
              half, rows.cols.shape.rows, num_edges);
   if (!rows.edge_ids.given) return;
   check_array(rows.edge_ids, {half, "edge_ids"}, false, device);
   WEFT_CHECK(rows.edge_ids.shape.rows == num_edges, invalid_argument,
-             "{}.edge_ids has {} entries: expected none or {}, one an edge", half, rows.edge_ids.shape.rows, num_edges);
+             "{}.edge_ids has {} entries: expected none or {}, one per edge", half, rows.edge_ids.shape.rows,
+             num_edges);
 }
 
 /// One half's arrays, and what is held for them.

@@ -179,7 +179,7 @@ Derived symmetrise(const Graph& graph, Duplicates duplicates) {
   const Graph base = ordered(graph);
   const GraphView view = base.host_view();
   const EdgeArrays reversed = reverse_edges(view);  // not graph.transpose(): that would stay with the caller's graph
-  Buffer<EdgeId> load(static_cast<std::size_t>(view.num_rows) + 1, "edges a row before a graph is made symmetric");
+  Buffer<EdgeId> load(static_cast<std::size_t>(view.num_rows) + 1, "edges per row before a graph is made symmetric");
   for (std::size_t row = 0; row < load.size(); ++row) load[row] = view.offsets[row] + reversed.offsets[row];
   // Of an edge that is there in both directions each keeps its own value, so that it is visited before the other's
   // reverse.
@@ -223,7 +223,7 @@ Derived induced_subgraph(const Graph& graph, std::span<const NodeId> nodes) {
          outside, nodes[static_cast<std::size_t>(outside)], view.num_rows - 1, view.num_rows);
 
   Buffer<NodeId> place(static_cast<std::size_t>(view.num_rows), "places of the nodes of a subgraph");
-  Buffer<EdgeId> load(nodes.size() + 1, "edges a row before a subgraph is taken");
+  Buffer<EdgeId> load(nodes.size() + 1, "edges per row before a subgraph is taken");
   std::fill(place.begin(), place.end(), NodeId{-1});
   load[0] = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {

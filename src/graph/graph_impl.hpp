@@ -59,7 +59,7 @@ struct Graph::Impl {
   const EdgeId* ids_for_now(DeviceBuffer& temporary) const;
   /// Of samples of that width, where they are there; under the pair's lock.
   std::shared_ptr<KeptRows> kept_rows_of(std::int64_t width) const;
-  /// The order of rows by community, built on first use in the half's stream and kept (4 bytes a row); under the
+  /// The order of rows by community, built on first use in the half's stream and kept (4 bytes per row); under the
   /// pair's lock.
   std::shared_ptr<const RowOrder> rows_by_community() const;
   /// The order that windows of that layout list rows in, kept likewise; null: they stand in sequence.

@@ -30,13 +30,13 @@ struct GraphInternals {
   static GraphView view_without_ids(const Graph&& graph) = delete;
 
   /// Of a graph on a device: its edges with rows of one community side by side, for planners; built on first use in
-  /// `stream` and kept (8 bytes an edge, and 4 more once anybody wants their ids). Square graphs of fewer than 2^31
+  /// `stream` and kept (8 bytes per edge, and 4 more once anybody wants their ids). Square graphs of fewer than 2^31
   /// edges only.
   static std::shared_ptr<const EdgeOrder> clustered_edges(const Graph& graph, CUstream_st* stream,
                                                           bool with_ids = true);
   static bool has_clustered_edges(const Graph& graph);
-  /// The same of the index space that samples of that width have (12 bytes a row and 4 a kept edge): starts and rows,
-  /// while the columns are drawn by runs.
+  /// The same of the index space that samples of that width have (12 bytes per row and 4 per kept edge): starts and
+  /// rows, while the columns are drawn by runs.
   static std::shared_ptr<const EdgeOrder> clustered_kept_rows(const Graph& graph, std::int64_t width,
                                                               CUstream_st* stream);
   static bool has_clustered_kept_rows(const Graph& graph, std::int64_t width);
@@ -44,8 +44,8 @@ struct GraphInternals {
   static bool has_communities(const Graph& graph);
 
   /// Of a graph on a device: where values of edges stand that a walk over the transpose writes and one over this graph
-  /// reads, either in stored or in clustered order; built on first use and kept (up to 8 bytes an edge). Graphs of 1 to
-  /// 2^31 - 1 edges only.
+  /// reads, either in stored or in clustered order; built on first use and kept (up to 8 bytes per edge). Graphs of 1
+  /// to 2^31 - 1 edges only.
   static std::shared_ptr<const EdgePlaces> places_from_transpose(const Graph& graph, bool writes_clustered,
                                                                  bool reads_clustered, CUstream_st* stream);
 
@@ -65,8 +65,8 @@ struct GraphInternals {
                                              std::span<const NodeId> cols, const NodeId* rows,
                                              std::span<const EdgeId> edge_ids, std::shared_ptr<const void> keeper));
 
-  /// What rows keep of their edges in samples of that width; built on first use and kept (8 bytes a row, and on a
-  /// GPU 4 bytes a kept edge). Building waits for the graph's stream, and any stream may use it then.
+  /// What rows keep of their edges in samples of that width; built on first use and kept (8 bytes per row, and on a
+  /// GPU 4 bytes per kept edge). Building waits for the graph's stream, and any stream may use it then.
   static std::shared_ptr<const KeptRows> kept_rows(const Graph& graph, std::int64_t width);
 
   /// offsets i64 [rows + 1], cols i32 [edges], of one device and taken to be right; edge k has the id k. On a GPU the

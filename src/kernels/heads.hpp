@@ -12,7 +12,7 @@ inline SpmmArgs with_heads_joined(SpmmArgs args) {
   };
   const bool edge_alike =
       !uses_edge(args.op) || (args.edge.head_stride == 0 && args.edge.feature_stride == 0 && uses_node(args.op));
-  // Joined, one value a head becomes a vector, and vectors on edges are read in the type of x.
+  // Joined, one value per head becomes a vector, and vectors on edges are read in the type of x.
   const bool edge_joined =
       !uses_edge(args.op) || (contiguous(args.edge) && (!uses_node(args.op) || args.edge.dtype == args.x.dtype));
   const bool x_joined = !uses_node(args.op) || contiguous(args.x);

@@ -44,8 +44,8 @@ struct SpmmArgs {
   Operand edge;                       // by edge id
   /// CUDA: where the edges' values stand instead, in the order of the plan's work.
   const std::int32_t* edge_places = nullptr;
-  Operand row_scale, col_scale;  // one value a row, one a column
-  Operand bias;                  // row_stride 0: one value a head and feature
+  Operand row_scale, col_scale;  // one value per row, one per column
+  Operand bias;                  // row_stride 0: one value per head and feature
   bool relu = false;
   bool saturate = false;  // past the range of out's type: its largest value instead of infinity
   Result out;
@@ -123,7 +123,7 @@ struct LeakyArgs {
   Operand row, col;  // by row, by column
   Operand edge;      // by edge id; may be absent
   Operand attn;      // row_stride 0; derivative only
-  Operand factor;    // one value a head, by edge id
+  Operand factor;    // one value per head, by edge id
   double slope = 0.2;
   bool derivative = false;
   Result out;

@@ -50,7 +50,7 @@ void check_weights(const Dataset& dataset, const ModelSpec& spec, Dtype dtype) {
   const ConstTensorView values = dataset.values;
   check_values(values, "the dataset's edge values");
   WEFT_CHECK(values.shape.rows == dataset.graph.num_edges() && values.shape.row_size() == 1, invalid_argument,
-             "the dataset's edge values have shape {}: expected [{}], one weight an edge; leave them out with "
+             "the dataset's edge values have shape {}: expected [{}], one weight per edge; leave them out with "
              "--ignore-weights",
              to_string(values.shape), dataset.graph.num_edges());
   const double limit = largest(spec, dtype);

@@ -42,7 +42,7 @@ class ParameterList {
   ParameterList(std::vector<ParameterSpec>& to, std::int64_t layer) : to_(to), layer_(layer) {}
 
   void matrix(const char* name, std::int64_t in, std::int64_t out, std::int64_t class_groups);
-  /// One vector a head.
+  /// One vector per head.
   void vectors(const char* name, std::int64_t heads, std::int64_t width, std::int64_t class_groups);
   void constant(const char* name, std::int64_t width, double value, std::int64_t class_groups = 0);
 

@@ -136,7 +136,7 @@ std::string to_string(const ModelSpec& spec) {
   if (spec.residual) text += ", residuals";
   if (spec.dropout > 0) text += fmt::format(", dropout {}", spec.dropout);
   if (spec.attention_dropout > 0) text += fmt::format(", attention dropout {}", spec.attention_dropout);
-  if (spec.several_labels) text += ", several labels a node";
+  if (spec.several_labels) text += ", several labels per node";
   return text;
 }
 

@@ -61,7 +61,7 @@ void check_tensor(const NamedTensor& tensor) {
   const Shape& shape = value.shape();
   WEFT_CHECK(shape.rank >= 1 && shape.rank <= 3 && (shape.rank > 1 || shape.width == 1) &&
                  (shape.rank > 2 || shape.heads == 1),
-             invalid_argument, "tensor {} has the rank {} with {} x {} values a row", title, shape.rank, shape.heads,
+             invalid_argument, "tensor {} has the rank {} with {} x {} values per row", title, shape.rank, shape.heads,
              shape.width);
 }
 

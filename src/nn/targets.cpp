@@ -18,10 +18,10 @@ void check_fits(const Dataset& dataset, const ModelSpec& spec) {
              "the graph has {} rows and {} columns: models take graphs of one set of nodes", dataset.graph.num_rows(),
              dataset.graph.num_cols());
   WEFT_CHECK(dataset.has_features(), invalid_argument,
-             "the dataset {} has no features: models take one vector a node; see weft info for what a dataset holds",
+             "the dataset {} has no features: models take one vector per node; see weft info for what a dataset holds",
              dataset.name);
   WEFT_CHECK(dataset.num_features() == spec.inputs, invalid_argument,
-             "the dataset {} has {} features a node and the model takes {}: expected as many", dataset.name,
+             "the dataset {} has {} features per node and the model takes {}: expected as many", dataset.name,
              dataset.num_features(), spec.inputs);
 }
 
@@ -40,7 +40,7 @@ Targets::Targets(const Context& context, const Dataset& dataset, std::int64_t cl
              "the dataset {} has {} classes and the model gives {}: expected as many", dataset.name, dataset.classes,
              classes);
   const Device device = context.device();
-  Tensor splits = Tensor::zeros(Shape((rows_ + 3) / 4), Dtype::i32, "splits");  // a byte a node
+  Tensor splits = Tensor::zeros(Shape((rows_ + 3) / 4), Dtype::i32, "splits");  // a byte per node
   auto* const split = static_cast<std::uint8_t*>(splits.view().mutable_data());
   const Tensor* const parts[] = {&dataset.train, &dataset.val, &dataset.test};
   const bool several = dataset.multi_label();

@@ -40,7 +40,7 @@ AttentionShape resolve(const Context& context, const Graph& graph, const Attenti
              "dst has shape {}: expected the heads and width of src, {}", to_string(in.dst.shape),
              to_string(in.src.shape));
   WEFT_CHECK(in.score != Score::gat || shape.score.width == 1, invalid_argument,
-             "src has shape {}: gat takes one value a head, [nodes, heads, 1] (per_head() makes it so)",
+             "src has shape {}: gat takes one value per head, [nodes, heads, 1] (per_head() makes it so)",
              to_string(in.src.shape));
   if (in.score == Score::gatv2) {
     check_tensor(context, in.attn, "attn", 1, "layer ([1, heads, width])", shape.score);

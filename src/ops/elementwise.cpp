@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;  // elements a task at least
+constexpr std::int64_t grain = 1 << 14;  // elements per task at least
 
 bool on_cuda(const Context& context) { return context.device().kind == DeviceKind::cuda; }
 

@@ -61,7 +61,7 @@ void check_finite(const Context& context, ConstTensorView tensor, std::string_vi
   check_tensor(context, tensor, name, tensor.shape.rows, "node or edge");
   if (tensor.shape.size() == 0) return;
   WEFT_CHECK(tensor.shape.row_size() < (std::int64_t{1} << 31), unsupported,
-             "{} has {} values a row: expected fewer than 2^31", name, tensor.shape.row_size());
+             "{} has {} values per row: expected fewer than 2^31", name, tensor.shape.row_size());
   const Found found = context.device().kind == DeviceKind::cuda ? on_cuda(context, tensor) : on_cpu(tensor);
   if (found.element == none) return;
   const std::int64_t row = found.element / tensor.shape.row_size(), in_row = found.element % tensor.shape.row_size();

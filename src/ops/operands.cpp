@@ -25,12 +25,12 @@ std::int64_t joined(std::int64_t a, std::int64_t b, std::string_view dimension, 
                     std::string_view a_name, ConstTensorView b_tensor, std::string_view b_name) {
   if (a == b || b == 1) return a;
   if (a == 1) return b;
-  // The one mistake people make: one value a head, without the trailing 1 that says so.
+  // The one mistake people make: one value per head, without the trailing 1 that says so.
   const bool heads_as_width = dimension == "width" && a_tensor.shape.rank == 3 && b_tensor.shape.rank == 2 &&
                               b_tensor.shape.width == a_tensor.shape.heads;
   fail(ErrorCode::invalid_argument, "{} {} and {} {} do not broadcast: their {} is {} and {}, expected equal or 1{}",
        a_name, to_string(a_tensor.shape), b_name, to_string(b_tensor.shape), dimension, a, b,
-       heads_as_width ? fmt::format("; one value a head is [rows, heads, 1]: wrap {} in per_head()", b_name) : "");
+       heads_as_width ? fmt::format("; one value per head is [rows, heads, 1]: wrap {} in per_head()", b_name) : "");
 }
 
 bool apart(ConstTensorView a, ConstTensorView b) {
@@ -174,7 +174,7 @@ void check_planned_for(const Context& context, const Plan& plan, std::uint64_t g
              name(p.kind), name(p.dtype), p.heads, p.width, name(p.reduce), name(desc.kind), name(desc.dtype),
              desc.heads, desc.width, name(desc.reduce));
   WEFT_CHECK(p.sample_width == desc.sample_width, invalid_argument,
-             "plan is of {} edges a row, but {} of {} was called: make a plan whose sample_width is the sample's",
+             "plan is of {} edges per row, but {} of {} was called: make a plan whose sample_width is the sample's",
              edges_a_row(p), name(desc.kind), edges_a_row(desc));
   if (const auto* cuda = std::get_if<CudaPlan>(&plan.how))
     WEFT_CHECK(cuda->head_width == 0 || desc.widens, invalid_argument,

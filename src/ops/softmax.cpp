@@ -8,7 +8,7 @@ namespace {
 OpDesc describe(const Context& context, const Graph& graph, ConstTensorView tensor, std::string_view name) {
   check_tensor(context, tensor, name, graph.num_edges(), "edge");
   WEFT_CHECK(tensor.shape.width == 1, invalid_argument,
-             "{} has shape {}: expected one value an edge, or [edges, heads, 1] (per_head() makes it so)", name,
+             "{} has shape {}: expected one value per edge, or [edges, heads, 1] (per_head() makes it so)", name,
              to_string(tensor.shape));
   WEFT_CHECK(context.device().kind != DeviceKind::cuda || tensor.shape.heads < (std::int64_t{1} << 16), unsupported,
              "{} has {} heads: expected fewer than 65536 on CUDA; use the cpu device", name, tensor.shape.heads);

@@ -46,7 +46,7 @@ SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x,
     WEFT_CHECK(e.bias.shape.size() == row &&
                    e.bias.ld * (e.bias.shape.rows - 1) + e.bias.shape.row_size() == e.bias.shape.size(),
                invalid_argument,
-               "bias has shape {}: expected {} values side by side, one a head and feature of the output",
+               "bias has shape {}: expected {} values side by side, one per head and feature of the output",
                to_string(e.bias.shape), row);
     check_tensor(context, e.bias, "bias", e.bias.shape.rows, "feature");
   }
@@ -118,9 +118,9 @@ Tensor planned(Context& context, const Graph& graph, ConstTensorView x, ConstTen
 
 SpmmOptions spmv_options(ConstTensorView x, ConstTensorView edge) {
   WEFT_CHECK(!x.given || x.shape.row_size() == 1, invalid_argument,
-             "x has shape {}: spmv takes one feature a node; use spmm for more", to_string(x.shape));
+             "x has shape {}: spmv takes one feature per node; use spmm for more", to_string(x.shape));
   WEFT_CHECK(!edge.given || edge.shape.row_size() == 1, invalid_argument,
-             "edge has shape {}: spmv takes one value an edge; use spmm for more", to_string(edge.shape));
+             "edge has shape {}: spmv takes one value per edge; use spmm for more", to_string(edge.shape));
   SpmmOptions options;
   options.op = edge.given ? SpmmOp::u_mul_e : SpmmOp::copy_u;
   return options;

@@ -1,5 +1,5 @@
 // Gradients of spmm, by a plan. With respect to x: a sum over the transpose, with the degree norms folded in before
-// the one rounding. With respect to edge values: one result an edge from both its ends. What a message's derivative
+// the one rounding. With respect to edge values: one result per edge from both its ends. What a message's derivative
 // says of the input itself is the same for all that is added up, and so it is applied to the sum. A run only carves its
 // scratch from the workspace.
 #include <algorithm>

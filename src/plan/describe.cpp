@@ -201,14 +201,14 @@ std::string task_size(const Plan& plan) {
 }
 
 std::string to_string(const Plan& plan) {
-  const std::string what =
-      fmt::format("{} {} {}x{} {}{} on {}", name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads,
-                  plan.desc.width, name(plan.desc.reduce),
-                  plan.desc.sample_width > 0 ? fmt::format(" over at most {} edges a row", plan.desc.sample_width) : "",
-                  to_string(plan.device));
+  const std::string what = fmt::format(
+      "{} {} {}x{} {}{} on {}", name(plan.desc.kind), name(plan.desc.dtype), plan.desc.heads, plan.desc.width,
+      name(plan.desc.reduce),
+      plan.desc.sample_width > 0 ? fmt::format(" over at most {} edges per row", plan.desc.sample_width) : "",
+      to_string(plan.device));
   if (const auto* cuda = std::get_if<CudaPlan>(&plan.how))
     return fmt::format(
-        "{}{}: {}, tasks: {} of {} a {}, order {}, {}, {} lanes x {} loads of {} elements a row, rows in flight: "
+        "{}{}: {}, tasks: {} of {} a {}, order {}, {}, {} lanes x {} loads of {} elements per row, rows in flight: "
         "{}{}{}, workspace {} bytes",
         what, cuda->head_width > 0 ? fmt::format(" as {}x{}", plan.desc.heads, cuda->head_width) : "",
         name(plan.schedule), plan.tasks, task_size(plan), task_owner(plan), name(cuda->order),

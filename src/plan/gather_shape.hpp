@@ -18,7 +18,7 @@ struct GatherShape {
   friend bool operator==(const GatherShape&, const GatherShape&) = default;
 };
 
-/// Rows in flight. Eight 16-byte loads a lane are what an H200 wants; more steps take fewer rows at a time instead of
+/// Rows in flight. Eight 16-byte loads per lane are what an H200 wants; more steps take fewer rows at a time instead of
 /// more registers, and so do groups of one or two lanes, which hold many edges each.
 constexpr int rows_in_flight(int vector, int lanes, int steps) { return (lanes <= vector / 4 ? 4 : 8) / steps; }
 
@@ -30,7 +30,7 @@ constexpr GatherShape gather_shape(std::int64_t features, int element_bytes, int
   while (features % shape.vector != 0) shape.vector /= 2;
   const std::int64_t packs = features / shape.vector;
   while (shape.lanes < 32 && shape.lanes < packs) shape.lanes *= 2;
-  const int most_steps = shape.vector == 8 ? 2 : 4;  // eight features a lane and step: more have no registers
+  const int most_steps = shape.vector == 8 ? 2 : 4;  // eight features per lane and step: more have no registers
   while (shape.steps < most_steps && std::int64_t{shape.lanes} * shape.steps < packs) shape.steps *= 2;
   shape.loads = rows_in_flight(shape.vector, shape.lanes, shape.steps);
   return shape;

@@ -41,8 +41,8 @@ enum class ShapeSet : std::uint8_t {
   every,     // each power of two of lanes, then 2 and 4 steps; fewer for packs of one or two halves
   coarse,    // where speed is no goal: every other number of lanes, and the next larger one serves
   packs,     // those of `every` with the widest load alone
-  two_rows,  // for messages with two rows of features an edge: the widest load or single elements, eight lanes or more
-  features,  // lanes along the edges: one to four features a lane
+  two_rows,  // for messages with two rows of features per edge: the widest load or single elements, eight lanes or more
+  features,  // lanes along the edges: one to four features per lane
   others     // half the lanes of `every`, or fewer rows in flight
 };
 
@@ -59,7 +59,7 @@ struct KernelRow {
   KernelMessage message;
   Reduction reduction;
   Dtype storage;
-  int widest;  // elements a load
+  int widest;  // elements per load
   ShapeSet shapes;
   int in_flight;  // rows
   int stage_edges;

@@ -23,7 +23,7 @@ inline std::int64_t thread_stride(std::int64_t elements) { return (elements + 31
 /// What a kernel that reduces rows needs, in the accumulator type.
 template <class Acc>
 struct RowScratch {
-  std::span<Acc> levels;         // [threads, levels a thread, row]
+  std::span<Acc> levels;         // [threads, levels per thread, row]
   std::span<Acc> staged;         // [threads, block_edges, heads * 2 + row]: edge scalars and messages of one block
   std::span<Acc> bias;           // [row]
   std::span<Acc> slots;          // [pieces, row]: results of the pieces of long rows

@@ -155,7 +155,7 @@ TEST_P(sampled_battery, spmm_agrees_with_the_reference_over_the_kept_edges_for_e
     for (const std::int64_t width : battery_widths)
       for (const SpmmOp op : spmm_ops)
         for (const Reduce reduce : reducers)
-          for (const int kind : {0, 1, 2}) {  // a value an edge, a vector an edge, heads
+          for (const int kind : {0, 1, 2}) {  // a value per edge, a vector per edge, heads
             if (op == SpmmOp::copy_u && kind == 1) continue;
             if (!sweep.next((battery.graph.num_edges() + battery.graph.num_rows()) * width * (kind == 2 ? 6 : 2)))
               continue;

@@ -1,5 +1,5 @@
-// A list of hashes of results: one line a case, one digest a group of cases. Two builds that compute the same write the
-// same list.
+// A list of hashes of results: one line per case, one digest per group of cases. Two builds that compute the same write
+// the same list.
 #pragma once
 
 #include <cstdint>

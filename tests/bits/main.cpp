@@ -1,5 +1,5 @@
 // weft_bits DEVICE FILE: hashes of the results of every operator, gradient and model over the battery, to be compared
-// between two builds. FILE gets one line a case (group, case, plan, hash, by tabs); standard output one a group.
+// between two builds. FILE gets one line per case (group, case, plan, hash, by tabs); standard output one a group.
 #include <fmt/format.h>
 
 #include <cstdio>

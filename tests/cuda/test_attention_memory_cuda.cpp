@@ -65,7 +65,7 @@ TEST_F(cuda_attention_memory, of_the_backward_holds_few_values_an_edge_and_head_
         peak_of(context, [&] { g = attention_backward(context, there, inputs.views(), result, grad); });
     RecordProperty(std::string(name(score)), static_cast<int>(peak - results));
     // At once: the scores' gradients, and parts of cut rows. In a chain of operators: weights, gradients of
-    // weights and of scores. One value an edge and feature would be 16 times edge_values.
+    // weights and of scores. One value per edge and feature would be 16 times edge_values.
     const std::size_t allowed = score == Score::gat ? edge_values + edge_values / 2 : 4 * edge_values;
     EXPECT_GE(peak - results, edge_values);
     EXPECT_LT(peak - results, allowed) << name(score) << ": edge values are " << edge_values;

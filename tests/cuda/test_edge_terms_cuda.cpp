@@ -1,4 +1,4 @@
-// Attention on a GPU whose edges add to leaky_relu's argument: one value a head in gat, vectors in gatv2.
+// Attention on a GPU whose edges add to leaky_relu's argument: one value per head in gat, vectors in gatv2.
 #include <cmath>
 
 #include "battery/sweep.hpp"

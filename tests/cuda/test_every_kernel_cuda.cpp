@@ -1,5 +1,5 @@
 // Every instantiation once, on a graph small enough for the sanitizers: each message, reduction and storage type with
-// each number of elements a load and of lanes a row.
+// each number of elements per load and of lanes per row.
 #include <span>
 
 #include "battery/sweep.hpp"

@@ -34,7 +34,7 @@ Tensor softmax_on_gpu(Context& context, const Graph& there, const Tensor& scores
   return out.to(Device{});
 }
 
-// Few edges a task cut most rows; rows of several thousand edges are cut by the planner's own.
+// Few edges per task cut most rows; rows of several thousand edges are cut by the planner's own.
 constexpr const char* policies[] = {"", "edges=32", "edges=96,order=columns", "edges=64,order=clusters"};
 
 TEST_P(cuda_softmax, agrees_with_the_reference_on_every_graph_and_number_of_heads) {

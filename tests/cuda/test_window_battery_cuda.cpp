@@ -241,7 +241,7 @@ TEST_P(cuda_window_battery, of_dot_products_agrees_with_the_reference_on_every_g
       const std::string by_cuda = call + " policy 'core=cuda'";
       at(by_cuda,
          [&] { dot.expect_by(*context_, graph.there, plan_by_cuda_cores(graph, dot.desc()), seed % 2 == 0, by_cuda); });
-      // One value an edge is little to look at: policies are crossed in full.
+      // One value per edge is little to look at: policies are crossed in full.
       for (const int rows : window_sizes)
         for (const int threshold : thresholds)
           for (const WindowLayout layout : layouts)

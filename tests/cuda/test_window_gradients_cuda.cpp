@@ -278,7 +278,7 @@ TEST_P(cuda_window_gradients, that_windows_cannot_have_are_refused_in_words) {
   dropping.dropout = 0.5f;
   is_refused(dropping, "edges that are dropped");
   is_refused(gat_of(graph, GetParam(), 4, 16, 4602), "heads of whole 64 features");
-  is_refused(gat_of(graph, GetParam(), 1, 192, 4603), "up to 128 features a head");
+  is_refused(gat_of(graph, GetParam(), 1, 192, 4603), "up to 128 features per head");
   is_refused(gat_of(graph, GetParam(), 1, 12, 4604), "multiple of 8");
   is_refused(gat_of(graph, Dtype::f32, 1, 64, 4605), "gat and dot in f16 and bf16");
 }

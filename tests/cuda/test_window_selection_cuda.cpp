@@ -104,7 +104,7 @@ TEST_F(cuda_window_selection, sums_the_same_whatever_is_selected) {
   std::uint64_t seed = 9100;
   for (const BatteryGraph& battery : graphs_with_windows()) {
     const Graph there = battery.graph.to(gpu);
-    // Some windows of each: more than about twice the edges a column, and the other way round.
+    // Some windows of each: more than about twice the edges per column, and the other way round.
     for (const WindowModel& model : {WindowModel{2.5, 0, 1, 0}, WindowModel{-2.5, 0, -1, 0}, WindowModel::none()})
       for (const int window_rows : {16, 64, 128}) {
         ++seed;

@@ -143,7 +143,7 @@ TEST(extremum_backward, equals_plain_loops_for_every_op_shape_dtype_plan_and_num
     }
 }
 
-/// The plan cuts the hub evenly, and the kernel hands out the plan's tasks: not one a row, of which there are three.
+/// The plan cuts the hub evenly, and the kernel hands out the plan's tasks: not one per row, of which there are three.
 TEST(extremum_backward, a_hub_is_shared_by_all_threads) {
   constexpr std::int64_t leaves = 100'000, width = 16;
   const Graph star = hub_graph(leaves);

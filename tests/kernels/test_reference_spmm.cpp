@@ -130,7 +130,7 @@ TEST_F(reference_spmm, reports_the_sum_of_absolute_terms) {
 }
 
 TEST_F(reference_spmm, broadcasts_by_strides_over_heads_and_features) {
-  // One feature a head for x, [N, 2, 1]; edge values a vector shared by the heads, [E, 3].
+  // One feature per head for x, [N, 2, 1]; edge values a vector shared by the heads, [E, 3].
   const Values edge_vectors{1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2};
   Values wide(18, -1);
   SpmmArgs args = arguments(SpmmOp::u_mul_e, Reduce::sum);

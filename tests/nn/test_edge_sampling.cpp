@@ -1,4 +1,4 @@
-// Models over sampled edges: that training and inference with few edges a row stand for those with all.
+// Models over sampled edges: that training and inference with few edges per row stand for those with all.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -345,7 +345,7 @@ TEST(nn_weighted_models, say_which_weight_is_wrong) {
             o.sample.coverage = 0;
           });
   dataset.values = random_tensor(Shape(static_cast<std::int64_t>(listed.size()), 2), Dtype::f32, 3);
-  refused(spec(Architecture::gcn), "[12, 2]: expected [12], one weight an edge");
+  refused(spec(Architecture::gcn), "[12, 2]: expected [12], one weight per edge");
 }
 
 TEST(nn_weighted_models, go_on_only_from_checkpoints_of_weighted_training) {

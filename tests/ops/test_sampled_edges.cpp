@@ -107,9 +107,9 @@ TEST(sampled_spmm, of_a_plan_runs_every_sample_of_its_width_and_no_other) {
   }
   SpmmOptions all;
   all.op = SpmmOp::copy_u;
-  expect_text("plan is of at most 16 edges a row, but spmm of all was called",
+  expect_text("plan is of at most 16 edges per row, but spmm of all was called",
               [&] { spmm(context, plan, graph, x, {}, out, all); });
-  expect_text("plan is of at most 16 edges a row, but spmm of at most 8 was called", [&] {
+  expect_text("plan is of at most 16 edges per row, but spmm of at most 8 was called", [&] {
     spmm(context, plan, graph, x, {}, out, with_sample({EdgeSampling::bucket, 8}, SpmmOp::copy_u));
   });
 }

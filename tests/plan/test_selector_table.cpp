@@ -187,10 +187,10 @@ TEST_F(selector_choice, says_what_to_do_where_no_table_has_a_row) {
   const auto refused = [](const char* device, std::string_view words) {
     expect_refused([&] { choose_selector(device, Dtype::f64, 128); }, words, ErrorCode::unsupported);
   };
-  refused("NVIDIA T4", "policy select=model for f64 and 128 rows a window");
+  refused("NVIDIA T4", "policy select=model for f64 and 128 rows per window");
   refused("NVIDIA T4", "has none; run weft tune on this GPU, or leave select out");
   const std::string path = write("weft/tuning-nvidia-h100-pcie.json", to_json(some_table()));
-  refused("NVIDIA H100 PCIe", path + " has no row of f64 and 128 rows a window: not used; run weft tune");
+  refused("NVIDIA H100 PCIe", path + " has no row of f64 and 128 rows per window: not used; run weft tune");
   refused("NVIDIA H100 PCIe", "leave select out");
 }
 

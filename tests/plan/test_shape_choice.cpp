@@ -54,7 +54,7 @@ TEST(attention_shape, shares_weights_where_few_heads_stand_evenly_in_a_step) {
   EXPECT_TRUE(shares_weights(4, 16, 4, floats));
   EXPECT_TRUE(shares_weights(2, 32, 4, floats));
   EXPECT_FALSE(shares_weights(8, 8, 4, floats)) << "eight heads in a step";
-  EXPECT_FALSE(shares_weights(4, 12, 4, gather_shape(48, 4, 4))) << "three lanes a head";
+  EXPECT_FALSE(shares_weights(4, 12, 4, gather_shape(48, 4, 4))) << "three lanes per head";
   EXPECT_TRUE(shares_weights(4, 64, 4, wide));
   EXPECT_FALSE(shares_weights(8, 64, 4, gather_shape(512, 4, 4))) << "batches of two edges";
   EXPECT_FALSE(shares_weights(4, 16, 8, gather_shape(64, 8, 2))) << "doubles";
@@ -62,12 +62,12 @@ TEST(attention_shape, shares_weights_where_few_heads_stand_evenly_in_a_step) {
 
 TEST(attention_shape, has_the_steps_of_a_lane_in_one_head_where_enough_lanes_are_left_to_share_its_weights) {
   const GatherShape floats = gather_shape(256, 4, 4), halves = gather_shape(512, 2, 8);
-  EXPECT_TRUE(folds_heads(4, 64, 4, floats)) << "eight lanes a head";
+  EXPECT_TRUE(folds_heads(4, 64, 4, floats)) << "eight lanes per head";
   EXPECT_TRUE(folds_heads(2, 128, 4, floats));
   EXPECT_TRUE(folds_heads(3, 64, 4, gather_shape(192, 4, 4))) << "lanes of a fourth head have nothing";
   EXPECT_TRUE(folds_heads(4, 128, 2, halves));
   EXPECT_TRUE(folds_heads(5, 128, 2, gather_shape(640, 2, 8))) << "in two tiles";
-  EXPECT_FALSE(folds_heads(8, 32, 4, floats)) << "four lanes a head";
+  EXPECT_FALSE(folds_heads(8, 32, 4, floats)) << "four lanes per head";
   EXPECT_FALSE(folds_heads(2, 64, 4, gather_shape(128, 4, 4))) << "one step";
   EXPECT_FALSE(folds_heads(2, 1024, 2, gather_shape(2048, 2, 8))) << "a head wider than a tile";
   EXPECT_FALSE(folds_heads(1, 256, 4, floats)) << "one head";

@@ -19,7 +19,7 @@ struct AttentionCase {
   double largest_score = 0;  // bound on the sum of |term| of one score
 
   AttentionCase() = default;
-  /// `depth`: what src and dst have a head, in gat always one value; `bias_dtype`: none where there is no bias.
+  /// `depth`: what src and dst have per head, in gat always one value; `bias_dtype`: none where there is no bias.
   AttentionCase(const Graph& graph, Score kind, Dtype dtype, std::int64_t heads, std::int64_t width, std::int64_t depth,
                 std::optional<Dtype> bias_dtype, std::uint64_t random)
       : score(kind) {

@@ -11,8 +11,8 @@
 namespace weft::test {
 
 /// What gradients of scores may be off by since `out` was rounded to its storage type: a row's mean gradient of weights
-/// comes from it, and each edge has a share of that error as large as its weight. One value a row and head for dst, one
-/// an edge and head for bias, and one a source and head for src.
+/// comes from it, and each edge has a share of that error as large as its weight. One value per row and head for dst,
+/// one an edge and head for bias, and one per source and head for src.
 struct ScoreNoise {
   std::vector<double> dst, bias, src;
 

@@ -16,7 +16,7 @@ using namespace weft::tool;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// Of `width` edges a row (0: all), in milliseconds of the edges' part; other work takes 5 more.
+/// Of `width` edges per row (0: all), in milliseconds of the edges' part; other work takes 5 more.
 SampledRun run_of(std::int64_t width, double accuracy, double milliseconds) {
   SampledRun run;
   run.width = width;

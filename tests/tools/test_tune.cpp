@@ -105,7 +105,7 @@ TEST(fit_selector, tells_which_cores_are_faster_where_edges_and_tiles_decide) {
 }
 
 TEST(fit_selector, fits_each_storage_type_to_its_own_times) {
-  // Tensor cores take three products a tile of f32, and CUDA cores twice the bytes of an edge.
+  // Tensor cores take three products per tile of f32, and CUDA cores twice the bytes of an edge.
   std::vector<TimedWindow> timed = timed_by_rule(128, 1, 300);
   for (TimedWindow window : timed_by_rule(128, 2, 900)) {
     window.dtype = Dtype::f32;

@@ -117,7 +117,7 @@ TEST(usage, wrong_command_lines_end_with_two_and_a_hint) {
       {{"bench", "frob"}, "OP: operator 'frob' is not known: expected one of spmm, sddmm"},
       {{"bench", "like:cora", "--width", "8"}, "OP: operator 'like:cora' is not known"},
       {{"bench"}, "OP is missing: the operator: spmm, sddmm"},
-      {{"bench", "spmm", "star:nodes=5", "--width"}, "--width has no value: features a node"},
+      {{"bench", "spmm", "star:nodes=5", "--width"}, "--width has no value: features per node"},
       {{"bench", "spmm", "star:nodes=5", "--widht", "8"}, "unknown option '--widht': did you mean --width?"},
       {{"bench", "spmm"}, "GRAPH"},
       {{"bench", "spm", "star:nodes=5", "--width", "8"}, "OP: operator 'spm' is not known: did you mean spmm?"},

@@ -29,7 +29,7 @@ void DataOptions::add_to(CLI::App& given, const char* group) {
   Adding app(given);
   direction_.add_to(given, group);
   app.add_option("--features", parts_.features,
-                 "identity (one column a node), degree (log of 1 + in-degree), constant (1), or a file with a row a "
+                 "identity (one column per node), degree (log of 1 + in-degree), constant (1), or a file with a row a "
                  "node: .npy, .npz, .csv (docs/own-data.md)")
       ->type_name("WHAT")
       ->group(group);

@@ -66,7 +66,7 @@ std::vector<std::pair<std::string, std::string>> lines_of(const DatasetFacts& fa
     lines.emplace_back("features", fmt::format("{}, {}, {:.3g} % not 0", grouped(facts.features),
                                                facts.sparse ? "sparse" : "dense", 100 * facts.feature_density));
   if (facts.classes >= 0) {
-    std::string text = fmt::format("{}{}", grouped(facts.classes), facts.multi_label ? ", several a node" : "");
+    std::string text = fmt::format("{}{}", grouped(facts.classes), facts.multi_label ? ", several per node" : "");
     if (!facts.class_list.empty()) text += fmt::format(" ({})", facts.class_list);
     if (facts.unlabelled > 0) text += fmt::format(", {} nodes without one", grouped(facts.unlabelled));
     lines.emplace_back("classes", text);

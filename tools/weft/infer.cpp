@@ -303,8 +303,9 @@ Command add_infer(CLI::App& root) {
   add_device(*app, options->device, options->threads);
   app->add_option(
          "--out", options->out,
-         "Write the predictions to this file: .npy (i32, a class a node; f32 of 0 and 1 [nodes, classes] where "
-         "nodes have several) or .csv (node,class,score,probability; a line a class where nodes have several, and none "
+         "Write the predictions to this file: .npy (i32, a class per node; f32 of 0 and 1 [nodes, classes] where "
+         "nodes have several) or .csv (node,class,score,probability; a line per class where nodes have several, and "
+         "none "
          "of a node with none)")
       ->type_name("FILE");
   app->add_option("--scores", options->scores,

@@ -20,7 +20,7 @@ std::string data_line(const Dataset& dataset) {
   const auto size = [](const Tensor& split) { return split ? grouped(split.shape().rows) : std::string("none"); };
   return fmt::format("{}: {} nodes, {} edges, {} features, {} classes{}; train {}, val {}, test {}", dataset.name,
                      grouped(dataset.num_nodes()), grouped(dataset.graph.num_edges()), grouped(dataset.num_features()),
-                     grouped(dataset.classes), dataset.multi_label() ? " (several a node)" : "", size(dataset.train),
+                     grouped(dataset.classes), dataset.multi_label() ? " (several per node)" : "", size(dataset.train),
                      size(dataset.val), size(dataset.test));
 }
 

@@ -93,9 +93,9 @@ std::vector<std::int64_t> parse_widths(OpKind kind, std::int64_t heads, std::str
     const std::int64_t width = parse_count("--width", part, 1, max_features);
     if (scalar && width != 1)
       throw UsageError(fmt::format("--width is {}: {} works on single values{}", width, name(kind),
-                                   kind == OpKind::softmax ? "; use --heads for several scores an edge" : ""));
+                                   kind == OpKind::softmax ? "; use --heads for several scores per edge" : ""));
     if (width * heads > max_features)
-      throw UsageError(fmt::format("{} heads of width {} are {} features a node: expected at most {}", heads, width,
+      throw UsageError(fmt::format("{} heads of width {} are {} features per node: expected at most {}", heads, width,
                                    width * heads, max_features));
     widths.push_back(width);
   }

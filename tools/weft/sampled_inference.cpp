@@ -43,7 +43,7 @@ std::string sampled_title(EdgeSampling method) { return fmt::format("edges kept 
 
 std::vector<std::vector<std::string>> sampled_rows(const Dataset& dataset, const std::vector<SampledRun>& runs) {
   const Predictions& whole = runs.front().predictions;
-  std::vector<std::vector<std::string>> rows{{"edges a row", "rate", measured_title(dataset, whole), "points",
+  std::vector<std::vector<std::string>> rows{{"edges per row", "rate", measured_title(dataset, whole), "points",
                                               "edges' part", "speed-up", "forward pass", "speed-up"}};
   for (const SampledRun& run : runs) {
     const Predictions& p = run.predictions;

@@ -24,7 +24,7 @@ double mean_of(const std::vector<double>& values, std::size_t begin, std::size_t
   return count > 0 ? sum / static_cast<double>(count) : none;
 }
 
-/// One value a column.
+/// One value per column.
 std::vector<double> in_columns(const std::vector<double>& values, std::size_t columns) {
   const std::size_t n = values.size();
   std::vector<double> result(columns, none);

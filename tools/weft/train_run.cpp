@@ -164,7 +164,7 @@ Lines Trained::lines() const {
     lines.emplace_back("batches",
                        fmt::format("{} an epoch, by {}", grouped(result.batches), name(request.options.sample.method)));
   if (const EdgeSample& edges = request.options.sample.edges; edges.width > 0)
-    lines.emplace_back("edges", fmt::format("at most {} a row, by {}", grouped(edges.width), name(edges.method)));
+    lines.emplace_back("edges", fmt::format("at most {} per row, by {}", grouped(edges.width), name(edges.method)));
   for (const auto& [label, text] : operator_lines(result.operators)) lines.emplace_back(label, text);
   if (result.skipped_steps > 0) lines.emplace_back("skipped", skipped(run));
   if (const std::string text = ending(run); !text.empty()) lines.emplace_back("ended", text);
@@ -182,7 +182,7 @@ std::string training_line(const TrainRequest& request) {
   if (options.patience > 0) text += fmt::format(", patience {}", options.patience);
   if (options.sample.method != Sampling::none) text += fmt::format(", batches by {}", name(options.sample.method));
   if (const EdgeSample& edges = options.sample.edges; edges.width > 0)
-    text += fmt::format(", at most {} edges a row by {}", grouped(edges.width), name(edges.method));
+    text += fmt::format(", at most {} edges per row by {}", grouped(edges.width), name(edges.method));
   text += fmt::format(", {}{}, ", name(options.dtype), options.tf32 ? " (tf32)" : "");
   return text + seeds_text(options.seed, request.runs);
 }

@@ -81,7 +81,7 @@ class _SubgraphSampler(Loader):
 
 class GraphSAINTNodeSampler(_SubgraphSampler):
     """Batches of the edges among ``batch_size`` nodes drawn by the number of their outgoing edges, ``num_steps``
-    batches an epoch. A node that is drawn twice is there once.
+    batches per epoch. A node that is drawn twice is there once.
 
     ``data`` is as of :class:`NeighborLoader`, and so are batches: ``edge_index`` by the numbers of their nodes,
     ``n_id``, ``e_id``, all that nodes and edges have, and ``graph``, the weft.Graph.

@@ -34,7 +34,7 @@ def _at_node(graph, edge: Tensor, target: str) -> Tensor:
 
 def _products(graph, lhs: Tensor, left: str, rhs: Tensor, right: str, like: Tensor) -> Tensor:
     """The products of both ends of each edge, with the features of `like`; without a tensor of edges x features
-    where one value a head is wanted."""
+    where one value per head is wanted."""
     if like.shape[2] == 1 and lhs.shape[1:] == rhs.shape[1:]:
         return _fitted(weft.sddmm(graph, lhs, rhs, lhs_target=left, rhs_target=right), like)
     return _fitted(weft.sddmm(graph, lhs, rhs, op="mul", lhs_target=left, rhs_target=right), like)
@@ -96,7 +96,7 @@ def sddmm_gradients(graph, tensors, kept, out_grad: Tensor, options: Tuple, want
     l_like, r_like = (None if t is None else _spelled(t) for t in (lhs, rhs))
     grad = _spelled(out_grad)
     if op == "dot" and lhs.dim() > 1:
-        grad = grad.view(grad.shape[0], -1, 1)  # one value a head
+        grad = grad.view(grad.shape[0], -1, 1)  # one value per head
     l_grad = r_grad = None
     if op in ("dot", "mul", "div"):
         factor = r_like.reciprocal() if op == "div" else r_like

@@ -1,4 +1,4 @@
-"""Sums over neighbours of one number a node."""
+"""Sums over neighbours of one number per node."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ struct Solo {
 
 struct CpuLoops {
   static constexpr bool has_f64 = true;
-  static constexpr std::int64_t grain = 1 << 13;  // elements a task at least
+  static constexpr std::int64_t grain = 1 << 13;  // elements per task at least
   int threads;
 
   /// body(i) for every i of [0, count).

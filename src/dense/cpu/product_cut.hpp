@@ -52,7 +52,7 @@ struct ProductCut {
 /// Whether c is rounded from sums that stand elsewhere.
 inline bool narrows(const ProductArgs& args) { return args.c_dtype != Dtype::f32 && args.c_dtype != Dtype::f64; }
 
-/// Whether blocks of a are copied: halves become floats; columns are gathered once instead of once a tile; and rows
+/// Whether blocks of a are copied: halves become floats; columns are gathered once instead of once per tile; and rows
 /// that lie a multiple of 4096 bytes apart would all stand in the same few places of the first cache. Rows that are
 /// made stand nowhere else, all their terms at a time.
 inline bool copies(const ProductArgs& args) {

@@ -4,7 +4,7 @@
 namespace weft::dense::cuda {
 namespace {
 
-/// One block of rows a warp: all columns are one block's, as rows would be summed again for others.
+/// One block of rows per warp: all columns are one block's, as rows would be summed again for others.
 template <int Pairs, int Warps, int Stages>
 using Kind = ProductKind<NeighbourFeed, Pairs, 1, Warps, Stages>;
 

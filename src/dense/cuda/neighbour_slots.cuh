@@ -74,7 +74,7 @@ struct NeighbourSlots<T, true> {
     for (int i = 0; i < count; ++i) sums[i] += weight * widen(pack.values[i]);
   }
 
-  /// The left operand of a product that adds up edges, 1 where a row has an edge: 16 bytes a lane for every 16 slots,
+  /// The left operand of a product that adds up edges, 1 where a row has an edge: 16 bytes per lane for every 16 slots,
   /// in shared memory, as there are no registers left for it.
   static constexpr int operand_bytes = NeighbourStage::slots / 16 * lanes * 16;
   /// `masks`: bits of the slots that the lane's two rows have.

@@ -15,7 +15,8 @@ void launch_f32(const ProductArgs& args, Device device, CUstream_st* stream) {
   if (args.n <= 16) return Kind<1, 2, 12>::launch<float>(args, {}, device, stream);
   if (args.n <= 32) return Kind<2, 2, 12>::launch<float>(args, {}, device, stream);
   if (args.n <= 48) return Kind<3, 2, 12>::launch<float>(args, {}, device, stream);
-  // 128 columns a warp read a only once, but a tile of rows alone takes 15 us: where there are few, the last take long.
+  // 128 columns per warp read a only once, but a tile of rows alone takes 15 us: where there are few, the last take
+  // long.
   using Wide = Kind<8, 2, 8>;
   constexpr std::int64_t many_rows = 1 << 20;
   if (args.n > 64 && args.m > many_rows && Wide::shared_bytes<float>(args) <= max_shared)

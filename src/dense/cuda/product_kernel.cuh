@@ -13,7 +13,7 @@
 
 namespace weft::dense::cuda {
 
-/// Slots of 16 bytes a lane that the weights of one step take, for so many pairs of tiles.
+/// Slots of 16 bytes per lane that the weights of one step take, for so many pairs of tiles.
 template <class T, int Pairs>
 inline constexpr int slots_of_step = std::is_same_v<T, float> ? 2 * Pairs : Pairs;
 template <class T, int Pairs>
@@ -191,7 +191,7 @@ struct FinishColumns {
 template <template <class, int, int, int, int> class Feed, class T, int Pairs, int Blocks, int Warps, int Stages>
 using RowsOf = Feed<T, Pairs / (group_tiles<T> / 2), Blocks, Warps, Stages>;
 
-/// `Pairs` of tiles of 8 columns, `Blocks` of 16 rows a warp, which come from a Feed.
+/// `Pairs` of tiles of 8 columns, `Blocks` of 16 rows per warp, which come from a Feed.
 template <template <class, int, int, int, int> class Feed, class T, int Pairs, int Blocks, int Warps, int Stages>
 __global__ void __launch_bounds__(Warps* lanes, 1)
     product_kernel(const ProductArgs args, const ProductShape shape,

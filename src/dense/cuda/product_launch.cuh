@@ -7,8 +7,8 @@
 
 namespace weft::dense::cuda {
 
-/// A kernel: where rows come from, pairs of tiles of 8 columns, blocks of 16 rows a warp, warps a block, and how far
-/// ahead rows are asked for.
+/// A kernel: where rows come from, pairs of tiles of 8 columns, blocks of 16 rows per warp, warps per block, and how
+/// far ahead rows are asked for.
 template <template <class, int, int, int, int> class Feed, int Pairs, int Blocks, int Warps, int Stages>
 struct ProductKind {
   template <class T>

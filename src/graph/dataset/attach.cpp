@@ -130,7 +130,7 @@ Tensor split_of(std::vector<NodeId> nodes) {
 void put_split_arrays(const Dataset& data, Dataset& made, const io::SplitArrays& arrays, const std::string& path) {
   WEFT_CHECK(!arrays.has_lists() || (!data.node_ids && !data.node_names), invalid_file,
              "{}: it has places of nodes, but the graph's nodes have ids of their own ({}, ...): expected masks of one "
-             "element a node, or a CSV file with the columns node and split",
+             "element per node, or a CSV file with the columns node and split",
              path, io::title_of(data, 0));
   struct Owner {
     const io::SplitArray* split = nullptr;

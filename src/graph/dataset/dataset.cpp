@@ -17,7 +17,7 @@ void check_dtype(const Tensor& tensor, std::string_view what, Dtype wanted) {
   WEFT_CHECK(tensor.dtype() == wanted, invalid_file, "the {} are {}: expected {}", what, name(tensor.dtype()),
              name(wanted));
 }
-/// One number a row, of that type: whoever reads them counts on it.
+/// One number per row, of that type: whoever reads them counts on it.
 void check_list(const Tensor& list, std::string_view what, Dtype wanted) {
   check_dtype(list, what, wanted);
   WEFT_CHECK(list.shape().rank == 1, invalid_file, "the {} have the shape {}: expected one number each", what,

@@ -106,7 +106,7 @@ void read_array(const Source& source, NodeLabels& labels, const Progress& progre
     return number_classes(numbers, labels);
   }
   WEFT_CHECK(header.shape.size() == 2, invalid_file,
-             "the array has {} dimensions: expected 1, a class a node, or 2, a column of 0 and 1 for each class",
+             "the array has {} dimensions: expected 1, a class per node, or 2, a column of 0 and 1 for each class",
              header.shape.size());
   labels.several = file.matrix(progress);
   labels.num_classes = header.shape[1];

@@ -1,5 +1,5 @@
-// METIS graphs: a header "NODES EDGES [FMT [NCON]]", then a line a node with its neighbours, counted from 1. Edges have
-// no direction: each stands at both of its ends and is counted once.
+// METIS graphs: a header "NODES EDGES [FMT [NCON]]", then a line per node with its neighbours, counted from 1. Edges
+// have no direction: each stands at both of its ends and is counted once.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -206,7 +206,7 @@ std::vector<NodeId> nodes_of(const NodeRows& rows, const Dataset& data) {
     WEFT_CHECK(node >= 0, invalid_file, "{}: {} is of node {}, which the graph does not have (its nodes are {})",
                rows.path, rows.place_of(row), quoted(key), examples(data));
     std::int64_t& first = row_of[static_cast<std::size_t>(node)];
-    WEFT_CHECK(first < 0, invalid_file, "{}: {} is of node {}, as {} is: expected one row a node", rows.path,
+    WEFT_CHECK(first < 0, invalid_file, "{}: {} is of node {}, as {} is: expected one row per node", rows.path,
                rows.place_of(row), quoted(key), rows.place_of(first));
     first = row;
   }

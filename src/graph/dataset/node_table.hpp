@@ -1,4 +1,4 @@
-// CSV and similar files that have one line a node.
+// CSV and similar files that have one line per node.
 #pragma once
 
 #include <array>

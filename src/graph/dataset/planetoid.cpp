@@ -77,7 +77,7 @@ Labels read_labels(const Parts& files, std::string_view part) {
     const PickledArray array = pickled_array(pickle, pickle.root());
     const auto& shape = array.header.shape;
     WEFT_CHECK(shape.size() == 2 && shape[1] > 0, invalid_file,
-               "the array has the shape ({}): expected a row a node and a column a class", fmt::join(shape, ", "));
+               "the array has the shape ({}): expected a row per node and a column per class", fmt::join(shape, ", "));
     check_counts(shape[0], shape[1], 0);
     Labels labels{shape[0], shape[1], std::vector<std::int32_t>(static_cast<std::size_t>(shape[0]))};
     const Buffer<float> values = array.read<float>("labels", files.progress());

@@ -166,7 +166,7 @@ void split_nodes(Dataset& data, const SplitSpec& split, std::uint64_t seed) {
   WEFT_CHECK(static_cast<bool>(data.labels), invalid_argument,
              "{} has no labels: a split is drawn from the nodes that have one", data.name);
   WEFT_CHECK(split.method == Method::random || !data.multi_label(), invalid_argument,
-             "the split {} needs one class a node, and nodes of {} have several: split at random", to_string(split),
+             "the split {} needs one class per node, and nodes of {} have several: split at random", to_string(split),
              data.name);
   std::vector<NodeId> nodes = labelled_nodes(data);
   WEFT_CHECK(!nodes.empty(), invalid_argument, "no node of {} has a known label: there is nothing to split", data.name);

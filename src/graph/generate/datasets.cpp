@@ -19,7 +19,7 @@ struct Powerlaw {
 };
 struct Rmat {
   int scale;
-  double edge_factor;  // drawn a node: a little above the published ratio, as duplicates are dropped
+  double edge_factor;  // drawn per node: a little above the published ratio, as duplicates are dropped
 };
 struct Lattice {};
 struct Molecules {

@@ -57,7 +57,7 @@ double find_scale(const Buffer<double>& weights, double edges, const Bounds& bou
   return high;
 }
 
-// Moves the few edges that rounding left over, one a node from the front.
+// Moves the few edges that rounding left over, one per node from the front.
 void settle(Buffer<NodeId>& degrees, std::int64_t missing, std::int64_t max_degree) {
   while (missing != 0) {
     for (NodeId& degree : degrees) {

@@ -8,7 +8,7 @@
 
 namespace weft::generator {
 
-/// One degree a node, in random order, adding up to exactly `edges`. Degrees are m * u^(-1 /
+/// One degree per node, in random order, adding up to exactly `edges`. Degrees are m * u^(-1 /
 /// (exponent - 1)) for even u in (0, 1], held between min(1, mean / 4) and `max_degree`, with m
 /// chosen to meet the total; fractions are rounded so that the running total never drifts.
 /// Needs edges <= nodes * max_degree.

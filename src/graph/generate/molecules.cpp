@@ -113,7 +113,7 @@ namespace weft {
 
 Graph generate(const MoleculesSpec& spec, const Progress& progress) {
   generator::check_nodes("molecules", spec.nodes);
-  // Carbon's four bonds, rings of five and six atoms, one for every twelve atoms: about 2.08 edges a node.
+  // Carbon's four bonds, rings of five and six atoms, one for every twelve atoms: about 2.08 edges per node.
   return generator::generate_molecules({.nodes = spec.nodes,
                                         .rings = spec.nodes / 12,
                                         .min_atoms = 10,

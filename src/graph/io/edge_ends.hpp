@@ -1,5 +1,5 @@
 // The ends of edges out of an integer array as PyG keeps them: [2, edges], row 0 the sources and row 1 the targets; or
-// [edges, 2], a line an edge. Either may be in C's or in Fortran's order.
+// [edges, 2], a line per edge. Either may be in C's or in Fortran's order.
 #pragma once
 
 #include <algorithm>

@@ -149,9 +149,10 @@ NpzArrays::Mask NpzArrays::mask(const std::string& key) const {
   Opened opened = open(key);
   const NpyHeader& header = opened.header;
   check_numbers(key, header);
-  WEFT_CHECK(header.shape.size() == 1 || (header.shape.size() == 2 && header.shape[1] > 0), invalid_file,
-             "array '{}' has the shape ({}): expected one mark a node, or a column of marks for each of several splits",
-             key, fmt::join(header.shape, ", "));
+  WEFT_CHECK(
+      header.shape.size() == 1 || (header.shape.size() == 2 && header.shape[1] > 0), invalid_file,
+      "array '{}' has the shape ({}): expected one mark per node, or a column of marks for each of several splits", key,
+      fmt::join(header.shape, ", "));
   Mask mask{header.shape[0], header.shape.size() == 2 ? header.shape[1] : 1, {}};
   WEFT_CHECK(mask.rows <= INT32_MAX, invalid_file, "array '{}' has {} rows: expected at most {}", key, mask.rows,
              INT32_MAX);

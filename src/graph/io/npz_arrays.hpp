@@ -34,7 +34,7 @@ class NpzArrays {
     std::int64_t rows = 0, columns = 1;
     std::vector<std::int32_t> marked;  // rows whose first column is not 0, ascending
   };
-  /// Booleans, or numbers of any type that are 0 or 1: one a row, or a row of them.
+  /// Booleans, or numbers of any type that are 0 or 1: one per row, or a row of them.
   Mask mask(const std::string& key) const;
   Buffer<std::int64_t> integers(const std::string& key) const;
   /// A one-dimensional array (or one with a single column) of numbers in the smallest type that is exact: f32, f64,

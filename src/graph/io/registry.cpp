@@ -100,7 +100,7 @@ Dataset read(const std::string& path, const ReadOptions& options) {
   const Packing packing = packing_of(source.bytes);
   const bool packed = packing != Packing::none;
   const Format* format = nullptr;
-  // The reader of what the name says knows best what is missing; two numbers a line are no mark of a format.
+  // The reader of what the name says knows best what is missing; two numbers per line are no mark of a format.
   const auto recognise = [&](const Source& content) {
     refuse_foreign(content.text());
     format = format_of_content(content);

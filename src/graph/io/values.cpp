@@ -62,7 +62,7 @@ Tensor smallest_exact(std::span<const std::int64_t> values) {
 
 void check_scalar_values(const ConstTensorView& values, std::string_view format) {
   WEFT_CHECK(!values || values.shape.row_size() == 1, invalid_argument,
-             "values have shape {}: {} holds one value an edge; write .weft to keep them", to_string(values.shape),
+             "values have shape {}: {} holds one value per edge; write .weft to keep them", to_string(values.shape),
              format);
 }
 

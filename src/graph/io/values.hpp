@@ -16,7 +16,7 @@ Tensor smallest_exact(std::span<const double> values);
 /// f32, else f64, else i64.
 Tensor smallest_exact(std::span<const std::int64_t> values);
 
-/// Refuses values that are no scalar an edge; `format` is named in the message.
+/// Refuses values that are no scalar per edge; `format` is named in the message.
 void check_scalar_values(const ConstTensorView& values, std::string_view format);
 
 /// Value of edge `id`, for views of any leading dimension.

@@ -164,7 +164,7 @@ class Reader {
     if (!section) return {};
     const Dtype dtype = dtype_of_section(*section);
     WEFT_CHECK(section->rank >= 1 && section->rank <= 3 && section->heads >= 0 && section->width >= 0, invalid_file,
-               "section '{}' has the rank {} and {} x {} values a row: expected rank 1 to 3", title, section->rank,
+               "section '{}' has the rank {} and {} x {} values per row: expected rank 1 to 3", title, section->rank,
                section->heads, section->width);
     std::int64_t row_bytes = 0, wanted = 0;
     bool overflow = __builtin_mul_overflow(section->heads, section->width, &row_bytes);
@@ -177,7 +177,7 @@ class Reader {
     Shape shape(rows, section->heads, section->width);
     shape.rank = static_cast<int>(section->rank);
     WEFT_CHECK((shape.rank > 1 || shape.row_size() == 1) && (shape.rank > 2 || shape.heads == 1), invalid_file,
-               "section '{}' has the rank {} with {} x {} values a row", title, shape.rank, shape.heads, shape.width);
+               "section '{}' has the rank {} with {} x {} values per row", title, shape.rank, shape.heads, shape.width);
     const auto bytes = content(*section);
     Tensor result = Tensor::empty(shape, dtype, title);
     auto* out = static_cast<std::byte*>(result.view().mutable_data());

@@ -57,7 +57,7 @@ class SumsByCommunity {
   std::vector<Entry> entries_;
 };
 
-/// Compressed rows, with a weight an edge but for graphs as they are given, where each counts 1.
+/// Compressed rows, with a weight per edge but for graphs as they are given, where each counts 1.
 struct Adjacency {
   std::int64_t nodes = 0;
   std::span<const EdgeId> offsets;
@@ -249,7 +249,7 @@ class CpuLevel final : public Level {
   std::vector<std::int32_t> changed_;  // when a neighbour last moved, in buckets that have decided
   std::int32_t now_ = 0;
   std::vector<NodeId> in_bucket_[buckets];
-  std::vector<SumsByCommunity> sums_;  // one a thread
+  std::vector<SumsByCommunity> sums_;  // one per thread
 };
 
 }  // namespace

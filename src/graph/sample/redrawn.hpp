@@ -8,8 +8,8 @@
 namespace weft {
 
 /// How many edges rows keep does not depend on the step, so that every array has its size for good. The order of
-/// clusters is drawn along; a plan by it stays good. (4 bytes a kept edge for the sample, and some 20 for the transpose
-/// and its sort; 24 more where all is known.)
+/// clusters is drawn along; a plan by it stays good. (4 bytes per kept edge for the sample, and some 20 for the
+/// transpose and its sort; 24 more where all is known.)
 class RedrawnGraph {
  public:
   /// What is known of kept edges beside their ends.

@@ -1,4 +1,4 @@
-// GATv2's gradients of what edges add to leaky_relu's argument, one vector an edge.
+// GATv2's gradients of what edges add to leaky_relu's argument, one vector per edge.
 #if defined(WEFT_KERNELS_CPU_ATTENTION_TERMS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_ATTENTION_TERMS_INL
 #undef WEFT_KERNELS_CPU_ATTENTION_TERMS_INL

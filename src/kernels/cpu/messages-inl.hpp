@@ -20,8 +20,8 @@ struct Block {
   const NodeId* cols = nullptr;
   const Storage* x = nullptr;  // the head's first feature in row 0 of X
   std::int64_t x_stride = 0;
-  const Acc* weight = nullptr;    // one a edge: the edge's value, times the column scale where that is all
-  const Acc* scale = nullptr;     // one a edge: the column scale, or 1
+  const Acc* weight = nullptr;    // one per edge: the edge's value, times the column scale where that is all
+  const Acc* scale = nullptr;     // one per edge: the column scale, or 1
   const Storage* edge = nullptr;  // the head's first feature in row 0 of the edge tensor
   std::int64_t edge_stride = 0;
   const EdgeId* ids = nullptr;    // of these edges, or null:
@@ -31,7 +31,7 @@ struct Block {
   std::int64_t term_stride = 0;
   const Storage* attn = nullptr;
   Acc slope = 0;
-  const IndexOf<Acc>* head_of = nullptr;  // of each feature, where weights are [edges, weight_step], one a head
+  const IndexOf<Acc>* head_of = nullptr;  // of each feature, where weights are [edges, weight_step], one per head
   std::int64_t weight_step = 1;
   Acc* messages = nullptr;  // [block_edges, message_stride]: room for the messages themselves
   std::int64_t message_stride = 0;
@@ -165,7 +165,7 @@ HWY_INLINE EdgeTerms<D, Storage> vector_terms(D d, const Block<Storage, Acc>& bl
   return {block.x_of(k), block.edge_of(k), hn::Zero(d), hn::Set(d, block.scale[k])};
 }
 
-/// m = formula(x, w) * s with one value a head on the edge
+/// m = formula(x, w) * s with one value per head on the edge
 template <class Formula>
 struct WithEdgeScalar : Cold {
   template <class D, class Storage, class Acc>

@@ -1,7 +1,7 @@
 // Rows of one feature (SpMV): the work around each row would cost more than the row, so there is as little of it as can
 // be. Two threads of a Neoverse V1 take 2.0 ms on like:arxiv (bench/records/cpu-neoverse-v1/spmv-arxiv.json), where
-// loading the indexed values alone takes 1.2; four chains a row, or messages in a buffer that masked vectors sum, took
-// 2.0 to 2.2.
+// loading the indexed values alone takes 1.2; four chains per row, or messages in a buffer that masked vectors sum,
+// took 2.0 to 2.2.
 #if defined(WEFT_KERNELS_CPU_NARROW_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_NARROW_INL
 #undef WEFT_KERNELS_CPU_NARROW_INL

@@ -83,7 +83,7 @@ HWY_INLINE void put(const Result& result, std::int64_t row, std::int64_t head, A
     static_cast<Out*>(result.data)[row * result.row_stride + head] = convert<Out>(value);
   });
 }
-/// Scalar results, one a head: quickly where they are stored in the type they were computed in.
+/// Scalar results, one per head: quickly where they are stored in the type they were computed in.
 template <class Acc>
 struct ScalarsOut {
   const Result& to;

@@ -1,4 +1,4 @@
-// SDDMM: one result an edge from operands at its ends or on it. Edges are independent, so tasks need no
+// SDDMM: one result per edge from operands at its ends or on it. Edges are independent, so tasks need no
 // second pass; a row's own features stay in cache while the row lasts.
 #if defined(WEFT_KERNELS_CPU_SDDMM_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_SDDMM_INL

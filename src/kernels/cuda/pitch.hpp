@@ -8,7 +8,7 @@
 namespace weft::cuda {
 
 /// In bytes, which must fit 32 bits: a row's address then takes one instruction, where 64 bits take four. (One of
-/// five that SpMM needs an edge, at 64 features.) `what` names the argument.
+/// five that SpMM needs per edge, at 64 features.) `what` names the argument.
 template <class Storage>
 std::uint32_t pitch_bytes(const char* what, std::int64_t elements) {
   constexpr std::int64_t most = (std::int64_t{1} << 32) / static_cast<std::int64_t>(sizeof(Storage));

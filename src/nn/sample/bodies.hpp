@@ -151,7 +151,7 @@ WEFT_ANYWHERE inline EdgeId id_at(const GraphView& graph, EdgeId place) {
   return graph.edge_ids != nullptr ? graph.edge_ids[place] : place;
 }
 
-/// One thread a row and one sum a row: the same bits on every device.
+/// One thread per row and one sum per row: the same bits on every device.
 template <class T>
 struct SumWeights {
   SumWeightsArgs args;

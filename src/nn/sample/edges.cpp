@@ -1,4 +1,4 @@
-// Steps over the whole graph with at most so many edges a row, after ES-SpMM; with `fresh` others in every step.
+// Steps over the whole graph with at most so many edges per row, after ES-SpMM; with `fresh` others in every step.
 #include "nn/sample/edge_blocks.hpp"
 
 namespace weft::nn {

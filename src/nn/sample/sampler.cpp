@@ -26,10 +26,10 @@ void check_sampling(const SampleOptions& o, const ModelSpec& spec) {
   constexpr std::int64_t most = 1 << 30;
   check(o.batch >= 0 && o.batch <= most, "sample.batch", o.batch, "1 to 2^30, or 0 for the default");
   check(o.walk_length >= 1 && o.walk_length <= 1000, "sample.walk_length", o.walk_length, "1 to 1000 steps");
-  check(o.batches >= 0 && o.batches <= most, "sample.batches", o.batches, "1 to 2^30 an epoch, or 0 for the default");
+  check(o.batches >= 0 && o.batches <= most, "sample.batches", o.batches, "1 to 2^30 per epoch, or 0 for the default");
   check(o.coverage >= 0 && o.coverage <= 100'000, "sample.coverage", o.coverage, "0 to 100000");
   WEFT_CHECK(static_cast<std::int64_t>(o.fanouts.size()) <= spec.layers, invalid_argument,
-             "fanouts has {} numbers and the model {} layers: expected one a layer at most", o.fanouts.size(),
+             "fanouts has {} numbers and the model {} layers: expected one per layer at most", o.fanouts.size(),
              spec.layers);
   if (o.edges.width != 0) {
     validate(o.edges);

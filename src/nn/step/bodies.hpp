@@ -24,7 +24,7 @@ template <class T>
 struct Optimise {
   using Acc = AccumulatorOf<T>;
   OptimiseArgs args;
-  /// The same for all parameters, computed once a thread.
+  /// The same for all parameters, computed once per thread.
   struct Common {
     double rate, first_correction, second_correction;
     Acc unscale;

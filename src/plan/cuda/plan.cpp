@@ -39,7 +39,7 @@ struct Call {
   double row_bytes() const { return features() * static_cast<double>(size_of(desc.dtype)); }
   // What runs a share: a group of threads, or a warp where edges are staged in shared memory.
   std::int64_t groups_a_block() const { return block_threads / (stage_edges > 0 ? 32 : shape.lanes); }
-  // Rates are those of three blocks a multiprocessor.
+  // Rates are those of three blocks per multiprocessor.
   std::int64_t resident() const {
     if (desc.kind != OpKind::attention) return 3;
     const int bytes = static_cast<int>(size_of(desc.dtype));
@@ -183,7 +183,7 @@ Plan candidate(const Call& call, const Plan& base, std::int64_t share, WorkOrder
   return plan;
 }
 
-/// About so many edges a row group; fewer than the best are weighed only where those leave gaps on the GPU.
+/// About so many edges per row group; fewer than the best are weighed only where those leave gaps on the GPU.
 std::vector<std::int64_t> row_shares(const Call& call, const Policy& policy) {
   if (policy.edges_a_group > 0) return {policy.edges_a_group};
   if (waves(call, tuning::edges_by_rows) >= 4) return {tuning::edges_by_rows};
@@ -297,7 +297,7 @@ SampleKernel choose_sample_kernel(const OpDesc& desc, const Policy& policy) {
                        !is_extremum(desc.reduce) && desc.dtype != Dtype::f64;
   WEFT_CHECK(
       policy.sample_kernel == SampleKernel::usual || has_one, unsupported,
-      "policy sample_kernel={} for {} {} {} of {} edges a row: only sums and means of one head over sampled edges, "
+      "policy sample_kernel={} for {} {} {} of {} edges per row: only sums and means of one head over sampled edges, "
       "in f32, f16 and bf16, have that kernel; leave the policy out",
       name(policy.sample_kernel), name(desc.kind), name(desc.dtype), name(desc.reduce),
       desc.sample_width > 0 ? fmt::format("{}", desc.sample_width) : "all");

@@ -23,7 +23,8 @@ Kernel covered(Kernel kernel, const GatherShape& wanted) {
   const KernelRow* const row = row_of(kernel);
   WEFT_CHECK(row != nullptr, internal, "no kernel {}", to_string(kernel));
   kernel.shape = covering(*row, wanted);
-  WEFT_CHECK(kernel.shape.lanes > 0, internal, "no kernel {} by {} elements a load", to_string(kernel), wanted.vector);
+  WEFT_CHECK(kernel.shape.lanes > 0, internal, "no kernel {} by {} elements per load", to_string(kernel),
+             wanted.vector);
   return kernel;
 }
 
@@ -37,7 +38,7 @@ bool over_tiles(const Plan& plan, const SpmmTraits& t, KernelMessage message, co
   const bool can = bytes <= 4 && message != KernelMessage::edgewise && !t.scaled_sources && !t.extremum && !t.mean &&
                    !t.epilogue && packs && !(t.wide_out && cuda.flush == Flush::atomic);
   WEFT_CHECK(can || !cuda.stage_asked, unsupported,
-             "policy {} for {}{}{}: only sums of copy_u, or of u_mul_e with one value an edge, without an epilogue, "
+             "policy {} for {}{}{}: only sums of copy_u, or of u_mul_e with one value per edge, without an epilogue, "
              "have a kernel that stages edges in shared memory; halves need whole packs of 8 aligned to 16 bytes (here "
              "{}), and atomics an output of their type; leave the policy out",
              stage_text(plan),
@@ -54,7 +55,7 @@ void check_other_shape(const CudaPlan& cuda, KernelMessage message, const Gather
   WEFT_CHECK(
       message == KernelMessage::weighted && usual.vector == 4 && cuda.lanes * cuda.steps == usual.lanes * usual.steps,
       unsupported,
-      "policy lanes={},loads={}: only u_mul_e with one value an edge, on tensors whose rows are aligned to 16 "
+      "policy lanes={},loads={}: only u_mul_e with one value per edge, on tensors whose rows are aligned to 16 "
       "bytes and without an epilogue, has kernels of other shapes; leave the policy out",
       cuda.lanes, cuda.loads);
 }
@@ -65,12 +66,12 @@ void check_pairs(KernelMessage message, bool wide_edges, const GatherShape& shap
       (message == KernelMessage::weighted || message == KernelMessage::source) && shape.vector == 8 && !wide_edges,
       unsupported,
       "policy accumulate=half2 with {} edge values and loads of {} elements: only plain sums of copy_u, or of "
-      "u_mul_e with one value an edge of x's type, on tensors whose rows are aligned to 16 bytes, have pairs to "
+      "u_mul_e with one value per edge of x's type, on tensors whose rows are aligned to 16 bytes, have pairs to "
       "add up; leave the policy out",
       wide_edges ? "f32" : "no f32", shape.vector);
 }
 
-/// Of 1 to 4 features a lane: in one load where alignment allows, else one by one.
+/// Of 1 to 4 features per lane: in one load where alignment allows, else one by one.
 GatherShape narrow_lane(Dtype storage, std::int64_t features, int vector) {
   GatherShape shape{1, 1, 1, narrow_slabs};
   if (features == 1) return shape;

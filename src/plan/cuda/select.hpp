@@ -45,7 +45,7 @@ struct HeadedSelection {
   int head_lanes = 1;  // lanes that cover one head, where lanes share weights
 };
 HeadedSelection select_gat(KernelMessage message, Dtype storage, std::int64_t heads, std::int64_t width, int pack);
-/// Attention whose scores come from vectors of `score_width` elements a head, edges' own among them or not.
+/// Attention whose scores come from vectors of `score_width` elements per head, edges' own among them or not.
 HeadedSelection select_vector_scored(Dtype storage, std::int64_t heads, std::int64_t width, std::int64_t score_width,
                                      int pack, bool with_edges);
 

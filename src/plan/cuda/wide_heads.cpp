@@ -30,7 +30,7 @@ std::int64_t head_width(const Context& context, const OpDesc& desc, const GraphV
   if (context.device().kind != DeviceKind::cuda || desc.kind != OpKind::attention) return 0;
   const auto bytes = static_cast<int>(size_of(desc.dtype));
   if (!desc.widens || desc.width < 1 || bytes > 4 || policy != Policy{}) return 0;
-  // Copies move what a node has some five times, and pay from so many edges a node on: later in a backward, which has
+  // Copies move what a node has some five times, and pay from so many edges per node on: later in a backward, which has
   // more of them, of heads that are whole packs of 16 bytes (4 of 40) and so no worse in their loads.
   const std::int64_t edges_a_node = desc.backward && desc.width * bytes % 16 == 0 ? 6 : 4;
   if (2 * graph.num_edges < edges_a_node * (graph.num_rows + graph.num_cols)) return 0;

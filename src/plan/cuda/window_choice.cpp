@@ -136,7 +136,7 @@ void choose_windows(const Context& context, const Graph& graph, const OpDesc& de
     candidate.plan.backing.windows = std::move(backing);
   }
   candidate.plan.backing.modelled_us = candidate.total_us = forecast->us;
-  report.reason = fmt::format("{}; {:.0f} us a run are expected, {:.0f} without windows ({}), for {} runs",
+  report.reason = fmt::format("{}; {:.0f} us per run are expected, {:.0f} without windows ({}), for {} runs",
                               windows.reason, forecast->us, chosen->total_us, report.reason, context.expected_runs());
   chosen->chosen = false;
   report.candidates.insert(report.candidates.begin(), std::move(candidate));

@@ -40,7 +40,7 @@ void check_has_windows(Device device, const OpDesc& desc, const WindowShape& sha
       "with or without one value for each edge and of f32 without, dot products (sddmm) of f16 and bf16 of up to "
       "{} features, and attention by scores of gat and dot in f16 and bf16 of one head or of heads of whole 64 "
       "features, "
-      "its backward (of gat) of up to {} features a head; leave the policy out",
+      "its backward (of gat) of up to {} features per head; leave the policy out",
       name(desc.kind), name(desc.dtype), desc.heads, desc.width, name(desc.reduce),
       desc.weighted ? " with values of edges" : "", desc.sample_width > 0 ? " over sampled edges" : "",
       most_window_dots, most_window_dots);

@@ -80,7 +80,7 @@ SelectorChoice choose_selector(std::string_view device, Dtype dtype, int window_
           fmt::format("{} is of {}, this GPU is '{}': not used", file.path, weft::quoted(table->device), device);
     } else if (row == nullptr) {
       choice.note =
-          fmt::format("{} has no row of {} and {} rows a window: not used", file.path, name(dtype), window_rows);
+          fmt::format("{} has no row of {} and {} rows per window: not used", file.path, name(dtype), window_rows);
     } else {
       choice.row = *row;
       choice.source = file.path;
@@ -89,10 +89,11 @@ SelectorChoice choose_selector(std::string_view device, Dtype dtype, int window_
   }
   const SelectorTable& built_in = built_in_selector();
   const SelectorRow* const row = built_in.find(dtype, window_rows);
-  WEFT_CHECK(row != nullptr, unsupported,
-             "policy select=model for {} and {} rows a window: expected a table with a model of them, and the one that "
-             "is built in has none{}{}; run weft tune on this GPU, or leave select out",
-             name(dtype), window_rows, choice.note.empty() ? "" : "; ", choice.note);
+  WEFT_CHECK(
+      row != nullptr, unsupported,
+      "policy select=model for {} and {} rows per window: expected a table with a model of them, and the one that "
+      "is built in has none{}{}; run weft tune on this GPU, or leave select out",
+      name(dtype), window_rows, choice.note.empty() ? "" : "; ", choice.note);
   choice.row = *row;
   choice.source = fmt::format("built in for {}{}", built_in.device, row->samples == 0 ? ", untuned" : "");
   if (choice.note.empty() && built_in.device != device)

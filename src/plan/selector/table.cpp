@@ -100,7 +100,7 @@ SelectorTable table_of(std::string_view text) {
   for (const json& each : rows) {
     const SelectorRow row = row_of(each);
     WEFT_CHECK(table.find(row.dtype, row.window_rows) == nullptr, invalid_file,
-               "it has two rows of {} and {} rows a window: expected one", name(row.dtype), row.window_rows);
+               "it has two rows of {} and {} rows per window: expected one", name(row.dtype), row.window_rows);
     table.rows.push_back(row);
   }
   return table;

@@ -54,7 +54,8 @@ struct CudaTuning {
 
 /// A row an architecture that was tuned; others take the nearest older one, scaled, and are untuned.
 inline constexpr CudaTuning cuda_tunings[] = {
-    // One H200, three blocks a multiprocessor. The ceilings are those of a copy and of L2; gains and latencies fit the
+    // One H200, three blocks per multiprocessor. The ceilings are those of a copy and of L2; gains and latencies fit
+    // the
     // times of share sizes from 8 to 512 in every order, on graphs of mean degree 2 to 486 and widths 16 to 256
     // (bench/records/h200).
     {90,
@@ -83,9 +84,10 @@ inline constexpr CudaTuning cuda_tunings[] = {
       .order_runs = 5,
       // Windows: bench/records/h200/windows.json, clusters-ordered. At threshold 3 its 49,350 tiles have 66.3 % of the
       // edges, 29,529 at 5 57.6 %, 25,622 at 6 55.0 %; those of dense at 1, 1,539, have all (counted on the host).
-      // Kernels at 3, 64 features: weighted sums 352 us, 2.6 ns a tile, as sums have, and 0.007 ns an edge; dense takes
+      // Kernels at 3, 64 features: weighted sums 352 us, 2.6 ns per tile, as sums have, and 0.007 ns per edge; dense
+      // takes
       // 6.8 us longer than sums, and 12.5 in 128 features: 0.0055 ns. Dots 337 us and, in 128 features, 465 of all
-      // 1,113: as much a tile, and 0.0066 ns an edge once. GAT 382 us, 7.7 ns a tile.
+      // 1,113: as much per tile, and 0.0066 ns per edge once. GAT 382 us, 7.7 ns per tile.
       // Residuals at 3 have 33.7 % of the edges: 275 of 665 us (weighted sums), 327 of 621 (dots), 340 of 827 (GAT).
       // All of GAT at 6, 701 us, needs 1.28 instead of those 1.22.
       // run_share: cuda_us by the model's time. As sums' is 1, their forecasts are too good, but right on all graphs.
@@ -158,7 +160,7 @@ inline constexpr std::int64_t least_long_row = 128;
 /// Edges a row group: bench/records/h200/row-group-sizes.json, and row-groups.json against tasks of equal edges.
 inline constexpr std::int64_t edges_by_rows = 24;
 
-/// A window of sources that stays in L1: 32 KiB of rows a group. Only tasks within one row have a place in the order,
+/// A window of sources that stays in L1: 32 KiB of rows per group. Only tasks within one row have a place in the order,
 /// so they must not be much longer than rows are. Parts of rows of halves are twice as large as what they are parts of,
 /// and attention's gradients wait for more than rows: there fewer and longer tasks are faster.
 constexpr std::int64_t edges_by_columns(double row_bytes, double mean_degree, bool longer) {

@@ -218,8 +218,9 @@ TEST_F(planetoid, parts_that_do_not_fit_each_other_are_refused) {
   expect_refused_part("y", pickle(pickles::array<I>({1, 3}, {0, 1, 0})), {"y has 3 columns", "expected 2", "ally"});
   expect_refused_part("ty", pickle(pickles::array<I>({1, 2}, {0, 1})), {"ty has 1 rows", "expected 2", "test.index"});
   expect_refused_part("ty", pickle(pickles::array<I>({2, 1}, {0, 1})), {"ty has 1 columns", "expected 2", "ally"});
-  expect_refused_part("ty", pickle(pickles::array<I>({4}, {0, 1, 1, 0})), {in("ty"), "shape (4)", "a row a node"});
-  expect_refused_part("ally", pickle(pickles::array<I>({3, 0}, {})), {in("ally"), "shape (3, 0)", "a column a class"});
+  expect_refused_part("ty", pickle(pickles::array<I>({4}, {0, 1, 1, 0})), {in("ty"), "shape (4)", "a row per node"});
+  expect_refused_part("ally", pickle(pickles::array<I>({3, 0}, {})),
+                      {in("ally"), "shape (3, 0)", "a column per class"});
 }
 
 TEST_F(planetoid, ids_of_test_nodes_are_checked) {

@@ -113,7 +113,7 @@ TEST(generate_powerlaw, rows_larger_than_their_community_go_on_outside_it) {
   const Graph graph = generate(PowerlawSpec{
       .nodes = 1'000, .edges = 100'000, .exponent = 2.5, .communities = 50, .inside = 1, .shuffled = false});
   EXPECT_EQ(graph.num_edges(), 100'000);
-  EXPECT_NEAR(share_inside(graph, 50), 0.19, 0.001);  // 19 others in a community of 20, a hundred edges a row
+  EXPECT_NEAR(share_inside(graph, 50), 0.19, 0.001);  // 19 others in a community of 20, a hundred edges per row
 }
 
 TEST(generate_powerlaw, rows_that_fit_their_community_never_leave_it_at_share_1) {

@@ -17,7 +17,7 @@ namespace weft::tool {
 struct FreshMethod {
   std::string name;
   std::int64_t graphs = 0;          // it was right on and is timed on
-  double fresh_us = 0, run_us = 0;  // geometric means; with and without what it does once a graph
+  double fresh_us = 0, run_us = 0;  // geometric means; with and without what it does once per graph
   std::string trouble;              // what was wrong or unsupported, the first time
 };
 

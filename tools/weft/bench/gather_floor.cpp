@@ -137,7 +137,7 @@ class HostFloor final : public GatherFloor {
   FloorJob job_;
   int threads_, ahead_ = 0;
   Buffer<std::byte> out_;
-  std::vector<std::uint32_t> sums_;  // one a task: keeps the loads alive
+  std::vector<std::uint32_t> sums_;  // one per task: keeps the loads alive
 };
 
 HostFloor::HostFloor(FloorJob job, int threads)

@@ -34,8 +34,8 @@ class GatherFloor {
   virtual void run() = 0;
 };
 
-/// Of its settings (how far ahead rows are asked for, edges a task) the fastest over a few passes is kept. What the job
-/// points to must be on the context's device, and both must outlive the floor.
+/// Of its settings (how far ahead rows are asked for, edges per task) the fastest over a few passes is kept. What the
+/// job points to must be on the context's device, and both must outlive the floor.
 std::unique_ptr<GatherFloor> make_gather_floor(const Context& context, FloorJob job);
 
 }  // namespace weft::tool

@@ -56,7 +56,7 @@ void read_linear(const BenchOptions& options, BenchRequest& request) {
   if (setup.desc.kind != OpKind::spmm)
     refuse(fmt::format("is for the sums of spmm: {} has none", name(setup.desc.kind)));
   if ((setup.spmm_op != SpmmOp::copy_u && setup.spmm_op != SpmmOp::u_mul_e) || setup.edge_vectors)
-    refuse("takes --op copy_u or u_mul_e, with one value an edge");
+    refuse("takes --op copy_u or u_mul_e, with one value per edge");
   if (setup.desc.reduce != Reduce::sum && setup.desc.reduce != Reduce::mean) refuse("takes --reduce sum or mean");
   if (setup.desc.heads != 1) refuse("takes one head");
   if (setup.backward && setup.desc.reduce == Reduce::mean) refuse("takes --reduce sum with --backward");

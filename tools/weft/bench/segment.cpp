@@ -1,4 +1,4 @@
-// segment_reduce over a graph's rows (one vector an edge) as a benchmark workload. It has no planned
+// segment_reduce over a graph's rows (one vector per edge) as a benchmark workload. It has no planned
 // form: what is timed is the whole call, planning and the result's allocation included.
 #include "bench/inputs.hpp"
 #include "bench/reference.hpp"

@@ -97,7 +97,7 @@ class SpmmWorkload final : public Workload {
     if (is_spmv()) return Shape(rows);
     return d.heads > 1 ? Shape(rows, d.heads, d.width) : Shape(rows, d.width);
   }
-  // One value an edge and head; where vectors are asked for or the edge is all there is, one a feature.
+  // One value per edge and head; where vectors are asked for or the edge is all there is, one per feature.
   Shape edge_shape() const {
     const OpDesc& d = setup_.desc;
     const std::int64_t edges = graph_.num_edges();

@@ -15,7 +15,7 @@ ResultTable::ResultTable(std::FILE* file, const TableOptions& options) : options
   if (host) columns.push_back({"threads", 7});
   if (options.policies) columns.push_back({"policy", 24, Align::left});
   if (options.samples)
-    for (Column column : {Column{"edges a row", 11}, {"rate", 7}, {"sampled", 9}, {"sample us", 9}})
+    for (Column column : {Column{"edges per row", 11}, {"rate", 7}, {"sampled", 9}, {"sample us", 9}})
       columns.push_back(std::move(column));
   for (Column column : {Column{"median us", 10}, {"min us", 10}, {"GFLOP/s", 8}, {"GB/s", 7}})
     columns.push_back(std::move(column));

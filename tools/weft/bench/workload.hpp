@@ -61,7 +61,7 @@ class Workload {
   virtual Reference reference(const Sample& sample) const = 0;
   /// What the last run wrote.
   virtual Tensor& result() = 0;
-  /// Features summed or written an edge: what the reference's work is counted in.
+  /// Features summed or written per edge: what the reference's work is counted in.
   virtual std::int64_t features_an_edge() const = 0;
   virtual double flops() const = 0;
   virtual FloorJob floor() const = 0;

@@ -15,7 +15,7 @@ def weights_of(graph: Graph, edge_weight: Optional[Tensor]) -> Optional[Tensor]:
         return None
     edges = graph.col.shape[0]
     if edge_weight.dim() == 0 or edge_weight.shape[0] != edges or edge_weight.numel() != edges:
-        raise ValueError(f"edge_weight has shape {list(edge_weight.shape)}: expected [{edges}], one an edge")
+        raise ValueError(f"edge_weight has shape {list(edge_weight.shape)}: expected [{edges}], one per edge")
     return edge_weight.reshape(-1)
 
 

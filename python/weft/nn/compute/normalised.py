@@ -18,7 +18,7 @@ from weft.ops import spmm, spmm_scaled
 
 class Norm(NamedTuple):
     """The matrix S (A + L) S: A has the values of edges, L and S are diagonal. It is never multiplied out, so that a
-    graph without weights needs no value an edge and self-loops need no edges."""
+    graph without weights needs no value per edge and self-loops need no edges."""
 
     weight: Optional[Tensor] = None  # A's values, by edge id; None: ones
     loop: Optional[Tensor] = None  # L; None: nothing

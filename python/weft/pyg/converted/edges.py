@@ -98,7 +98,7 @@ def _graph(flow: str, edge_index, counts: Counts) -> Edges:
         if edge_index.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo):
             return refused(f"edge_index has layout {edge_index.layout}")
         if edge_index.dim() != 2 or edge_index.dense_dim() != 0:
-            return refused(f"edge_index has shape {tuple(edge_index.shape)}: weft takes one value an edge")
+            return refused(f"edge_index has shape {tuple(edge_index.shape)}: weft takes one value per edge")
         return Edges(*graph_and_values_of(edge_index), "sparse")
     elif edge_index.dim() != 2 or edge_index.dtype not in (torch.int64, torch.int32):
         return refused(f"edge_index has shape {tuple(edge_index.shape)} and dtype {edge_index.dtype}")

@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(look_threads) count_columns(const LookArgs arg
   }
   const std::uint64_t edges = sum_of_block(own, sums);
   const auto every = static_cast<std::uint32_t>(edges / edges_of_a_share + 1);
-  for (int r = static_cast<int>(threadIdx.x) / 32; r < rows; r += look_threads / 32) {  // a warp a row
+  for (int r = static_cast<int>(threadIdx.x) / 32; r < rows; r += look_threads / 32) {  // a warp per row
     const std::int64_t row = row_at(r);
     for (EdgeId k = args.offsets[row] + threadIdx.x % 32; k < args.offsets[row + 1]; k += 32) {
       const NodeId column = args.cols[k];

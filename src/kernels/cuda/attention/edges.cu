@@ -1,4 +1,4 @@
-// The edge part of attention, one thread an edge (a warp, where scores come from vectors): scores, weights from the
+// The edge part of attention, one thread per edge (a warp, where scores come from vectors): scores, weights from the
 // rows' statistics, and what leaky_relu does to gradients. Storage types are looked at when the kernel runs.
 #include "core/cuda/storage.cuh"
 #include "core/loops/cuda/each.cuh"
@@ -55,7 +55,7 @@ struct WriteSums {
   }
 };
 
-/// The same for scores from vectors, a warp an edge.
+/// The same for scores from vectors, a warp per edge.
 template <class Acc, bool Weighs>
 __global__ void __launch_bounds__(each_threads)
     write_of_vectors(const AttentionArgs forward, const Result to, bool biased) {

@@ -15,7 +15,7 @@
 namespace weft::cuda {
 namespace {
 
-/// What the vectors of scores leave of `most` elements a load.
+/// What the vectors of scores leave of `most` elements per load.
 template <class Storage>
 int pack_of_vectors(const AttentionArgs& given, const ScoreArgs<Storage>& scores, int most) {
   const auto also = [&](const Storage* data, std::int64_t pitch, std::int64_t head) {
@@ -68,7 +68,7 @@ void run(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st*
 void attention_forward(const AttentionArgs& given, const Plan& plan, Arena arena, CUstream_st* stream) {
   const std::int64_t features = given.heads * given.width;
   WEFT_CHECK(given.width > 0, unsupported, "value has no features: expected at least one on CUDA; use the cpu device");
-  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "value has {} features a row: expected fewer than 2^22",
+  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "value has {} features per row: expected fewer than 2^22",
              features);
   if (features == 0 || given.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);

@@ -59,7 +59,7 @@ void run(const LeakyArgs& given, const Plan& plan, Arena arena, CUstream_st* str
 
 void leaky_sum(const LeakyArgs& args, const Plan& plan, Arena arena, CUstream_st* stream) {
   const std::int64_t features = args.heads * args.width;
-  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "src has {} features a row: expected fewer than 2^22",
+  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "src has {} features per row: expected fewer than 2^22",
              features);
   if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);

@@ -77,7 +77,7 @@ struct Sender<SumOfLeaky<Storage, EdgeVectors>, S, Kind> : SenderBase<SumOfLeaky
   }
 };
 
-/// Two rows of features an edge are in flight.
+/// Two rows of features per edge are in flight.
 template <class Storage, bool EdgeVectors, class S>
 inline constexpr int blocks_of<SumOfLeaky<Storage, EdgeVectors>, S> = 2;
 

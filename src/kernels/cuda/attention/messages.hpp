@@ -9,8 +9,8 @@
 
 namespace weft::cuda {
 
-/// Scores of edges, one a head: leaky_relu(src[u] + dst[v] + edge[e]) + bias[e], or where src and dst are vectors what
-/// VectorScores says. The statistics of a row are the score its exponentials are relative to and their sum.
+/// Scores of edges, one per head: leaky_relu(src[u] + dst[v] + edge[e]) + bias[e], or where src and dst are vectors
+/// what VectorScores says. The statistics of a row are the score its exponentials are relative to and their sum.
 template <class Storage>
 struct ScoreArgs : HeadLayout {
   using Acc = AccumulatorOf<Storage>;
@@ -98,7 +98,7 @@ struct GatBackward {
   };
 };
 
-/// One value an edge and head times leaky_relu of the sum of the edge's two ends, x[u] and row[v], and its own vector,
+/// One value per edge and head times leaky_relu of the sum of the edge's two ends, x[u] and row[v], and its own vector,
 /// or times attn and leaky_relu's derivative there: GATv2's backward.
 template <class StorageOf, bool EdgeVectors>
 struct SumOfLeaky {

@@ -13,7 +13,7 @@ namespace weft::cuda {
 namespace {
 
 /// Edges' results from their rows' statistics: weights, or in the `Backward` alpha * (grad - sum). `Each` neighbours a
-/// thread where values stand in the order of the work, one an edge.
+/// thread where values stand in the order of the work, one per edge.
 template <class Storage, bool Backward, int Each>
 struct WriteEdges {
   using Acc = AccumulatorOf<Storage>;

@@ -11,7 +11,7 @@ namespace weft::cuda {
 template <class Acc>
 struct SoftmaxPart;
 
-/// One value an edge and head, by edge id; the heads of an edge stand side by side.
+/// One value per edge and head, by edge id; the heads of an edge stand side by side.
 template <class Storage>
 struct EdgeHeads {
   Storage* data = nullptr;

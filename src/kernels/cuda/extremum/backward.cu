@@ -79,7 +79,7 @@ struct StagedTasks {
   }
 };
 
-/// `lanes` threads a task, each with every lanes-th element of a row.
+/// `lanes` threads per task, each with every lanes-th element of a row.
 __global__ void __launch_bounds__(each_threads)
     gather_tasks(EdgeGradient gradient, StagedTasks tasks, std::int64_t size, int lanes) {
   const EdgeSplit& split = tasks.split;

@@ -30,7 +30,7 @@ struct RowEpilogue {
   Acc largest = 0;  // saturating: the largest value out can hold; 0: not
 
   bool none = false;           // nothing is applied: rows are stored as they were reduced
-  bool none_but_mean = false;  // the same, or a mean, which is one factor a row
+  bool none_but_mean = false;  // the same, or a mean, which is one factor per row
 
   /// Once everything else is set.
   void note_what_is_applied() {
@@ -39,7 +39,7 @@ struct RowEpilogue {
   }
 };
 
-/// Partial sums of rows that tasks have cut: two slots a task, see schedule/edge_split.hpp.
+/// Partial sums of rows that tasks have cut: two slots per task, see schedule/edge_split.hpp.
 template <class Storage>
 struct Staging {
   AccumulatorOf<Storage>* values = nullptr;  // [2 * tasks, pitch]

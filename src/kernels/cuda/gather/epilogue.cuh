@@ -20,7 +20,7 @@ __device__ __forceinline__ void store_row(const RowEpilogue<Storage>& epilogue, 
 template <int Count, class Storage, class Acc>
 __device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilogue, std::int64_t row, EdgeId edges,
                                                int feature, const Acc (&value)[Count]) {
-  // One division a row instead of one a feature: the quotient has one rounding more.
+  // One division a row instead of one per feature: the quotient has one rounding more.
   const Acc share = epilogue.mean && edges > 1 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
   const Acc scale = epilogue.row_scale != nullptr ? __ldg(epilogue.row_scale + row) : Acc(1);
   Acc finished[Count];

@@ -7,7 +7,7 @@
 
 namespace weft::cuda {
 
-/// Unites the staged parts of a row, `Count` features a lane; few additions follow one another, as in RowAccumulator.
+/// Unites the staged parts of a row, `Count` features per lane; few additions follow one another, as in RowAccumulator.
 /// `place` says which edge won.
 template <Reduction Kind, int Count, class Storage, class Acc = AccumulatorOf<Storage>>
 __device__ __forceinline__ void unite_parts(const GatherCommon<Storage>& args, const CutRow& cut, int feature,

@@ -26,7 +26,7 @@ struct Averaged {
   struct Args {};
 };
 
-/// x[u] times one value an edge; rows are stored as they were reduced. Values stand in the order of the work, or are
+/// x[u] times one value per edge; rows are stored as they were reduced. Values stand in the order of the work, or are
 /// found by EdgeSplit::ids.
 template <class StorageOf>
 struct Weighted {
@@ -39,7 +39,7 @@ struct Weighted {
   };
 };
 
-/// x[u] times what is given of one value an edge, by edge id, and one a source, with the whole epilogue.
+/// x[u] times what is given of one value per edge, by edge id, and one per source, with the whole epilogue.
 template <class StorageOf>
 struct Scaled {
   using Storage = StorageOf;
@@ -52,7 +52,7 @@ struct Scaled {
   };
 };
 
-/// op(x[u], e) times one value a source if given, where e is one value an edge, a head or a feature; with the whole
+/// op(x[u], e) times one value per source if given, where e is one value per edge, a head or a feature; with the whole
 /// epilogue.
 template <class StorageOf>
 struct Edgewise {
@@ -63,7 +63,7 @@ struct Edgewise {
     SpmmOp op = SpmmOp::u_mul_e;
     MaybeWide<Storage> edge;  // by edge id
     std::int64_t edge_pitch = 1, edge_head = 0;
-    bool x_vector = true, edge_vector = false;  // one value a feature, else one a head
+    bool x_vector = true, edge_vector = false;  // one value per feature, else one per head
     const AccumulatorOf<Storage>* col_scale = nullptr;
   };
 };

@@ -46,7 +46,7 @@ struct EdgeInput<Scaled<Storage>> {
   }
 };
 
-/// One number an edge, which the lanes that loaded it hand round by shuffles.
+/// One number per edge, which the lanes that loaded it hand round by shuffles.
 template <class Message, class S, Reduction Kind>
 struct ScalarWeights : SenderBase<Message, S> {
   using Base = SenderBase<Message, S>;

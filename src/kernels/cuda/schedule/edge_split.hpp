@@ -21,7 +21,7 @@ struct EdgeSplit {
   const EdgeId* starts = nullptr;     // [rows] where a row's edges begin in that order
   const std::int32_t* ids = nullptr;  // [edges << id_shift] their edge ids, where those are not their places
   int id_shift = 0;                   // 1: the lower halves of the graph's own, which have 64 bits
-  std::int64_t size = 0;              // edges a task; 0: tasks are whole rows
+  std::int64_t size = 0;              // edges per task; 0: tasks are whole rows
   std::int64_t rows_a_task = 0;       // a task's then
   std::int64_t tasks = 0;             // that many cover the edges, or the rows
   bool joined = false;

@@ -123,7 +123,7 @@ struct DotWalk : BatchVisitor<S> {
       for (int s = 1; s < S::steps; ++s) pending[u] += if_counts(has(0, s), times(x[u][s], y[s]));
     }
   }
-  /// Two rows an edge are in flight: by halves of the batch, unless a lane has one or two features of it.
+  /// Two rows per edge are in flight: by halves of the batch, unless a lane has one or two features of it.
   __device__ __forceinline__ void multiply_rows(const Edges& edges, int j) {
     held = ~0u;
 #pragma unroll

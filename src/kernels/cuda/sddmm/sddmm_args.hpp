@@ -27,13 +27,13 @@ struct DotArgs {
   std::int64_t out_pitch = 1;
 };
 
-/// An operand of the general kernels: at either end of an edge or on it, one value a feature, a head, or an edge.
+/// An operand of the general kernels: at either end of an edge or on it, one value per feature, a head, or an edge.
 template <class Storage>
 struct EdgeOperand {
   const Storage* data = nullptr;  // null: not read
   Target target = Target::u;
   std::int64_t pitch = 0, head = 0;
-  bool vector = true;  // one value a feature, else one a head
+  bool vector = true;  // one value per feature, else one per head
 };
 
 /// Any operator on any operands: one thread a pack of results, or for dot a group of threads a result.

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(cache_first_threads)
 template <class Storage>
 void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, const SampledPlaces& sample, CUstream_st* stream) {
   const GraphView& space = args.split.graph;
-  // Up to 128 threads a row, so that one step loads a large sample.
+  // Up to 128 threads per row, so that one step loads a large sample.
   const int group_threads = args.features > 64 ? 128 : args.features > 32 ? 64 : 32;
   const int groups = cache_first_threads / group_threads;
   const auto kernel = sum_cache_first<Storage>;

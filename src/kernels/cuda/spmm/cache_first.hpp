@@ -7,7 +7,7 @@
 
 namespace weft::cuda {
 
-/// Sums, or means, of sampled sources, times one value an edge where there are values. All rows are written.
+/// Sums, or means, of sampled sources, times one value per edge where there are values. All rows are written.
 template <class Storage>
 void launch_cache_first(const GatherArgs<Weighted<Storage>>& args, const SampledPlaces& sample, CUstream_st* stream);
 

@@ -9,7 +9,7 @@
 namespace weft::cuda {
 namespace {
 
-/// Whether one value an edge (or none) and the sources, side by side, are all there is.
+/// Whether one value per edge (or none) and the sources, side by side, are all there is.
 bool by_scalar(const SpmmArgs& args) {
   const bool scalar = args.edge.feature_stride == 0 || args.width == 1;
   return args.heads == 1 && (args.x.feature_stride != 0 || args.width == 1) &&
@@ -67,7 +67,7 @@ SpmmCall<Storage> spmm_call(const SpmmArgs& args, const Plan& plan, Arena arena,
   operands.edge_pitch = args.edge.row_stride;
   operands.edge_head = args.edge.head_stride;
   operands.x_vector = args.x.feature_stride != 0;
-  operands.edge_vector = args.edge.feature_stride != 0 && args.width > 1;  // of one feature: a value an edge and head
+  operands.edge_vector = args.edge.feature_stride != 0 && args.width > 1;  // of one feature: a value per edge and head
   operands.col_scale = static_cast<const Acc*>(args.col_scale.data);
 
   const RowEpilogue<Storage>& epilogue = common.epilogue;

@@ -21,8 +21,8 @@ namespace {
 template <int Value>
 using Constant = std::integral_constant<int, Value>;
 
-/// Whether a sum of edges' own values, few an edge, is one over rows of few features that edge ids find: such rows have
-/// a kernel with its lanes along the edges.
+/// Whether a sum of edges' own values, few per edge, is one over rows of few features that edge ids find: such rows
+/// have a kernel with its lanes along the edges.
 template <class Storage>
 bool sums_few_edge_values(const SpmmArgs& args) {
   const bool side_by_side =
@@ -130,7 +130,7 @@ void run_cache_first(const SpmmCall<Storage>& call, const SpmmArgs& args, CUstre
   const SpmmTraits& traits = call.traits;
   WEFT_CHECK(
       traits.one_value_an_edge && !traits.epilogue && !traits.scaled_sources && !args.unbiased_sums, unsupported,
-      "policy sample_kernel=cache_first: its kernel sums sources, or sources times one value an edge, and stores "
+      "policy sample_kernel=cache_first: its kernel sums sources, or sources times one value per edge, and stores "
       "the sum or the mean as it is; leave the policy out");
   if constexpr (has_ablations && !StorageTraits<Storage>::is_double)
     launch_cache_first(call.weighted(), args.sample, stream);
@@ -164,7 +164,7 @@ void spmm(const SpmmArgs& given, const Plan& plan, Arena arena, CUstream_st* str
   WEFT_CHECK(!args.bias.given() || args.bias.dtype == dtype || (size_of(dtype) == 2 && args.bias.dtype == Dtype::f32),
              unsupported, "bias has dtype {}: spmm in {} on CUDA takes {}{}; convert it, or use the cpu device",
              name(args.bias.dtype), name(dtype), name(dtype), size_of(dtype) == 2 ? " or f32" : "");
-  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "x has {} features a row: expected fewer than 2^22",
+  WEFT_CHECK(features < (std::int64_t{1} << 22), unsupported, "x has {} features per row: expected fewer than 2^22",
              features);
   if (features == 0 || args.graph.num_rows == 0) return;
   const OnDevice on(plan.device.index);

@@ -13,7 +13,7 @@ __device__ __forceinline__ TileEdge load_edge(const TileEdge* from) {
   return {words.x, words.y};
 }
 
-/// Sums of a row over the dense columns of its window, two neighbouring features a lane: for what is not finite in x,
+/// Sums of a row over the dense columns of its window, two neighbouring features per lane: for what is not finite in x,
 /// which by 0 * x reaches all rows of a window.
 template <class Storage, int Rows, bool Weighted>
 struct RowAgain {

@@ -51,7 +51,7 @@ void launch_window_sums(const WindowSumArgs<Storage>& args, CUstream_st* stream)
 template <class Storage>
 void launch_window_sums_sm90(const WindowSumArgs<Storage>& args, int multiprocessors, CUstream_st* stream);
 
-/// Dot products of both ends of the edges that windows have, 128 rows a window, of f16 and bf16 on Hopper.
+/// Dot products of both ends of the edges that windows have, 128 rows per window, of f16 and bf16 on Hopper.
 template <class Storage>
 struct TileDotArgs {
   WindowsView windows;

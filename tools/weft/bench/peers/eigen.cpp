@@ -1,4 +1,4 @@
-// Eigen: sparse times dense with its own OpenMP loop, and for sddmm its dot product an edge.
+// Eigen: sparse times dense with its own OpenMP loop, and for sddmm its dot product per edge.
 #include <fmt/format.h>
 #include <Eigen/Sparse>
 

@@ -21,7 +21,7 @@ struct PeerProblem {
   GraphView graph;             // ids in stored order
   const void* x = nullptr;     // [num_cols, width], contiguous
   const void* y = nullptr;     // sddmm: [num_rows, width]
-  const void* edge = nullptr;  // one value an edge; null: the matrix is all ones
+  const void* edge = nullptr;  // one value per edge; null: the matrix is all ones
   std::int64_t width = 1;
   int threads = 1;
   Device device;  // where all of it is, and the result will be
