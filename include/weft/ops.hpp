@@ -24,13 +24,16 @@ namespace weft {
 
 // ---- SpMM ------------------------------------------------------------------------------------
 
-/// out[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * op(x[u], edge)) + bias), all of it
-/// before the one rounding. A result past the range of out's type (65504 for f16) becomes infinity, or with `saturate`
-/// the largest value there is; NaN stays NaN.
+/// out[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * op(x[u], edge)) + self_scale[v] * x[v] + bias),
+/// all of it before the one rounding. A result past the range of out's type (65504 for f16) becomes infinity, or with
+/// `saturate` the largest value there is; NaN stays NaN.
 struct Epilogue {
   ConstTensorView row_scale = {};  // [num_rows], f32 (f64 for f64 storage)
   ConstTensorView col_scale = {};  // [num_cols], f32 (f64 for f64 storage)
-  ConstTensorView bias = {};       // [heads * width], any floating dtype
+  /// The diagonal of the matrix, [num_rows], f32 (f64 for f64 storage): self-loops without edges. Sums and means over
+  /// square graphs, of an op that reads x, where x has all features of the output.
+  ConstTensorView self_scale = {};
+  ConstTensorView bias = {};  // [heads * width], any floating dtype
   bool relu = false;
   bool saturate = false;
 };
@@ -59,7 +62,7 @@ Tensor spmv(Context& context, const Graph& graph, ConstTensorView x, ConstTensor
 void spmv(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
           TensorView out);
 
-/// Gradients of spmm (without epilogue; sum and mean may carry col_scale, row_scale). Tensors that
+/// Gradients of spmm (without epilogue; sum and mean may carry col_scale, row_scale, self_scale). Tensors that
 /// are not wanted are left empty.
 struct SpmmGradients {
   Tensor x, edge;

@@ -60,7 +60,7 @@ struct SpmmLinear::State {
       for (Tensor* const norms : {&inverse, &scales})
         *norms = Tensor::empty(Shape(graph.num_rows()), accumulator(of.dtype), "scales of gradients", context.device(),
                                context.stream());
-      row_norms(context, graph, {}, true, inverse);
+      row_norms(context, graph, {}, inverse);
     }
     if (owns_outer()) gemm.reserve(of.dtype, graph.num_cols(), of.in, of.out);
   }
@@ -166,6 +166,8 @@ struct SpmmLinear::State {
     const Epilogue& e = options.rows;
     if (e.row_scale.given) check_numbers(context, e.row_scale, "row_scale", graph.num_rows(), acc);
     if (e.col_scale.given) check_numbers(context, e.col_scale, "col_scale", graph.num_cols(), acc);
+    WEFT_CHECK(!e.self_scale.given, unsupported,
+               "self_scale is given: SpmmLinear adds x's own rows by add_self and eps");
     if (e.bias.given) check_numbers(context, e.bias, "the bias of rows", desc.in, acc);
     if (options.eps.given) check_numbers(context, options.eps, "eps", 1, acc);
     if (options.bias.given) check_numbers(context, options.bias, "bias", desc.out, acc);
@@ -243,7 +245,7 @@ void SpmmLinear::backward(ConstTensorView x, ConstTensorView edge, ConstTensorVi
   if (s.inverse) {
     against.rows.col_scale = s.inverse;
     if (options.rows.row_scale.given) {
-      row_norms(s.context, graph, options.rows.row_scale, true, s.scales);
+      row_norms(s.context, graph, options.rows.row_scale, s.scales);
       against.rows.col_scale = s.scales;
     }
   }

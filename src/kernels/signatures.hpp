@@ -45,6 +45,7 @@ struct SpmmArgs {
   /// CUDA: where the edges' values stand instead, in the order of the plan's work.
   const std::int32_t* edge_places = nullptr;
   Operand row_scale, col_scale;  // one value per row, one per column
+  Operand self_scale;            // one value per row, of x's own row
   Operand bias;                  // row_stride 0: one value per head and feature
   bool relu = false;
   bool saturate = false;  // past the range of out's type: its largest value instead of infinity

@@ -156,17 +156,17 @@ void times_power(const Context& context, TensorView a, int sign, ConstTensorView
   if (sign < 0) scale_in_place(context, a, -1);
 }
 
-void row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, TensorView out) {
+void row_norms(const Context& context, const Graph& graph, ConstTensorView scale, TensorView out) {
   const GraphView view = GraphInternals::view_without_ids(graph);
   if (on_cuda(context))
-    return cuda::row_norms({view.offsets, view.num_rows, mean, operand(scale), result(out)}, context.device(),
+    return cuda::row_norms({view.offsets, view.num_rows, operand(scale), result(out)}, context.device(),
                            context.stream());
   with_floating(out.dtype, "scale", [&](auto tag) {
     using Acc = AccumulatorOf<typename decltype(tag)::type>;
     Acc* to = out.as<Acc>();
     for (std::int64_t v = 0; v < view.num_rows; ++v) {
       const auto degree = static_cast<Acc>(view.offsets[v + 1] - view.offsets[v]);
-      to[v] = (scale.given ? scale.as<Acc>()[v] : Acc{1}) / (mean && degree > 0 ? degree : Acc{1});
+      to[v] = (scale.given ? scale.as<Acc>()[v] : Acc{1}) / (degree > 0 ? degree : Acc{1});
     }
   });
 }

@@ -22,7 +22,7 @@ void divide_in_place(const Context& context, TensorView a, ConstTensorView b);
 void add_in_place(const Context& context, TensorView a, ConstTensorView b);
 /// a *= sign * b^power, a whole power of either sign.
 void times_power(const Context& context, TensorView a, int sign, ConstTensorView b, int power);
-/// One value per destination, f32 or f64: scale[v], or 1, over v's number of edges where `mean` says so.
-void row_norms(const Context& context, const Graph& graph, ConstTensorView scale, bool mean, TensorView out);
+/// One value per destination, f32 or f64: scale[v], or 1, over v's number of edges where there are any.
+void row_norms(const Context& context, const Graph& graph, ConstTensorView scale, TensorView out);
 
 }  // namespace weft

@@ -41,6 +41,18 @@ SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x,
   const Dtype acc = accumulator(dtype);
   check_scale(context, e.row_scale, "row_scale", graph.num_rows(), "destination", acc);
   check_scale(context, e.col_scale, "col_scale", graph.num_cols(), "source", acc);
+  check_scale(context, e.self_scale, "self_scale", graph.num_rows(), "destination", acc);
+  if (e.self_scale.given) {
+    WEFT_CHECK(graph.num_rows() == graph.num_cols(), invalid_argument,
+               "self_scale is given for a graph of {} sources and {} destinations: expected as many of both",
+               graph.num_cols(), graph.num_rows());
+    WEFT_CHECK(
+        node && Features::of(x.shape).same_size(r.features), invalid_argument,
+        "self_scale is given, but {}: expected an x with all features of the output",
+        node ? fmt::format("x has shape {}", to_string(x.shape)) : fmt::format("op {} reads no x", name(options.op)));
+    WEFT_CHECK(!is_extremum(options.reduce), invalid_argument,
+               "self_scale is given, but only sums and means add x's own row: reduce is {}", name(options.reduce));
+  }
   if (e.bias.given) {
     const std::int64_t row = r.features.heads * r.features.width;
     WEFT_CHECK(e.bias.shape.size() == row &&
@@ -70,8 +82,12 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   check_tensor(context, out, "out", graph.num_rows(), "destination", r.features);
   check_out_dtype(out, r.desc.dtype);
   const Epilogue& e = options.epilogue;
-  check_apart({{out, "out"}, {options.arg_u, "arg_u"}, {options.arg_e, "arg_e"}},
-              {{x, "x"}, {edge, "edge"}, {e.row_scale, "row_scale"}, {e.col_scale, "col_scale"}, {e.bias, "bias"}});
+  check_apart({{out, "out"}, {options.arg_u, "arg_u"}, {options.arg_e, "arg_e"}}, {{x, "x"},
+                                                                                   {edge, "edge"},
+                                                                                   {e.row_scale, "row_scale"},
+                                                                                   {e.col_scale, "col_scale"},
+                                                                                   {e.self_scale, "self_scale"},
+                                                                                   {e.bias, "bias"}});
   SpmmArgs args;
   args.graph = view_by(plan, graph);
   args.sample = places_by(plan, graph, options.sample, edge.given || options.arg_e.given);
@@ -85,6 +101,7 @@ void run(Context& context, const Plan& plan, const Graph& graph, ConstTensorView
   args.edge = operand(edge, r.features);
   args.row_scale = operand(e.row_scale);
   args.col_scale = operand(e.col_scale);
+  args.self_scale = operand(e.self_scale);
   if (e.bias.given) {
     args.bias = operand(e.bias, r.features);
     args.bias.row_stride = 0;

@@ -127,8 +127,8 @@ Plan extremum_plan(const Context& context, const Problem& p, const Graph& over, 
 
 /// A run's part of the workspace, in the accumulator type. Over an arena without memory this only counts.
 struct Scratch {
-  TensorView destinations;  // [rows]: what gradients of outputs are multiplied by, where that is not 1
-  TensorView x_sum;         // [cols, features], where x's gradient is made from it
+  TensorView norms;  // [rows]: the row scale over the degree, of means
+  TensorView x_sum;  // [cols, features], where x's gradient is made from it
   // The others are those of edge's gradient.
   TensorView grad;    // [rows, features]: out_grad
   TensorView x;       // [cols, x's features]: x, where products take it
@@ -147,7 +147,7 @@ struct Scratch {
     };
     const std::int64_t rows = p.graph.num_rows(), cols = p.graph.num_cols(), edges = p.graph.num_edges();
     Scratch s;
-    s.destinations = taken(p.scales_destinations(), Shape(rows), "degree norms");
+    s.norms = taken(p.divides(), Shape(rows), "degree norms");
     if (p.extremum()) return s;
     s.x_sum = taken(p.want.x && !p.sums_to_x(), p.features.with_rows(cols), "the gradient of x");
     if (!p.want.edge) return s;
@@ -162,14 +162,19 @@ struct Scratch {
     s.edge = taken(true, wanted.with_rows(edges), "the gradient of edge");
     return s;
   }
+  /// What gradients of outputs are multiplied by, where that is not 1.
+  ConstTensorView destinations(const Problem& p) const {
+    return p.divides() ? ConstTensorView(norms) : p.options.epilogue.row_scale;
+  }
 };
 
 void x_gradient(Context& context, const Plan& plan, const Problem& p, const Scratch& scratch, TensorView into) {
   const semantics::Slope slope = p.by_x();
   SpmmOptions options;
   options.op = times_edge(slope.right);
-  options.epilogue.col_scale = scratch.destinations;
+  options.epilogue.col_scale = scratch.destinations(p);
   options.epilogue.row_scale = p.options.epilogue.col_scale;
+  options.epilogue.self_scale = p.options.epilogue.self_scale;  // a diagonal is its own transpose
   const ConstTensorView edge = options.op == SpmmOp::copy_u ? ConstTensorView{} : p.edge;
   TensorView sum = p.sums_to_x() ? into : scratch.x_sum;
   sum.shape = p.features.with_rows(p.graph.num_cols());
@@ -202,7 +207,7 @@ void products(Context& context, const Plan& plan, const Problem& p, const Scratc
 
 void edge_gradient(Context& context, const Plan& plan, const Problem& p, const Scratch& scratch, TensorView into) {
   const semantics::Slope slope = p.by_edge();
-  widen(context, p.out_grad, scratch.destinations, scratch.grad);
+  widen(context, p.out_grad, scratch.destinations(p), scratch.grad);
   const ConstTensorView sources = p.options.epilogue.col_scale;
   if (slope.left == 1) {
     widen(context, p.x, sources, scratch.x);
@@ -224,7 +229,7 @@ void extremum_gradient(Context& context, const Plan& plan, const Problem& p, con
   args.x = operand(p.x, p.features);
   args.edge = operand(p.edge, p.features);
   args.out_grad = operand(p.out_grad, p.features);
-  args.row_scale = operand(scratch.destinations);
+  args.row_scale = operand(scratch.destinations(p));
   args.col_scale = operand(p.options.epilogue.col_scale);
   args.arg_e = p.options.arg_e.as<EdgeId>();
   args.out = result(into);
@@ -242,6 +247,7 @@ void check_into(const Context& context, const SpmmBackwardPlan& plan, const Prob
                                                                {p.out_grad, "out_grad"},
                                                                {p.options.epilogue.row_scale, "row_scale"},
                                                                {p.options.epilogue.col_scale, "col_scale"},
+                                                               {p.options.epilogue.self_scale, "self_scale"},
                                                                {p.options.arg_e, "arg_e"}});
 }
 
@@ -292,8 +298,7 @@ void spmm_backward(Context& context, const SpmmBackwardPlan& plan, const Graph& 
   check_into(context, plan, p, into);
   Arena arena = context.arena();
   const Scratch scratch = Scratch::take(arena, p, plan, context.device());
-  if (scratch.destinations.given)
-    row_norms(context, graph, options.epilogue.row_scale, p.divides(), scratch.destinations);
+  if (p.divides()) row_norms(context, graph, options.epilogue.row_scale, scratch.norms);
   const auto each = [&](bool of_x, const Plan& how, TensorView to) {
     if (p.extremum()) return extremum_gradient(context, how, p, scratch, of_x, to);
     (of_x ? x_gradient : edge_gradient)(context, how, p, scratch, to);

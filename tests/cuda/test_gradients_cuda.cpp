@@ -42,7 +42,7 @@ std::int64_t most_terms(const Graph& graph, std::int64_t features) {
 
 /// The inputs of one spmm, rounded to the type the GPU computes in.
 struct SpmmInputs {
-  Tensor x, edge, out_grad, row_scale, col_scale, arg_e;
+  Tensor x, edge, out_grad, row_scale, col_scale, self_scale, arg_e;
   SpmmOptions options;
 
   template <class Change>
@@ -53,6 +53,7 @@ struct SpmmInputs {
     copy.out_grad = change(out_grad);
     copy.row_scale = change(row_scale);
     copy.col_scale = change(col_scale);
+    copy.self_scale = change(self_scale);
     copy.arg_e = arg_e ? arg_e.clone() : Tensor{};
     copy.options = options;
     copy.point();
@@ -67,6 +68,7 @@ struct SpmmInputs {
   void point() {
     options.epilogue.row_scale = row_scale;
     options.epilogue.col_scale = col_scale;
+    options.epilogue.self_scale = self_scale;
     options.arg_e = arg_e;
   }
   SpmmGradients backward(Context& context, const Graph& graph) const {
@@ -83,6 +85,10 @@ SpmmInputs spmm_inputs(Context& cpu, const Graph& graph, Shape x_shape, Shape e_
   if (uses_edge(op)) in.edge = random_divisors(e_shape, dtype, seed + 1);
   if (scaled) in.row_scale = random_tensor(Shape(graph.num_rows()), dtype, seed + 2);
   if (scaled) in.col_scale = random_tensor(Shape(graph.num_cols()), dtype, seed + 3);
+  // x has all features of the output where the edges' values have no more than one a head.
+  const bool all_of_x = uses_node(op) && (!uses_edge(op) || (e_shape.width == 1 && e_shape.heads <= x_shape.heads));
+  if (scaled && all_of_x && !is_extremum(reduce) && graph.num_rows() == graph.num_cols())
+    in.self_scale = random_tensor(Shape(graph.num_rows()), dtype, seed + 4);
   in.point();
   const Tensor out = spmm(cpu, graph, in.x, in.edge, in.options);
   if (reduce == Reduce::max || reduce == Reduce::min) {
@@ -90,7 +96,7 @@ SpmmInputs spmm_inputs(Context& cpu, const Graph& graph, Shape x_shape, Shape e_
     in.point();
     spmm(cpu, graph, in.x, in.edge, in.options);
   }
-  in.out_grad = random_tensor(out.shape(), dtype, seed + 4);
+  in.out_grad = random_tensor(out.shape(), dtype, seed + 5);
   return in;
 }
 
@@ -120,7 +126,7 @@ void check_spmm_over(const Graph& graph, const Shapes& shapes, const std::string
       for (const auto& [x_shape, e_shape] : shapes)
         for (const bool scaled : {false, true})
           for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
-            const SpmmInputs in = spmm_inputs(cpu, graph, x_shape, e_shape, op, reduce, scaled, dtype, seed += 5);
+            const SpmmInputs in = spmm_inputs(cpu, graph, x_shape, e_shape, op, reduce, scaled, dtype, seed += 6);
             check_spmm(
                 context, cpu, graph, there, in,
                 fmt::format("{} {} {} x {} edge {} {} {} seed {}", graph_name, name(op), name(reduce),

@@ -26,9 +26,10 @@ Tensor run_on_gpu(Context& context, const Graph& graph, const Given& given, cons
     return kept;
   };
   SpmmOptions options = given.options;
-  Tensor row_scale, col_scale, bias;
+  Tensor row_scale, col_scale, self_scale, bias;
   options.epilogue.row_scale = moved(given.options.epilogue.row_scale, row_scale);
   options.epilogue.col_scale = moved(given.options.epilogue.col_scale, col_scale);
+  options.epilogue.self_scale = moved(given.options.epilogue.self_scale, self_scale);
   options.epilogue.bias = moved(given.options.epilogue.bias, bias);
   const Plan plan =
       make_plan(context, there, {OpKind::spmm, Dtype::f32, 1, width, options.reduce, uses_edge(options.op)}, policy);
@@ -79,15 +80,38 @@ TEST_F(cuda_spmm, applies_scales_bias_and_relu_before_the_one_rounding) {
       const Tensor rows = random_tensor(Shape(battery.graph.num_rows()), Dtype::f32, 78);
       const Tensor cols = random_tensor(Shape(battery.graph.num_cols()), Dtype::f32, 79);
       const Tensor bias = random_tensor(Shape(width), Dtype::f32, 80);
+      const Tensor own = random_tensor(Shape(battery.graph.num_rows()), Dtype::f32, 81);
       given.options.reduce = Reduce::mean;
       given.options.epilogue.row_scale = rows;
       given.options.epilogue.col_scale = cols;
       given.options.epilogue.bias = bias;
       given.options.epilogue.relu = true;
+      if (battery.graph.num_rows() == battery.graph.num_cols()) given.options.epilogue.self_scale = own;
       SpmmExpected expected = expected_spmm(battery.graph, given.x, given.edge, given.options);
-      expected.more = 4;  // the scales, the mean and the bias round once each
+      expected.more = 5;  // the scales, the mean, x's own row and the bias round once each
       expect_within_bound(run_on_gpu(context, battery.graph, given, {}, width), expected,
                           fmt::format("{} width {}", battery.name, width));
+    }
+  }
+}
+
+TEST_F(cuda_spmm, adds_the_own_rows_of_x_to_sums_with_values_and_without) {
+  Context context = Context::cuda();
+  for (const BatteryGraph& battery : battery_graphs()) {
+    if (battery.graph.num_rows() != battery.graph.num_cols()) continue;
+    const Tensor own = random_tensor(Shape(battery.graph.num_rows()), Dtype::f32, 82);
+    for (const std::int64_t width : {1, 3, 8, 16, 33, 64, 100}) {
+      for (const bool weighted : {false, true}) {
+        Given given = inputs(battery.graph, width, weighted, 83);
+        given.options.epilogue.self_scale = own;
+        SpmmExpected expected = expected_spmm(battery.graph, given.x, given.edge, given.options);
+        expected.more = 1;
+        for (const char* policy : {"", "edges=8"})
+          expect_within_bound(run_on_gpu(context, battery.graph, given, parse_policy(policy), width), expected,
+                              fmt::format("{} width {} {} policy '{}'", battery.name, width,
+                                          weighted ? "weighted" : "unweighted", policy));
+        if (HasFailure()) return;
+      }
     }
   }
 }

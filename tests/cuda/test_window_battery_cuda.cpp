@@ -110,8 +110,8 @@ class Rotation {
   static std::vector<Finish> finishes(bool more) {
     std::vector<Finish> all;
     for (const Reduce reduce : {Reduce::sum, Reduce::mean})
-      for (int bits = more ? 1 : 0; bits < (more ? 8 : 1); ++bits)
-        all.push_back({reduce, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0});
+      for (int bits = more ? 1 : 0; bits < (more ? 16 : 1); ++bits)
+        all.push_back({reduce, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0});
     return all;
   }
 

@@ -82,12 +82,12 @@ void expect_twice(const Run& run, const Expected& expected, const std::string& w
 /// What becomes of a row's sum.
 struct Finish {
   Reduce reduce = Reduce::sum;
-  bool row_scale = false, bias = false, relu = false;
+  bool row_scale = false, bias = false, relu = false, self_scale = false;  // the last in square graphs alone
   friend auto operator<=>(const Finish&, const Finish&) = default;
 };
 inline std::string text(const Finish& finish) {
-  return fmt::format("{}{}{}{}", name(finish.reduce), finish.row_scale ? " row_scale" : "", finish.bias ? " bias" : "",
-                     finish.relu ? " relu" : "");
+  return fmt::format("{}{}{}{}{}", name(finish.reduce), finish.row_scale ? " row_scale" : "",
+                     finish.bias ? " bias" : "", finish.relu ? " relu" : "", finish.self_scale ? " self_scale" : "");
 }
 
 /// Operands of sums over sources, as they are or times one value of each edge; what comes of them in float64 is worked
@@ -101,6 +101,8 @@ class SumOperands {
         row_scale_(
             random_tensor(Shape(graph.num_rows()), dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32, seed + 2, 0.5, 2)),
         bias_(random_tensor(Shape(width), dtype, seed + 3)),
+        self_scale_(
+            random_tensor(Shape(graph.num_rows()), dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32, seed + 4, 0.5, 2)),
         blank_(constant(Shape(graph.num_rows(), width), dtype, std::nan(""))) {
     if (weighted) weights_.emplace(random_tensor(Shape(graph.num_edges()), dtype, seed + 1, 0.25, 2));
   }
@@ -141,11 +143,12 @@ class SumOperands {
     if (finish.row_scale) options.epilogue.row_scale = row_scale_.*place;
     if (finish.bias) options.epilogue.bias = bias_.*place;
     options.epilogue.relu = finish.relu;
+    if (finish.self_scale && graph_.num_rows() == graph_.num_cols()) options.epilogue.self_scale = self_scale_.*place;
     return options;
   }
 
   Graph graph_;
-  PlacedTensor x_, row_scale_, bias_;
+  PlacedTensor x_, row_scale_, bias_, self_scale_;
   Tensor blank_;  // an output in which everything has to be written
   std::optional<PlacedTensor> weights_;
   std::map<Finish, SpmmExpected> expected_;

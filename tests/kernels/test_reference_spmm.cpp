@@ -109,6 +109,19 @@ TEST_F(reference_spmm, applies_the_epilogue_in_its_order_also_to_empty_rows) {
   EXPECT_EQ(run(args), (Values{2432.5, 24317, 0.5, 0, 0, 0}));
 }
 
+TEST_F(reference_spmm, adds_the_own_row_of_x_times_its_scale_between_row_scale_and_bias) {
+  const Values row_scale{2, 5, -1}, self_scale{10, -1, 0.5}, bias{0.5, -3};
+  SpmmArgs args = arguments(SpmmOp::u_mul_e, Reduce::sum);
+  const Values plain = run(args);
+  args.row_scale = scalars(row_scale);
+  args.self_scale = scalars(self_scale);
+  args.bias = {bias.data(), Dtype::f64, 0, 2, 1};
+  Values expected;
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    expected.push_back(row_scale[i / 2] * plain[i] + self_scale[i / 2] * x[i] + bias[i % 2]);
+  EXPECT_EQ(run(args), expected);
+}
+
 TEST_F(reference_spmm, scales_by_column_before_choosing_the_largest) {
   const Values col_scale{-1, 1, 1};
   SpmmArgs args = arguments(SpmmOp::copy_u, Reduce::max);

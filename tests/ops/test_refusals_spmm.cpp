@@ -116,6 +116,31 @@ TEST_F(refusals_spmm, epilogue_operands_that_do_not_fit) {
   epilogue(&Epilogue::col_scale, random_tensor(Shape(5, 2), Dtype::f32, 1), "col_scale");
 }
 
+TEST_F(refusals_spmm, own_rows_of_x_that_are_not_there_or_do_not_fit) {
+  const Graph square = random_graph(5, 5, 14, 166);
+  const Tensor scale = random_tensor(Shape(5), Dtype::f32, 167), one = random_tensor(Shape(5, 1), Dtype::f32, 168);
+  options.epilogue.self_scale = random_tensor(Shape(6), Dtype::f32, 167).view();
+  const auto refused_over = [&](const Graph& over, ConstTensorView any_x, std::string_view names) {
+    expect_refused([&] { spmm(context, over, any_x, edge, options); }, names, ErrorCode::invalid_argument);
+  };
+  refused_over(square, x, "self_scale");
+  options.epilogue.self_scale = scale;
+  EXPECT_NO_THROW(spmm(context, square, x, edge, options));
+  refused_over(square, one, "self_scale is given, but x has shape [5, 1]");
+  options.epilogue.self_scale = as_dtype(scale.view(), Dtype::f16);
+  refused_over(square, x, "self_scale");
+  options.epilogue.self_scale = scale;
+  options.reduce = Reduce::max;
+  refused_over(square, x, "only sums and means add x's own row: reduce is max");
+  options.reduce = Reduce::sum;
+  options.op = SpmmOp::copy_e;
+  refused_over(square, {}, "self_scale is given, but op copy_e reads no x");
+  options.op = SpmmOp::u_mul_e;
+  const Tensor rows_of_out = random_tensor(Shape(6), Dtype::f32, 169);
+  options.epilogue.self_scale = rows_of_out;
+  refused(x, edge, "self_scale is given for a graph of 5 sources and 6 destinations");
+}
+
 TEST_F(refusals_spmm, args_without_max_or_min) {
   options.arg_u = arg_u;
   refused(x, edge, "arg_u");

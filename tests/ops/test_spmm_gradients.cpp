@@ -84,6 +84,27 @@ TEST(spmm_backward, agrees_with_differences_under_row_and_column_scales) {
   }
 }
 
+TEST(spmm_backward, agrees_with_differences_where_own_rows_of_x_are_added) {
+  const Graph graph = random_graph(6, 6, 14, 37);
+  const Tensor own = random_tensor(Shape(6), Dtype::f64, 38), row_scale = random_tensor(Shape(6), Dtype::f64, 39);
+  const std::pair<Shape, Shape> shapes[] = {
+      {Shape(6), Shape(14)}, {Shape(6, 3), Shape(14, 3)}, {Shape(6, 2, 3), Shape(14, 2, 1)}};
+  for (const SpmmOp op : ops) {
+    if (!uses_node(op)) continue;
+    for (const Reduce reduce : {Reduce::sum, Reduce::mean}) {
+      for (const auto& [x_shape, e_shape] : shapes) {
+        SpmmOptions options;
+        options.op = op;
+        options.reduce = reduce;
+        options.epilogue.self_scale = own;
+        check(graph, x_shape, e_shape, options, "own rows");
+        options.epilogue.row_scale = row_scale;
+        check(graph, x_shape, e_shape, options, "own rows and scaled sums");
+      }
+    }
+  }
+}
+
 // A source with more edges than a piece holds makes the transposed graph cut a row.
 TEST(spmm_backward, agrees_with_differences_where_rows_are_cut_both_ways) {
   Random random(36);

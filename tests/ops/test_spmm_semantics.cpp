@@ -157,7 +157,9 @@ TEST(spmm, applies_every_mix_of_the_epilogue_before_the_one_rounding) {
   for (const Graph& graph : {tangled_graph(), skewed_graph(50, 5000, 8)}) {
     for (const Dtype dtype : floating_dtypes) {
       for (const Reduce reduce : {Reduce::sum, Reduce::mean, Reduce::max, Reduce::min}) {
-        for (int mix = 0; mix < 16; ++mix) {
+        for (int mix = 0; mix < 32; ++mix) {
+          const bool own = (mix & 16) != 0;
+          if (own && (is_extremum(reduce) || graph.num_rows() != graph.num_cols())) continue;
           const std::int64_t heads = mix % 3 == 0 ? 2 : 1, width = 11;
           const Dtype scale_dtype = dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
           const Tensor x = random_tensor(Shape(graph.num_cols(), heads, width), dtype, 9);
@@ -165,15 +167,42 @@ TEST(spmm, applies_every_mix_of_the_epilogue_before_the_one_rounding) {
           const Tensor row_scale = random_tensor(Shape(graph.num_rows()), scale_dtype, 11);
           const Tensor col_scale = random_tensor(Shape(graph.num_cols()), scale_dtype, 12);
           const Tensor bias = random_tensor(Shape(heads * width), floating_dtypes[mix % 4], 13);
+          const Tensor self_scale = random_tensor(Shape(graph.num_rows()), scale_dtype, 14);
           SpmmOptions options = with(SpmmOp::u_mul_e, reduce);
           if ((mix & 1) != 0) options.epilogue.row_scale = row_scale;
           if ((mix & 2) != 0) options.epilogue.col_scale = col_scale;
           if ((mix & 4) != 0) options.epilogue.bias = bias;
           options.epilogue.relu = (mix & 8) != 0;
+          if (own) options.epilogue.self_scale = self_scale;
           Context context = Context::cpu(2);
           expect_within_bound(spmm(context, graph, x, edge, options), expected_spmm(graph, x, edge, options),
                               fmt::format("{} {} mix {}", name(dtype), name(reduce), mix));
         }
+      }
+    }
+  }
+}
+
+TEST(spmm, adds_the_own_rows_of_x_at_every_width_where_rows_are_short_long_and_missing) {
+  const Graph graph = skewed_graph(50, 5000, 8), sparse = random_graph(40, 40, 30, 15);
+  for (const Graph& over : {graph, sparse}) {
+    for (const Dtype dtype : floating_dtypes) {
+      for (const std::int64_t width : {1, 2, 3, 8, 16, 33, 64, 100}) {
+        const Tensor x = random_tensor(Shape(over.num_cols(), width), dtype, 16);
+        const Tensor scale = random_tensor(Shape(over.num_rows()), dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32, 17);
+        SpmmOptions options = with(SpmmOp::copy_u, Reduce::sum);
+        options.epilogue.self_scale = scale;
+        Context context = Context::cpu(2);
+        const SpmmExpected expected = expected_spmm(over, x, {}, options);
+        expect_within_bound(spmm(context, over, x, {}, options), expected,
+                            fmt::format("{} width {}", name(dtype), width));
+        if (dtype == Dtype::f64) continue;
+        // The same sums kept in float32.
+        const Plan plan = make_plan(context, over, {OpKind::spmm, dtype, 1, width, Reduce::sum, false});
+        context.reserve(plan.workspace_bytes);
+        Tensor wide = constant(Shape(over.num_rows(), width), Dtype::f32, nan);
+        spmm(context, plan, over, x, {}, wide, options);
+        expect_within_bound(wide, expected, fmt::format("{} in f32, width {}", name(dtype), width));
       }
     }
   }

@@ -66,6 +66,7 @@ inline SpmmExpected expected_spmm(const Graph& graph, ConstTensorView x, ConstTe
   args.edge = operand(edge);
   args.row_scale = operand(options.epilogue.row_scale);
   args.col_scale = operand(options.epilogue.col_scale);
+  args.self_scale = operand(options.epilogue.self_scale);
   if (options.epilogue.bias) {
     args.bias = {options.epilogue.bias.data, options.epilogue.bias.dtype, 0, args.width, 1};
   }

@@ -114,6 +114,10 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   Finish<Acc> finish{args.out,  scratch.row,    semantics::divides_by_edges(args.reduce),
                      args.relu, args.row_scale, nullptr};
   if (args.unbiased_sums) finish.unbiased = args.sample;
+  if (args.self_scale.given()) {
+    finish.self_scale = static_cast<const Acc*>(args.self_scale.data);
+    finish.self = args.x;
+  }
   if (args.saturate) finish.most = static_cast<Acc>(largest_value(args.out.dtype));
   if (scratch.row == 0) return;
   if (args.bias.given()) {

@@ -61,6 +61,11 @@ void spmm(const SpmmArgs& args, double* absolute) {
           reduced.value *= scale;
           reduced.absolute *= std::fabs(scale);
         }
+        if (args.self_scale.given()) {
+          const double own = load(args.self_scale, row, 0, 0) * load(args.x, row, head, feature);
+          reduced.value += own;
+          reduced.absolute += std::fabs(own);
+        }
         if (args.bias.given()) {
           const double bias = load(args.bias, 0, head, feature);
           reduced.value += bias;

@@ -74,7 +74,7 @@ struct RowNorm {
   bool scaled;
   __device__ void operator()(std::int64_t row) const {
     const Acc scale = scaled ? load_as<Acc>(args.scale.dtype, args.scale.data, row * args.scale.row_stride) : Acc{1};
-    const Acc edges = args.mean ? edges_of<Acc>(args.offsets, row) : Acc{1};
+    const Acc edges = edges_of<Acc>(args.offsets, row);
     store_as(args.out.dtype, args.out.data, row * args.out.row_stride, scale / (edges > 0 ? edges : Acc{1}));
   }
 };

@@ -39,11 +39,10 @@ struct CopyHeadsArgs {
 };
 WEFT_LAUNCHER(void copy_heads(const CopyHeadsArgs& args, Device device, CUstream_st* stream));
 
-/// out[row] = scale[row], or 1, over the row's number of edges where `mean` says so and there are any.
+/// out[row] = scale[row], or 1, over the row's number of edges where there are any.
 struct RowNormArgs {
   const EdgeId* offsets = nullptr;
   std::int64_t rows = 0;
-  bool mean = false;
   Operand scale;
   Result out;
 };

@@ -15,7 +15,8 @@ namespace weft::cuda {
 /// What becomes of a reduced row: it is stored as it is, as a mean, or with all that the epilogue asks for.
 enum class RowResult { as_reduced, mean, with_epilogue };
 
-/// What is applied to a reduced row: mean, row scale, bias and ReLU in the accumulator, then the one rounding.
+/// What is applied to a reduced row: mean, row scale, x's own row, bias and ReLU in the accumulator, then the one
+/// rounding.
 template <class Storage>
 struct RowEpilogue {
   using Acc = AccumulatorOf<Storage>;
@@ -24,6 +25,9 @@ struct RowEpilogue {
   bool wide = false;  // out holds accumulators instead
   bool mean = false, relu = false, negated = false;
   const Acc* row_scale = nullptr;
+  const Acc* self_scale = nullptr;  // of row v of `self`, which is x
+  const Storage* self = nullptr;
+  std::uint32_t self_pitch_bytes = 0;
   MaybeWide<Storage> bias;
   NodeId* arg_u = nullptr;  // [rows, features]
   EdgeId* arg_e = nullptr;
@@ -34,7 +38,7 @@ struct RowEpilogue {
 
   /// Once everything else is set.
   void note_what_is_applied() {
-    none_but_mean = !relu && row_scale == nullptr && !bias.given() && largest == 0;
+    none_but_mean = !relu && row_scale == nullptr && self_scale == nullptr && !bias.given() && largest == 0;
     none = none_but_mean && !mean;
   }
 };

@@ -16,19 +16,25 @@ __device__ __forceinline__ void store_row(const RowEpilogue<Storage>& epilogue, 
   });
 }
 
-/// The same with mean, scale, bias and ReLU where they are asked for; the row has `edges`.
+/// The same with mean, scale, x's own row, bias and ReLU where they are asked for; the row has `edges`.
 template <int Count, class Storage, class Acc>
 __device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilogue, std::int64_t row, EdgeId edges,
                                                int feature, const Acc (&value)[Count]) {
   // One division a row instead of one per feature: the quotient has one rounding more.
   const Acc share = epilogue.mean && edges > 1 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
   const Acc scale = epilogue.row_scale != nullptr ? __ldg(epilogue.row_scale + row) : Acc(1);
+  const bool adds_self = epilogue.self_scale != nullptr;
+  const Acc self_scale = adds_self ? __ldg(epilogue.self_scale + row) : Acc(0);
+  // Element by element: the fix-up's packs are wider than the alignment of x may allow.
+  const Storage* const self =
+      adds_self ? row_at(epilogue.self + feature, static_cast<std::uint32_t>(row), epilogue.self_pitch_bytes) : nullptr;
   Acc finished[Count];
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
     Acc v = value[i];
     if (epilogue.mean) v *= share;
     if (epilogue.row_scale != nullptr) v *= scale;
+    if (adds_self) v += self_scale * widen(self[i]);
     if (epilogue.bias.data != nullptr) v += epilogue.bias[feature + i];
     if (epilogue.relu && v < 0) v = 0;  // NaN stays NaN
     if (epilogue.largest > 0)

@@ -27,6 +27,11 @@ RowEpilogue<Storage> row_epilogue(const SpmmArgs& args) {
   if (args.saturate) epilogue.largest = static_cast<Acc>(largest_value(args.out.dtype));
   epilogue.negated = semantics::negates_messages(args.reduce);
   epilogue.row_scale = static_cast<const Acc*>(args.row_scale.data);
+  if (args.self_scale.given()) {
+    epilogue.self_scale = static_cast<const Acc*>(args.self_scale.data);
+    epilogue.self = static_cast<const Storage*>(args.x.data);
+    epilogue.self_pitch_bytes = pitch_bytes<Storage>("x", args.x.row_stride);
+  }
   epilogue.bias = maybe_wide<Storage>(args.bias.data, args.bias.dtype);
   epilogue.arg_u = args.arg_u;
   epilogue.arg_e = args.arg_e;
