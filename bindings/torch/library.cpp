@@ -18,7 +18,7 @@ STABLE_TORCH_LIBRARY(weft, m) {
   m.def("spmm_backward(" WEFT_GRAPH
         "Tensor? x, Tensor? edge, Tensor? winners, Tensor out_grad, str op, str reduce, bool want_x, bool want_edge) "
         "-> (Tensor, Tensor)");
-#define WEFT_SCALES "Tensor? target_scale, Tensor? source_scale"
+#define WEFT_SCALES "Tensor? target_scale, Tensor? source_scale, Tensor? self_scale"
   m.def("spmm_scaled(" WEFT_GRAPH "Tensor x, Tensor? edge, " WEFT_SCALES ") -> Tensor");
   m.def("spmm_scaled_backward(" WEFT_GRAPH "Tensor? x, Tensor? edge, Tensor out_grad, " WEFT_SCALES
         ", bool want_x, bool want_edge) -> (Tensor, Tensor)");

@@ -46,19 +46,21 @@ std::tuple<MaybeTensor, MaybeTensor> spmm_held_backward(std::int64_t key, MaybeT
                                                         MaybeTensor winners, Tensor out_grad, std::int64_t op,
                                                         std::int64_t reduce, bool want_x, bool want_edge);
 
-/// Sums of x, or of x times the edges' values, with a factor for every source and one for every target, in the type
-/// that sums are added up in.
+/// Sums of x, or of x times the edges' values, with a factor per source and one per target, and x's own rows times a
+/// third; factors are in the type that sums are added up in.
 Tensor spmm_scaled(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor x, MaybeTensor edge,
-                   MaybeTensor target_scale, MaybeTensor source_scale);
+                   MaybeTensor target_scale, MaybeTensor source_scale, MaybeTensor self_scale);
 /// The gradients of x and edge; scales have none.
 std::tuple<Tensor, Tensor> spmm_scaled_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
                                                 MaybeTensor edge, Tensor out_grad, MaybeTensor target_scale,
-                                                MaybeTensor source_scale, bool want_x, bool want_edge);
+                                                MaybeTensor source_scale, MaybeTensor self_scale, bool want_x,
+                                                bool want_edge);
 Tensor spmm_scaled_held(std::int64_t key, Tensor x, MaybeTensor edge, MaybeTensor target_scale,
-                        MaybeTensor source_scale);
+                        MaybeTensor source_scale, MaybeTensor self_scale);
 std::tuple<MaybeTensor, MaybeTensor> spmm_scaled_held_backward(std::int64_t key, MaybeTensor x, MaybeTensor edge,
                                                                Tensor out_grad, MaybeTensor target_scale,
-                                                               MaybeTensor source_scale, bool want_x, bool want_edge);
+                                                               MaybeTensor source_scale, MaybeTensor self_scale,
+                                                               bool want_x, bool want_edge);
 
 // sddmm.cpp; `left` and `right` are the targets of lhs and rhs: u (sources), v (targets) or e (edges)
 

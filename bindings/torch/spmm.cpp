@@ -21,18 +21,23 @@ SpmmOptions options_of(std::int64_t op, std::int64_t reduce) {
   return options;
 }
 
-/// Factors of targets and sources, where they are given.
+/// Factors of targets, of sources and of x's own rows, where they are given.
 struct Scales {
-  Input target, source;
-  Scales(const MaybeTensor& of_targets, const MaybeTensor& of_sources)
-      : target(Input::in_a_row(of_targets, "target_scale")), source(Input::in_a_row(of_sources, "source_scale")) {}
+  Input target, source, self;
+  Scales(const MaybeTensor& of_targets, const MaybeTensor& of_sources, const MaybeTensor& of_self)
+      : target(Input::in_a_row(of_targets, "target_scale")),
+        source(Input::in_a_row(of_sources, "source_scale")),
+        self(Input::in_a_row(of_self, "self_scale")) {}
   SpmmOptions options() const {
     SpmmOptions options;
     options.epilogue.row_scale = target;
     options.epilogue.col_scale = source;
+    options.epilogue.self_scale = self;
     return options;
   }
-  std::int64_t given() const { return (target.view().given ? 1 : 0) + (source.view().given ? 2 : 0); }
+  std::int64_t given() const {
+    return (target.view().given ? 1 : 0) + (source.view().given ? 2 : 0) + (self.view().given ? 4 : 0);
+  }
 };
 
 /// x times the edge's value, or x as it is.
@@ -127,34 +132,36 @@ std::tuple<MaybeTensor, MaybeTensor> spmm_held_backward(std::int64_t key, MaybeT
 }
 
 Tensor spmm_scaled(Rows rows, std::int64_t key, std::int64_t num_sources, Tensor x, MaybeTensor edge,
-                   MaybeTensor target_scale, MaybeTensor source_scale) {
+                   MaybeTensor target_scale, MaybeTensor source_scale, MaybeTensor self_scale) {
   Call call(rows, key, num_sources);
-  const Scales scales(target_scale, source_scale);
+  const Scales scales(target_scale, source_scale, self_scale);
   return forward(call, x, edge, options_of(scales, edge), scales.given()).first;
 }
 
 std::tuple<Tensor, Tensor> spmm_scaled_backward(Rows rows, std::int64_t key, std::int64_t num_sources, MaybeTensor x,
                                                 MaybeTensor edge, Tensor out_grad, MaybeTensor target_scale,
-                                                MaybeTensor source_scale, bool want_x, bool want_edge) {
+                                                MaybeTensor source_scale, MaybeTensor self_scale, bool want_x,
+                                                bool want_edge) {
   Call call(rows, key, num_sources);
-  const Scales scales(target_scale, source_scale);
+  const Scales scales(target_scale, source_scale, self_scale);
   const auto [of_x, of_edge] =
       backward(call, x, edge, {}, out_grad, options_of(scales, edge), want_x, want_edge, scales.given());
   return {or_nothing(of_x, call.like), or_nothing(of_edge, call.like)};
 }
 
 Tensor spmm_scaled_held(std::int64_t key, Tensor x, MaybeTensor edge, MaybeTensor target_scale,
-                        MaybeTensor source_scale) {
+                        MaybeTensor source_scale, MaybeTensor self_scale) {
   Call call(key, x);
-  const Scales scales(target_scale, source_scale);
+  const Scales scales(target_scale, source_scale, self_scale);
   return forward(call, x, edge, options_of(scales, edge), scales.given()).first;
 }
 
 std::tuple<MaybeTensor, MaybeTensor> spmm_scaled_held_backward(std::int64_t key, MaybeTensor x, MaybeTensor edge,
                                                                Tensor out_grad, MaybeTensor target_scale,
-                                                               MaybeTensor source_scale, bool want_x, bool want_edge) {
+                                                               MaybeTensor source_scale, MaybeTensor self_scale,
+                                                               bool want_x, bool want_edge) {
   Call call(key, out_grad);
-  const Scales scales(target_scale, source_scale);
+  const Scales scales(target_scale, source_scale, self_scale);
   auto [of_x, of_edge] =
       backward(call, x, edge, {}, out_grad, options_of(scales, edge), want_x, want_edge, scales.given());
   return {std::move(of_x), std::move(of_edge)};

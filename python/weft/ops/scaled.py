@@ -1,4 +1,5 @@
-"""Sums over neighbours with a factor for every source and every target, as layers normalise by degrees."""
+"""Sums over neighbours with one factor per source and one per target, as layers normalise by degrees, and one per node
+for its own features, as self-loops add them."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from weft.ops.derivatives import spmm_gradients
 from weft.ops.graph_op import GraphOp, broadcast, kind, like
 
 
-def _fake(rows, key, num_sources, x, edge, target_scale, source_scale):
+def _fake(rows, key, num_sources, x, edge, target_scale, source_scale, self_scale):
     return x.new_empty([rows[0].shape[0] - 1, *broadcast(x, edge)])
 
 
 def _fake_backward(
-    rows, key, num_sources, x, edge, out_grad, target_scale, source_scale, want_x, want_edge
+    rows, key, num_sources, x, edge, out_grad, target_scale, source_scale, self_scale, want_x, want_edge
 ):
     if want_x and x is None:
         x = out_grad.new_empty([num_sources, *out_grad.shape[1:]])
@@ -33,14 +34,17 @@ def _at(scale: Optional[Tensor], tensor: Tensor) -> Tensor:
 
 
 def _derive(graph, tensors, kept, out_grad, options, wanted):
-    """Those of the sum between the two scalings."""
-    (x, edge), (target_scale, source_scale) = tensors, options
+    """The gradients of the sum between the two scalings, and of x's own rows."""
+    (x, edge), (target_scale, source_scale, self_scale) = tensors, options
     op = "copy_u" if edge is None else "u_mul_e"
     scaled = x if x is None or not wanted[1] else _at(source_scale, x)
     of_x, of_edge = spmm_gradients(
         graph, (scaled, edge), (), _at(target_scale, out_grad), (op, "sum"), (wanted[0], wanted[1] and edge is not None)
     )
-    return None if of_x is None else _at(source_scale, of_x), of_edge
+    if of_x is None:
+        return None, of_edge
+    of_x = _at(source_scale, of_x)
+    return of_x if self_scale is None else of_x + _at(self_scale, out_grad), of_edge
 
 
 class _Spelled:
@@ -58,13 +62,14 @@ _spmm_scaled = GraphOp(
 
 def spmm_scaled(
     graph: Graph, x: Tensor, edge: Optional[Tensor] = None, *, target_scale: Optional[Tensor] = None,
-    source_scale: Optional[Tensor] = None,
+    source_scale: Optional[Tensor] = None, self_scale: Optional[Tensor] = None,
 ) -> Tensor:
     """For every target the sum of ``source_scale[source] * x[source]``, times the edge's value where there is one, and
-    ``target_scale[target]`` times all of it, rounded once.
+    ``target_scale[target]`` times all of it; plus ``self_scale[target] * x[target]``, as a self-loop would add it. The
+    result is rounded once.
 
-    Scales are [targets] and [sources], in float32 (of float64 tensors float64), and have no gradients. Everything else is
-    as in :func:`weft.spmm`.
+    ``target_scale`` is [targets], ``source_scale`` [sources], and ``self_scale`` [nodes] of a graph that is not bipartite;
+    all are in float32 (float64 for float64 tensors) and have no gradients. Everything else is as in :func:`weft.spmm`.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -74,7 +79,7 @@ def spmm_scaled(
             [26.],
             [ 5.]])
     """
-    for name, scale in (("target_scale", target_scale), ("source_scale", source_scale)):
+    for name, scale in (("target_scale", target_scale), ("source_scale", source_scale), ("self_scale", self_scale)):
         if scale is not None and scale.requires_grad:
             raise ValueError(f"{name} requires a gradient: scales have none; multiply by it around weft.spmm")
-    return _spmm_scaled(graph, (x, edge), (target_scale, source_scale))
+    return _spmm_scaled(graph, (x, edge), (target_scale, source_scale, self_scale))

@@ -4,35 +4,42 @@ from __future__ import annotations
 
 from typing import Optional, Tuple
 
+import torch
 from torch import Tensor
 from torch.nn.functional import linear, normalize
 
 from weft.graph import Graph
 from weft.nn.compute.edge_values import weights_of
-from weft.nn.compute.order import maps_first
-from weft.ops import spmm
+from weft.nn.compute.order import is_plain, mapped, maps_first
+from weft.ops import spmm, spmm_scaled
 
 Pair = Tuple[Tensor, Optional[Tensor]]  # of sources and targets
 
 
-def _mapped(lin, graph: Graph, x: Tensor, weight: Optional[Tensor], reduce: str) -> Tensor:
-    """lin(reduce over neighbours of x)."""
+def _with_root(lin, root, graph: Graph, x: Pair, weight: Optional[Tensor], reduce: str) -> Tensor:
+    """lin(reduce over neighbours of the sources) + root(targets), the latter where there is such a map."""
+    sources, targets = x
     if weight is not None:
-        weight = weights_of(graph, weight).to(x.dtype)
-    if reduce in ("sum", "mean") and maps_first(lin, x):
-        h = linear(x, lin.weight)
+        weight = weights_of(graph, weight).to(sources.dtype)
+    bias = None
+    if reduce in ("sum", "mean") and maps_first(lin, sources):
+        h, bias = linear(sources, lin.weight), lin.bias
         out = spmm(graph, h, None if weight is None else weight.to(h.dtype), reduce=reduce)
-        return out if lin.bias is None else out + lin.bias.to(out.dtype)
-    return lin(spmm(graph, x, weight, reduce=reduce))
+    else:
+        out = lin(spmm(graph, sources, weight, reduce=reduce))
+    if root is None or targets is None:
+        return out if bias is None else out + bias.to(out.dtype)
+    if bias is None or (is_plain(root) and root.bias is None):  # the product adds the bias that lin has left
+        return out + mapped(root, targets, None if bias is None else bias.to(out.dtype))
+    return out + bias.to(out.dtype) + root(targets)
 
 
 def sage(layer, graph: Graph, x: Pair, reduce: str, weight: Optional[Tensor] = None) -> Tensor:
     sources, targets = x
     if layer.project:
         sources = layer.lin(sources).relu()
-    out = _mapped(layer.lin_l, graph, sources, weight, reduce)
-    if layer.root_weight and targets is not None:
-        out = out + layer.lin_r(targets)
+    root = layer.lin_r if layer.root_weight else None
+    out = _with_root(layer.lin_l, root, graph, (sources, targets), weight, reduce)
     return normalize(out, p=2.0, dim=-1) if layer.normalize else out
 
 
@@ -43,6 +50,10 @@ def gin(
     sources, targets = x
     if weight is not None:
         weight = weights_of(graph, weight).to(sources.dtype)
+    if targets is sources and reduce == "sum" and not mean_scale and not layer.eps.requires_grad:
+        wide = torch.float64 if sources.dtype is torch.float64 else torch.float32
+        own = (1 + layer.eps).to(wide).expand(sources.shape[0]).contiguous()
+        return layer.nn(spmm_scaled(graph, sources, weight, self_scale=own))
     out = spmm(graph, sources, weight, reduce="mean" if mean_scale else reduce)
     if mean_scale and mean_scale != 1:
         out = out * mean_scale
@@ -52,6 +63,4 @@ def gin(
 
 
 def graph_conv(layer, graph: Graph, x: Pair, reduce: str, weight: Optional[Tensor] = None) -> Tensor:
-    sources, targets = x
-    out = _mapped(layer.lin_rel, graph, sources, weight, reduce)
-    return out if targets is None else out + layer.lin_root(targets)
+    return _with_root(layer.lin_rel, layer.lin_root, graph, x, weight, reduce)

@@ -10,7 +10,7 @@ from torch.nn.functional import dropout
 
 from weft.graph import Graph
 from weft.nn.compute.edge_values import weights_of
-from weft.nn.compute.order import sums_first
+from weft.nn.compute.order import mapped, sums_first
 from weft.nn.kept import kept
 from weft.nn.loops import loop_counts, loop_edges
 from weft.ops import spmm, spmm_scaled
@@ -23,30 +23,28 @@ class Norm(NamedTuple):
     weight: Optional[Tensor] = None  # A's values, by edge id; None: ones
     loop: Optional[Tensor] = None  # L; None: nothing
     scale: Optional[Tensor] = None  # S; None: ones
-    own: Optional[Tensor] = None  # S L S, [nodes, 1], where it is known already
+    own: Optional[Tensor] = None  # S L S, where it is known already
 
     def times(self, graph: Graph, x: Tensor) -> Tensor:
         weight = None if self.weight is None else self.weight.to(x.dtype)
-        if self.scale is not None and self.scale.requires_grad:
+        if self.scale is None and self.loop is None:
+            return spmm(graph, x, weight)
+        if any(t is not None and t.requires_grad for t in (self.scale, self.loop)):
             return self._with_gradients_of_scales(graph, x, weight)
-        if self.scale is None:
-            out = spmm(graph, x, weight)
-        else:
-            wide = torch.float64 if x.dtype is torch.float64 else torch.float32
-            scale = self.scale.to(wide)  # a norm that is kept may be of a model of another type
-            out = spmm_scaled(graph, x, weight, target_scale=scale, source_scale=scale)
-        if self.loop is None:
-            return out
-        own = self.own if self.own is not None else _own(self.loop, self.scale)
-        return torch.addcmul(out, x.to(out.dtype), own.to(out.dtype))
+        wide = torch.float64 if x.dtype is torch.float64 else torch.float32
+        scale, own = (None if t is None else t.to(wide) for t in (self.scale, self._own()))
+        return spmm_scaled(graph, x, weight, target_scale=scale, source_scale=scale, self_scale=own)
+
+    def _own(self) -> Optional[Tensor]:
+        return self.own if self.own is not None or self.loop is None else _own(self.loop, self.scale)
 
     def _with_gradients_of_scales(self, graph: Graph, x: Tensor, weight: Optional[Tensor]) -> Tensor:
-        scale = self.scale.to(x.dtype).unsqueeze(-1)
-        scaled = x * scale
+        scale = None if self.scale is None else self.scale.to(x.dtype).unsqueeze(-1)
+        scaled = x if scale is None else x * scale
         out = spmm(graph, scaled, weight)
         if self.loop is not None:
             out = torch.addcmul(out, scaled.to(out.dtype), self.loop.to(out.dtype).unsqueeze(-1))
-        return out * scale
+        return out if scale is None else out * scale
 
     def dropped(self, graph: Graph, x: Tensor, p: float) -> Norm:
         """With each edge, and each loop, left out with probability p."""
@@ -55,7 +53,7 @@ class Norm(NamedTuple):
 
 
 def _own(loop: Tensor, scale: Optional[Tensor]) -> Tensor:
-    return (loop if scale is None else loop * scale.square()).unsqueeze(-1)
+    return loop if scale is None else loop * scale.square()
 
 
 def weighted(graph: Graph, edge_weight: Optional[Tensor]) -> Norm:
@@ -113,9 +111,9 @@ def _inverse_root(degrees: Tensor) -> Tensor:
 def gcn(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     """GCNConv: the linear map goes before the sum or after it, where it leaves less to add up."""
     before = sums_first(layer.lin, x)
-    h = x if before else layer.lin(x)
-    h = norm.times(graph, h)
-    h = layer.lin(h) if before else h
+    if before:
+        return mapped(layer.lin, norm.times(graph, x), layer.bias)
+    h = norm.times(graph, layer.lin(x))
     return h if layer.bias is None else h + layer.bias
 
 
@@ -131,5 +129,5 @@ def appnp(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     for _ in range(layer.K):
         drops = layer.dropout > 0 and layer.training
         hop = norm.dropped(graph, x, layer.dropout) if drops else norm
-        x = hop.times(graph, x) * (1 - layer.alpha) + start
+        x = torch.add(start, hop.times(graph, x), alpha=1 - layer.alpha)
     return x

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 
 # PyG's is named, so that it need not be there.
@@ -27,6 +30,14 @@ def is_plain(lin) -> bool:
         and "forward" not in vars(lin)
         and not (lin._forward_hooks or lin._forward_pre_hooks or lin._backward_hooks or lin._backward_pre_hooks)
     )
+
+
+def mapped(lin, x: Tensor, bias: Optional[Tensor]) -> Tensor:
+    """lin(x) + bias of a plain map without a bias of its own, in one product where that has the same type. Under autocast
+    the sum has that of the bias."""
+    if bias is None or bias.dtype is not x.dtype or torch.is_autocast_enabled(x.device.type):
+        return lin(x) if bias is None else lin(x) + bias
+    return linear(x, lin.weight, bias)
 
 
 def sums_first(lin, x: Tensor) -> bool:
