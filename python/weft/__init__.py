@@ -4,10 +4,11 @@ from weft import _library  # registers torch.ops.weft
 from weft.graph import Graph
 from weft.ops import EdgeSample, attention, edge_softmax, sddmm, segment_reduce, spmm, spmm_scaled, spmv
 from weft import loader, nn  # noqa: E402  (over the operators)
+from weft.nn import constant  # noqa: E402
 from weft.pyg import convert, explain, patch_pyg, revert  # noqa: E402
 
 __all__ = [
-    "EdgeSample", "Graph", "attention", "convert", "edge_softmax", "explain", "loader", "nn", "patch_pyg", "revert",
+    "EdgeSample", "Graph", "attention", "constant", "convert", "edge_softmax", "explain", "loader", "nn", "patch_pyg", "revert",
     "sddmm", "segment_reduce", "spmm", "spmm_scaled", "spmv",
 ]
 __version__ = _library.version

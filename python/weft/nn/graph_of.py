@@ -28,7 +28,7 @@ _MOST_GRAPHS = 4  # of one tensor, by numbers of nodes
 _graphs = WeakTensorKeyDictionary()
 
 
-def _stamp(tensor: Tensor) -> Optional[Tuple]:
+def stamp_of(tensor: Tensor) -> Optional[Tuple]:
     """Changes when the tensor does; None for tensors that do not say so."""
     if tensor.is_inference():
         return None
@@ -39,7 +39,7 @@ def _stamp(tensor: Tensor) -> Optional[Tuple]:
 
 def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Graph]) -> Graph:
     tensor = bare(tensor, "the tensor of edges")
-    stamp = None if torch._C._len_torch_dispatch_stack() > 0 else _stamp(tensor)
+    stamp = None if torch._C._len_torch_dispatch_stack() > 0 else stamp_of(tensor)
     if stamp is None:
         return make()
     made = _graphs.get(tensor)

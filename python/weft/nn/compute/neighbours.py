@@ -11,6 +11,7 @@ from torch.nn.functional import linear, normalize
 from weft.graph import Graph
 from weft.nn.compute.edge_values import weights_of
 from weft.nn.compute.order import is_plain, mapped, maps_first
+from weft.nn.constant import is_constant, kept_sums
 from weft.ops import spmm, spmm_scaled
 
 Pair = Tuple[Tensor, Optional[Tensor]]  # of sources and targets
@@ -26,7 +27,8 @@ def _with_root(lin, root, graph: Graph, x: Pair, weight: Optional[Tensor], reduc
         h, bias = linear(sources, lin.weight), lin.bias
         out = spmm(graph, h, None if weight is None else weight.to(h.dtype), reduce=reduce)
     else:
-        out = lin(spmm(graph, sources, weight, reduce=reduce))
+        name = ("spmm", reduce) if weight is None else None
+        out = lin(kept_sums(graph, sources, name, lambda: spmm(graph, sources, weight, reduce=reduce)))
     if root is None or targets is None:
         return out if bias is None else out + bias.to(out.dtype)
     if bias is None or (is_plain(root) and root.bias is None):  # the product adds the bias that lin has left
@@ -50,11 +52,15 @@ def gin(
     sources, targets = x
     if weight is not None:
         weight = weights_of(graph, weight).to(sources.dtype)
-    if targets is sources and reduce == "sum" and not mean_scale and not layer.eps.requires_grad:
+    is_plain_sum = reduce == "sum" and not mean_scale and not layer.eps.requires_grad
+    if targets is sources and is_plain_sum and not is_constant(sources):
         wide = torch.float64 if sources.dtype is torch.float64 else torch.float32
         own = (1 + layer.eps).to(wide).expand(sources.shape[0]).contiguous()
         return layer.nn(spmm_scaled(graph, sources, weight, self_scale=own))
-    out = spmm(graph, sources, weight, reduce="mean" if mean_scale else reduce)
+    if mean_scale:
+        reduce = "mean"
+    name = ("spmm", reduce) if weight is None else None
+    out = kept_sums(graph, sources, name, lambda: spmm(graph, sources, weight, reduce=reduce))
     if mean_scale and mean_scale != 1:
         out = out * mean_scale
     if targets is not None:

@@ -11,6 +11,7 @@ from torch.nn.functional import dropout
 from weft.graph import Graph
 from weft.nn.compute.edge_values import weights_of
 from weft.nn.compute.order import mapped, sums_first
+from weft.nn.constant import kept_sums
 from weft.nn.kept import kept
 from weft.nn.loops import loop_counts, loop_edges
 from weft.ops import spmm, spmm_scaled
@@ -24,6 +25,7 @@ class Norm(NamedTuple):
     loop: Optional[Tensor] = None  # L; None: nothing
     scale: Optional[Tensor] = None  # S; None: ones
     own: Optional[Tensor] = None  # S L S, where it is known already
+    name: Optional[str] = None  # of those that depend on the graph alone: tells them from each other
 
     def times(self, graph: Graph, x: Tensor) -> Tensor:
         weight = None if self.weight is None else self.weight.to(x.dtype)
@@ -58,7 +60,7 @@ def _own(loop: Tensor, scale: Optional[Tensor]) -> Tensor:
 
 def weighted(graph: Graph, edge_weight: Optional[Tensor]) -> Norm:
     """Without degrees and loops."""
-    return Norm(weights_of(graph, edge_weight))
+    return Norm(weights_of(graph, edge_weight), name="ones" if edge_weight is None else None)
 
 
 def gcn_norm(
@@ -84,11 +86,11 @@ def gcn_norm(
 def _of_degrees(graph: Graph, with_loops: bool, dtype: torch.dtype) -> Norm:
     degrees = graph.rowptr[1:] - graph.rowptr[:-1]
     if not with_loops:
-        return Norm(scale=_inverse_root(degrees.to(dtype)))
+        return Norm(scale=_inverse_root(degrees.to(dtype)), name="without loops")
     # The sum over all edges takes a node as often as it has loops, where once is wanted.
     missing = 1 - loop_counts(graph)
     loop, scale = missing.to(dtype), _inverse_root((degrees + missing).to(dtype))
-    return Norm(loop=loop, scale=scale, own=_own(loop, scale))
+    return Norm(loop=loop, scale=scale, own=_own(loop, scale), name="with loops")
 
 
 def _loops_of(graph: Graph, weight: Tensor, loops: Optional[str], fill: float):
@@ -112,16 +114,22 @@ def gcn(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     """GCNConv: the linear map goes before the sum or after it, where it leaves less to add up."""
     before = sums_first(layer.lin, x)
     if before:
-        return mapped(layer.lin, norm.times(graph, x), layer.bias)
+        sums = kept_sums(graph, x, norm.name and ("gcn", norm.name), lambda: norm.times(graph, x))
+        return mapped(layer.lin, sums, layer.bias)
     h = norm.times(graph, layer.lin(x))
     return h if layer.bias is None else h + layer.bias
 
 
 def sgc(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     """SGConv, without its linear map."""
-    for _ in range(layer.K):
-        x = norm.times(graph, x)
-    return x
+
+    def hops() -> Tensor:
+        h = x
+        for _ in range(layer.K):
+            h = norm.times(graph, h)
+        return h
+
+    return kept_sums(graph, x, norm.name and ("sgc", layer.K, norm.name), hops)
 
 
 def appnp(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:

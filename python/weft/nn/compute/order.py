@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from weft.nn.constant import is_constant
+
 
 # PyG's is named, so that it need not be there.
 _PLAIN = (
@@ -17,7 +19,10 @@ _PLAIN = (
 
 
 def _input_is_less(width_in: int, width_out: int, x: Tensor) -> bool:
-    """Whether sums of the input are cheaper. They have no backward where x wants no gradient, as in a first layer."""
+    """Whether sums of the input are cheaper. They have no backward where x wants no gradient, as in a first layer, and of
+    constant features they are made once."""
+    if is_constant(x):
+        return True
     backward = torch.is_grad_enabled() and not x.requires_grad
     return width_in < (2 * width_out if backward else width_out)
 
