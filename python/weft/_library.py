@@ -1,4 +1,4 @@
-"""Loads the operators: torch.ops.weft is there once this module is imported."""
+"""Loads the operators: importing this module registers torch.ops.weft."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ _NAME = "libweft_torch.so"
 
 
 def _find() -> Path:
-    """The library in the package's folder, where a wheel has it, or the one that WEFT_TORCH_LIBRARY names."""
+    """The library that WEFT_TORCH_LIBRARY names, or else the one in the package's folder, where a wheel puts it."""
     named = os.environ.get("WEFT_TORCH_LIBRARY")
     if named:
         path = Path(named)
@@ -32,7 +32,7 @@ def _load() -> None:
     path = str(_find())
     torch.ops.load_library(path)
     library = ctypes.CDLL(path)
-    # No operator: finalizers run at any time, while torch traces a program as well, and must leave nothing in it.
+    # A C function, not an operator: a finalizer can run while torch traces a program, and must not be recorded in it.
     release_graph = library.weft_graph_release
     release_graph.argtypes, release_graph.restype = [ctypes.c_int64], None
     keep_in_own_memory = library.weft_keep_in_own_memory
@@ -42,7 +42,7 @@ def _load() -> None:
 
 
 def raise_out_of_memory(error: RuntimeError) -> None:
-    """As torch's own class, where it is that: through torch's stable ABI every error is a RuntimeError."""
+    """Raises torch.OutOfMemoryError if the error is one: torch's stable ABI turns every error into a RuntimeError."""
     if not isinstance(error, torch.OutOfMemoryError) and str(error).startswith("out of memory"):
         raise torch.OutOfMemoryError(str(error)) from None
 

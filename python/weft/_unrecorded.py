@@ -1,17 +1,17 @@
-"""Operators that CUDA graphs must leave out.
+"""Operators that must not be captured in CUDA graphs.
 
-What ``torch.compile(mode="reduce-overhead")`` records once it replays with the same memory and without the host. A graph
-that the program makes itself is another one in every run, and operators that look at their input wait for the GPU. torch
-asks an operator's tags whether it may be recorded, so there are two of each such operator: NAME, and NAME_unrecorded.
+``torch.compile(mode="reduce-overhead")`` captures a program once and replays it on the same memory, without the host. A
+graph that the program makes itself is a new one in every run, and operators that check their input wait for the GPU.
+torch decides by an operator's tags whether to capture it, so each such operator exists twice: NAME and NAME_unrecorded.
 """
 
 import torch
 
-_library = torch.library.Library("weft", "FRAGMENT")  # which is there as long as this is
+_library = torch.library.Library("weft", "FRAGMENT")  # its registrations last as long as this object
 
 
 def unrecorded(op: torch._ops.OpOverload) -> torch._ops.OpOverload:
-    """The second of the two, which does the same; autograd, autocast and tracing know nothing of it yet."""
+    """Defines NAME_unrecorded, which calls NAME; its autograd, autocast and fake kernel are still to be registered."""
     name, arguments = str(op._schema).removeprefix("weft::").split("(", 1)
     _library.define(f"{name}_unrecorded({arguments}", tags=[torch.Tag.cudagraph_unsafe])
     _library.impl(f"{name}_unrecorded", lambda *given: op(*given), "CompositeExplicitAutograd")

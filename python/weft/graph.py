@@ -21,14 +21,14 @@ Size = Union[int, Tuple[int, int], None]
 
 
 def _sources():
-    """The module is made of graphs itself, so that it is there later than this one."""
+    """Imported on first use, because weft.sources imports this module."""
     from weft import sources
 
     return sources
 
 
 def counts_of(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
-    """Sources and targets."""
+    """The numbers of sources and targets."""
     try:
         return operator.index(size), operator.index(size)
     except TypeError:
@@ -40,7 +40,7 @@ def counts_of(size: Union[int, Tuple[int, int]]) -> Tuple[int, int]:
         raise ValueError(f"size is {size!r}: expected the number of nodes, or (sources, targets)") from None
 
 
-NO_KEY = 0  # of a graph that nobody holds, or a handle behind its rows
+NO_KEY = 0  # of a graph without a key: one for a single call, or one that the handle after its rows holds
 
 
 _MODES_OF_PROGRAMS = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchModeKey.PROXY
@@ -48,13 +48,13 @@ _graph_rows = unrecorded(torch.ops.weft.graph_rows.default)
 
 
 def is_of_program(key: int) -> bool:
-    """Whether a program makes the graph itself, so that it is another one in every run: Python holds none such."""
+    """Whether a compiled program makes the graph itself, anew in every run: such a graph has no key."""
     return key == NO_KEY
 
 
 def is_traced() -> bool:
-    """Whether a program is made of the calls, by torch.compile, torch.export, torch.jit.trace or make_fx, or tensors are
-    FakeTensorMode's, which have no numbers."""
+    """Whether calls are traced into a program (torch.compile, torch.export, torch.jit.trace, make_fx), or tensors are
+    FakeTensorMode's, which hold no data."""
     if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return True
     return any(torch._C._get_dispatch_mode(kind) is not None for kind in _MODES_OF_PROGRAMS)
@@ -62,8 +62,8 @@ def is_traced() -> bool:
 
 @contextmanager
 def making() -> Iterator[None]:
-    """Around the making of a graph, whose rows outlive the modes of the call: training may save them for a backward, and
-    nothing of torch.func's is around them."""
+    """Context for making a graph. The rows outlive the caller's modes: they must not be inference tensors, which
+    training could not save for a backward, nor wrapped by torch.func."""
     if torch.jit.is_tracing():
         raise RuntimeError(
             "torch.jit.trace records no graphs but those of an edge_index: make the others before, or use torch.export"
@@ -73,7 +73,7 @@ def making() -> Iterator[None]:
 
 
 def bare(tensor: Tensor, name: str) -> Tensor:
-    """The tensor that torch.func has wrapped for its own purposes."""
+    """The plain tensor inside torch.func's wrappers."""
     wrapping = torch._C._functorch
     while wrapping.is_functorch_wrapped_tensor(tensor):
         if wrapping.is_batchedtensor(tensor):
@@ -98,11 +98,11 @@ def _rows(rowptr: Tensor, col: Tensor, edge_ids: Optional[Tensor]) -> List[Tenso
 
 
 class Graph:
-    """A directed graph, stored by target: row v has the sources of the edges that arrive at v.
+    """A directed graph in compressed rows by target: row v has the sources of the edges into v.
 
-    Values of edges are indexed by edge id: of a graph from an ``edge_index`` that is the column of an edge there, and of
-    one from compressed rows the place of the edge in them, unless ids are given. Graphs do not change, and nor may the
-    tensors of their rows; what is made of one for its calls (its transpose, plans) is kept as long as the graph is.
+    Edge values are indexed by edge id: the edge's column in an ``edge_index``, or its position in compressed rows
+    unless ids are given. A graph is immutable, and the tensors of its rows must not change; its transpose and plans are
+    cached for as long as it lives.
 
     >>> import torch, weft
     >>> edge_index = torch.tensor([[0, 1, 2], [1, 2, 1]])  # sources, targets
@@ -112,15 +112,15 @@ class Graph:
 
     @torch.compiler.disable
     def __init__(self, rowptr: Tensor, col: Tensor, num_sources: int, edge_ids: Optional[Tensor] = None):
-        """Takes the memory of compressed rows as it is, and trusts it; :meth:`from_csr` looks at it and copies it. (What was
-        made in inference mode is copied: a backward could not save it.)"""
+        """Uses compressed rows in place, without checks; :meth:`from_csr` checks and copies them. (Inference tensors
+        are copied, because a backward could not save them.)"""
         rows = _rows(rowptr, col, edge_ids)
         with making():
             rows = [t.clone() if t.is_inference() else t for t in rows]
             self._hold(rows, int(num_sources), torch.ops.weft.graph_hold(rows, int(num_sources)))
 
     def _hold(self, rows: List[Tensor], num_sources: int, key: int) -> None:
-        for array in rows:  # torch._dynamo.mark_static_address, which would take seconds to import
+        for array in rows:  # as torch._dynamo.mark_static_address, whose import takes seconds
             array._dynamo_static_input_type = "unguarded"
         self._take(rows, num_sources, key)
         self._is_held = True
@@ -131,11 +131,11 @@ class Graph:
         self.rowptr, self.col = rows[0], rows[1]
         self.edge_ids: Optional[Tensor] = rows[2] if len(rows) > 2 else None
         self.num_sources, self.num_targets = num_sources, rows[0].numel() - 1
-        self._arguments = rows, key, num_sources  # as every operator takes a graph
+        self._arguments = rows, key, num_sources  # how operators take a graph
         self._device_type = rows[0].device.type
         self._transposed: Union[None, Graph, weakref.ref] = None
-        self._last_sampled: Tuple = (None, None)  # the last sample and what it gave
-        self._kept: Dict[object, object] = {}  # what layers made of this graph: see weft.nn.kept
+        self._last_sampled: Tuple = (None, None)  # the last sample and its result
+        self._kept: Dict[object, object] = {}  # what layers cache for this graph: see weft.nn.kept
 
     @classmethod
     def _held(cls, key: int, rows: List[Tensor], num_sources: int) -> Graph:
@@ -145,17 +145,17 @@ class Graph:
 
     @classmethod
     def _of_arguments(cls, rows: List[Tensor], key: int, num_sources: int) -> Graph:
-        """The graph of an operator's arguments, which others hold, or nobody."""
+        """A graph from an operator's arguments; it does not own the key."""
         graph = cls.__new__(cls)
         graph._take(rows, num_sources, key)
         return graph
 
     @classmethod
     def from_edge_index(cls, edge_index: Tensor, size: Size = None) -> Graph:
-        """From PyG's ``edge_index`` [2, E]: sources and targets, int64 or int32, in any order. ``size`` is the number of
-        nodes, or (sources, targets) of a bipartite graph; without it what an EdgeIndex knows, or else as many nodes as the
-        largest id asks for, which waits for a GPU and breaks the graph of ``torch.compile``. A compiled program makes the
-        graph anew in every run, and keeps it for its backward."""
+        """Makes a graph from PyG's ``edge_index`` [2, E]: sources and targets, int64 or int32, in any order. ``size``
+        is the number of nodes, or (sources, targets) of a bipartite graph. It defaults to the size stored in an
+        EdgeIndex, or to the largest id + 1, which waits for a GPU and causes a graph break in ``torch.compile``. A
+        compiled program makes the graph anew in every run, and keeps it for its backward."""
         if hasattr(edge_index, "is_sorted_by_col"):  # torch_geometric.EdgeIndex
             return _sources().from_edge_index_of_pyg(edge_index, size)
         if not isinstance(edge_index, Tensor):
@@ -184,10 +184,10 @@ class Graph:
         cls, rowptr: Tensor, col: Tensor, num_sources: Optional[int] = None, edge_ids: Optional[Tensor] = None,
         trusted: bool = False,
     ) -> Graph:
-        """From compressed rows: those of target v are ``col[rowptr[v]:rowptr[v + 1]]``. Without ``num_sources`` there are
-        as many sources as targets. ``trusted`` neither looks at the indices, which on a GPU takes time and waits, nor
-        copies them: they must be right, and stay as and where they are. (Tensors of inference mode are copied: no
-        backward could save them.)"""
+        """Makes a graph from compressed rows: the sources of target v are ``col[rowptr[v]:rowptr[v + 1]]``.
+        ``num_sources`` defaults to the number of targets. ``trusted`` skips the copy and the check of the indices,
+        which takes time and waits for a GPU: the tensors must be valid, and must not change or move. (Inference tensors
+        are copied, because a backward could not save them.)"""
         for name, array in (("rowptr", rowptr), ("col", col), ("edge_ids", edge_ids)):
             if not isinstance(array, Tensor) and (array is not None or name != "edge_ids"):
                 raise TypeError(f"{name} is of type {type(array).__name__}: expected a tensor of int64 or int32")
@@ -201,9 +201,9 @@ class Graph:
 
     @classmethod
     def from_sparse(cls, adj_t: Tensor, trusted: bool = False) -> Tuple[Graph, Tensor]:
-        """From a sparse matrix of torch's [targets, sources] in any layout, as PyG's ``adj_t``: the graph, and the
-        values of its edges by id. Entries of a COO matrix that name one place are added up, as torch counts them.
-        ``trusted`` as in :meth:`from_csr`.
+        """From a sparse torch matrix [targets, sources] in CSR, CSC or COO, such as PyG's ``adj_t``: returns the graph
+        and its edge values by id. Duplicate entries of a COO matrix are summed, as in torch. ``trusted`` is as in
+        :meth:`from_csr`.
 
         >>> import torch, weft
         >>> weft.Graph.from_sparse(torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr())
@@ -213,14 +213,15 @@ class Graph:
 
     @classmethod
     def from_adj_t(cls, adj_t: Any, trusted: bool = False) -> Tuple[Graph, Optional[Tensor]]:
-        """From a ``torch_sparse.SparseTensor`` [targets, sources], or what has its ``csr()`` and ``sparse_sizes()``:
-        the graph, and the values of its edges by id, or None. ``trusted`` as in :meth:`from_csr`."""
+        """From a ``torch_sparse.SparseTensor`` [targets, sources], or an object with its ``csr()`` and
+        ``sparse_sizes()``: returns the graph, and its edge values by id or None. ``trusted`` is as in
+        :meth:`from_csr`."""
         return _sources().from_adj_t(adj_t, trusted)
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> Tuple[Graph, Tensor]:
-        """From a sparse matrix of scipy's, whose rows are targets and whose columns are sources, as in ``adj_t``: the
-        graph, and the values of its edges by id. (``matrix.T`` makes it of one whose rows are sources.)
+        """From a sparse scipy matrix whose rows are targets and whose columns are sources, as in ``adj_t``: returns the
+        graph and its edge values by id. (Pass ``matrix.T`` if the rows are sources.)
 
         >>> import scipy.sparse, weft
         >>> weft.Graph.from_scipy(scipy.sparse.csr_matrix([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]]))
@@ -230,16 +231,16 @@ class Graph:
 
     @classmethod
     def load(cls, path: Union[str, os.PathLike], trusted: bool = False) -> Tuple[Graph, Optional[Tensor]]:
-        """From a file: the graph, and the values of its edges by id, or None. A ``.weft`` file, as the command ``weft``
-        writes it, is looked at and copied, unless it is ``trusted``: then it is mapped and must stay as it is. ``.npz``
-        and ``.mtx`` files of matrices are read by scipy, as in :meth:`from_scipy`."""
+        """From a file: returns the graph, and its edge values by id or None. A ``.weft`` file, as the command ``weft``
+        writes it, is checked and copied; a ``trusted`` one is memory-mapped and must not change. scipy reads ``.npz``
+        and ``.mtx`` matrices, as in :meth:`from_scipy`."""
         return _sources().load(path, trusted)
 
     @classmethod
     def from_any(cls, source: Any, size: Size = None) -> Tuple[Graph, Optional[Tensor]]:
-        """From whatever one of the other functions takes, and from PyG's Data (whose ``edge_weight`` are the values):
-        the graph, and the values of its edges by id, or None. ``size`` as in :meth:`from_edge_index`; of a source that
-        has one it is compared.
+        """From any input of the other functions, or PyG's Data (with ``edge_weight`` as the values): returns the graph,
+        and its edge values by id or None. ``size`` is as in :meth:`from_edge_index`; it must equal the size of a source
+        that has one.
 
         >>> import torch, weft
         >>> weft.Graph.from_any(torch.tensor([[0, 1, 2], [1, 2, 1]]), size=4)
@@ -253,7 +254,7 @@ class Graph:
 
     @property
     def num_nodes(self) -> int:
-        """Of a graph that is not bipartite."""
+        """The number of nodes of a graph that is not bipartite."""
         if self.num_sources != self.num_targets:
             raise ValueError(f"the graph has {self.num_sources} sources and {self.num_targets} targets, so no one number")
         return self.num_sources
@@ -264,8 +265,8 @@ class Graph:
 
     @torch.compiler.disable
     def transpose(self) -> Graph:
-        """The same edges, reversed, with the same ids; made once and kept. Its transpose is this graph."""
-        kept = self._transposed  # read once: other threads may put theirs there
+        """All edges reversed, with the same ids; made once and cached. Its transpose is this graph."""
+        kept = self._transposed  # read once: another thread may set it
         if isinstance(kept, weakref.ref):
             kept = kept()
         if kept is None:
@@ -278,8 +279,8 @@ class Graph:
 
     @torch.compiler.disable
     def sampled(self, sample: EdgeSample) -> Tuple[Graph, Tensor]:
-        """The edges that a sample keeps as a graph, and the ids (int64) that they have in this one. That of the last
-        sample is kept.
+        """A graph of the edges that a sample keeps, and their ids (int64) in this graph. The last sample's result is
+        cached.
 
         >>> import torch, weft
         >>> graph = weft.Graph.from_csr(torch.tensor([0, 3]), torch.tensor([0, 1, 2]), num_sources=3)
@@ -288,7 +289,7 @@ class Graph:
         """
         if not hasattr(sample, "choice"):
             raise TypeError(f"sample is of type {type(sample).__name__}: expected a weft.EdgeSample")
-        last = self._last_sampled  # other threads may put theirs there
+        last = self._last_sampled  # read once: another thread may set it
         if last[0] != sample.choice:
             with making():
                 key, rows, edge_ids = torch.ops.weft.graph_sampled(*self._arguments, *sample.choice)
@@ -297,7 +298,7 @@ class Graph:
         return last[1]
 
     def edge_index(self) -> Tensor:
-        """[2, E], int64, by edge id."""
+        """Sources and targets, [2, E] int64, by edge id."""
         counts = self.rowptr[1:] - self.rowptr[:-1]
         nodes = torch.arange(self.num_targets, device=self.device)
         targets = torch.repeat_interleave(nodes, counts, output_size=self.num_edges)
@@ -309,8 +310,8 @@ class Graph:
         return by_id
 
     def to(self, device: Union[str, torch.device], non_blocking: bool = False) -> Graph:
-        """This graph on another device; itself where it is there already. (``non_blocking`` is there for those who move
-        tensors and graphs alike, as PyG's Data does, and changes nothing.)"""
+        """This graph on another device, or the graph itself if it is already there. (``non_blocking`` has no effect;
+        callers that move tensors and graphs alike, such as PyG's Data, pass it.)"""
         wanted = torch.device(device)
         if wanted.type == self.device.type and wanted.index in (None, self.device.index):
             return self
@@ -322,7 +323,7 @@ class Graph:
         return self.to("cpu")
 
     def cuda(self, device: Union[None, int, str, torch.device] = None) -> Graph:
-        """This graph on a GPU, which without ``device`` is the current one."""
+        """This graph on a GPU, by default the current one."""
         if device is None:
             device = torch.cuda.current_device()
         wanted = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)

@@ -1,7 +1,7 @@
-"""What graphs are made from besides arrays: sparse matrices, other libraries' objects, and files.
+"""Graphs from sparse matrices, other libraries' objects, and files.
 
-A matrix stands for the transpose of an adjacency matrix, as PyG's ``adj_t``: its rows are targets, its columns sources.
-Nothing here needs the libraries whose objects it takes."""
+A matrix is a transposed adjacency matrix, like PyG's ``adj_t``: rows are targets, columns are sources. The libraries
+whose objects are accepted are not imported, except scipy to read its files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ GraphAndValues = Tuple[Graph, Optional[Tensor]]
 
 
 def from_edge_index_of_pyg(edge_index: Tensor, size: Size) -> Graph:
-    """Of torch_geometric.EdgeIndex, with the number of nodes that it knows. Where it is sorted by target, its columns
-    are compressed rows already; that it is so is looked at, as the class itself trusts whoever says it. (On a GPU
-    sorting takes less time than a look.)"""
+    """From torch_geometric.EdgeIndex, with the number of nodes stored in it. If it is sorted by target, its compressed
+    columns are the graph's rows. The order is checked, because the class trusts its caller. (On a GPU sorting takes
+    less time than the check.)"""
     plain = edge_index.as_tensor()
     if size is None:
         known = edge_index.sparse_size()
@@ -96,14 +96,14 @@ def _matrix_in(path: str) -> Any:
 
 
 def _of_size(graph: Graph, size: Size) -> Graph:
-    """A graph whose source says how many nodes it has, where the caller says so, too."""
+    """The graph; the caller's size, if given, must equal the source's."""
     if size is not None and counts_of(size) != (graph.num_sources, graph.num_targets):
         raise ValueError(f"size is {size}: expected that of source, {(graph.num_sources, graph.num_targets)}, or None")
     return graph
 
 
 def _from_data(data: Any, size: Size) -> GraphAndValues:
-    """Of torch_geometric.data.Data, or whatever has the same attributes."""
+    """From torch_geometric.data.Data, or an object with the same attributes."""
     graph = Graph.from_edge_index(data.edge_index, data.num_nodes if size is None else size)
     return graph, getattr(data, "edge_weight", None)
 

@@ -1,5 +1,5 @@
-"""Graphs in .weft files, whose bytes docs/weft-format.md specifies. The arrays of such a file are those of a graph, so
-that nothing is read here but a table of where they stand."""
+"""Reads graphs from .weft files, whose format docs/weft-format.md specifies. A file stores the arrays of a graph as
+they are, so only the table of their offsets is parsed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REQUIRED = 1
 _DTYPES = {
     1: torch.float32, 2: torch.float16, 3: torch.bfloat16, 4: torch.float64, 5: torch.int32, 6: torch.int64,
 }
-# Those that are read, and those of datasets, which a graph does without.
+# Sections that are read here, and those of datasets, which a graph does not need.
 _KNOWN = {
     "offsets", "cols", "edge_ids", "values", "note", "features", "feat_offsets", "feat_columns", "feat_values",
     "labels", "class_offsets", "class_text", "train", "val", "test", "node_ids", "name_offsets", "name_text",
@@ -43,7 +43,7 @@ class _Section(NamedTuple):
 
 
 class WeftFile:
-    """A file that is open. Its checksums and the indices of its graph are looked at, unless it is ``trusted``."""
+    """An open file. Unless ``trusted``, the checksums of its sections and the indices of its graph are checked."""
 
     def __init__(self, path: str, trusted: bool = False):
         self.path, self.trusted = path, trusted
@@ -97,7 +97,7 @@ class WeftFile:
             self._check(f"section {title!r}", content, section.crc)
         if section.bytes == 0:
             return torch.empty(rows * row, dtype=found)
-        with torch.inference_mode(False):  # whose tensors a graph would copy
+        with torch.inference_mode(False):  # a graph would copy inference tensors
             return torch.frombuffer(self._memory, dtype=found, count=rows * row, offset=section.offset)
 
     def graph(self) -> Graph:
@@ -113,7 +113,7 @@ class WeftFile:
             self._refuse(str(error))
 
     def values(self) -> Optional[Tensor]:
-        """By edge id, in memory of their own; None where there are none."""
+        """A copy of the edge values by edge id; None if the file has none."""
         values = self._array("values", self.edges)
         if values is None:
             return None

@@ -1,7 +1,7 @@
-"""Mini-batches: parts of a graph, drawn by the passes that weft's own training draws with.
+"""Mini-batches: parts of a graph, drawn by the code that weft's own training uses.
 
-What is drawn follows from a seed, the epoch and the number of the batch alone, so that it is the same for any number of
-threads, on a CPU and on a GPU, and every batch can be drawn by itself."""
+A batch depends only on a seed, the epoch and its index, so that it is the same for any number of threads, on a CPU and
+on a GPU, and can be drawn by itself."""
 
 from weft.loader.batch import Batch
 from weft.loader.neighbor import NeighborLoader

@@ -1,4 +1,4 @@
-"""What a loader reads and what it yields: PyG's Data, or a Batch of the same attributes."""
+"""What a loader reads and yields: PyG's Data, or a Batch with the same attributes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from weft.graph import Graph
 
 
 class Batch:
-    """A part of a graph, of a loader that was made of a graph and not of PyG's Data.
+    """A part of a graph, from a loader over a graph that is not PyG's Data.
 
-    ``graph`` is its weft.Graph, ``edge_index`` its edges by the numbers that nodes have in the batch, ``n_id`` and
-    ``e_id`` say which nodes and edges of the whole graph these are. A loader has more, which it documents, and
-    attributes of nodes and edges where it was given some.
+    ``graph`` is its weft.Graph, ``edge_index`` its edges in the batch's node numbers; ``n_id`` and ``e_id`` are the ids
+    of its nodes and edges in the whole graph. A loader documents what else its batches have; node and edge attributes
+    that it was given are included.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -50,7 +50,7 @@ class Batch:
         return f"weft.loader.Batch({self.graph}{shapes})"
 
 
-# Of batches themselves, whichever loader makes them.
+# Names that batches use themselves, from any loader.
 _OWN_NAMES = frozenset((
     "graph", "edge_index", "n_id", "e_id", "num_nodes", "to", "input_id", "batch_size", "num_sampled_nodes",
     "num_sampled_edges", "node_norm", "edge_norm",
@@ -71,7 +71,7 @@ def _rows(tensor: Tensor, ids: Tensor) -> Tensor:
 
 
 class Whole:
-    """What batches are taken of: a graph and what its nodes and edges have."""
+    """What batches are taken from: a graph, and the attributes of its nodes and edges."""
 
     def __init__(
         self, source: Any, node_attrs: Optional[Mapping[str, Tensor]], edge_attrs: Optional[Mapping[str, Tensor]]
@@ -94,7 +94,7 @@ class Whole:
             raise ValueError(f"{', '.join(sorted(both))} is an attribute of nodes and of edges: expected one of them")
 
     def part(self, graph: Graph, n_id: Tensor, e_id: Tensor, more: Dict[str, Any]) -> Any:
-        """The nodes and edges named, with all that they have."""
+        """The batch of these nodes and edges, with their attributes."""
         attributes = {name: _rows(value, n_id) for name, value in self.node_attrs.items()}
         attributes.update({name: _rows(value, e_id) for name, value in self.edge_attrs.items()})
         own = {"edge_index": graph.edge_index(), "n_id": n_id, "e_id": e_id, **more}
@@ -114,7 +114,7 @@ class Whole:
 
 
 def nodes_of(name: str, given: Optional[Tensor], graph: Graph) -> Tensor:
-    """Ids (int32, where the graph is) of a mask, of ids, or of all nodes."""
+    """Node ids (int32, on the graph's device) from a mask, from ids, or of all nodes."""
     count = graph.num_nodes
     if given is None:
         return torch.arange(count, dtype=torch.int32, device=graph.device)

@@ -1,4 +1,4 @@
-"""What all loaders share: epochs, batches by their numbers, and a thread that draws ahead."""
+"""Common parts of all loaders: epochs, batches by index, and a thread that draws ahead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from weft.loader.batch import Whole
 
 
 class Loader:
-    """An iterable over the batches of an epoch. Every pass over it is the next epoch; ``set_epoch`` says which one.
+    """An iterable over the batches of an epoch. Every pass over it is the next epoch; ``set_epoch`` sets it.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[1, 2, 3, 0], [0, 0, 1, 3]]))
@@ -58,13 +58,13 @@ class Loader:
         raise NotImplementedError
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch that the next pass over the loader draws."""
+        """Sets the epoch that the next pass over the loader draws."""
         if epoch < 0:
             raise ValueError(f"epoch is {epoch}: expected 0 or more")
         self._epoch = int(epoch)
 
     def draw(self, epoch: int, index: int) -> Any:
-        """Batch ``index`` of an epoch, whatever was drawn before: several processes can take every n-th."""
+        """Batch ``index`` of an epoch, independent of earlier draws: several processes can take every n-th."""
         if not 0 <= index < len(self):
             raise IndexError(f"index is {index}: expected 0 to {len(self) - 1}")
         with self._lock:
@@ -81,7 +81,7 @@ class Loader:
         is_cuda = self.graph.device.type == "cuda"
         stream = torch.cuda.current_stream(self.graph.device) if is_cuda else None
 
-        def draw(index: int) -> Any:  # in the stream of whoever takes the batch
+        def draw(index: int) -> Any:  # in the stream that uses the batch
             with torch.cuda.stream(stream) if is_cuda else contextlib.nullcontext():
                 return self.draw(epoch, index)
 
@@ -100,14 +100,14 @@ class Loader:
 
     @contextlib.contextmanager
     def _numbers(self) -> Iterator[Tensor]:
-        """Scratch memory: the number of every node in the batch that is being drawn, -1 of all between batches."""
+        """Scratch memory: each node's number in the batch being drawn; -1 for all nodes between batches."""
         numbers, self._scratch = self._scratch, None
         if numbers is None:
-            with torch.inference_mode(False):  # passes outside of it write to the same memory
+            with torch.inference_mode(False):  # passes outside of inference mode write to it too
                 numbers = torch.full((self.graph.num_nodes,), -1, dtype=torch.int32, device=self.graph.device)
         yield numbers
-        self._scratch = numbers  # not where drawing failed, which may leave numbers behind
+        self._scratch = numbers  # not after a failed draw, which may leave numbers behind
 
     def _edge_ids(self, places: Tensor) -> Tensor:
-        """Of edges by their places in the graph's rows."""
+        """Ids of the edges at these positions in the graph's rows."""
         return places if self.graph.edge_ids is None else self.graph.edge_ids[places]

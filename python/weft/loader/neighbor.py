@@ -1,4 +1,4 @@
-"""Batches in the way of GraphSAGE: some nodes, some of their neighbours, some of those, and so on."""
+"""GraphSAGE's batches: some nodes, some of their neighbours, some of those, and so on."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from weft.graph import Graph
 from weft.loader.batch import nodes_of
 from weft.loader.loader import Loader
 
-_MOST_NEIGHBOURS = 4096  # that are drawn without replacement; more than those are taken whole, by -1
+_MOST_NEIGHBOURS = 4096  # the most that are drawn without replacement; -1 takes all
 
 
 class NeighborLoader(Loader):
-    """Batches of ``batch_size`` nodes with neighbours drawn for as many hops as ``num_neighbors`` has numbers: of every
-    node that the hop before has found at most so many (1 to 4096, or -1 for all), without replacement.
+    """Batches of ``batch_size`` nodes with sampled neighbours, one hop per entry of ``num_neighbors``: each node that
+    the hop before found gets at most that many (1 to 4096, or -1 for all), without replacement.
 
-    ``data`` is PyG's Data, or whatever ``Graph.from_any`` takes, with ``node_attrs`` and ``edge_attrs`` by name where
-    batches shall have some. ``input_nodes``, ids or a mask (all nodes without), are taken in order, or with ``shuffle``
-    in a random one. ``transform`` is called with every batch; ``prefetch`` batches are drawn ahead in a thread.
+    ``data`` is PyG's Data, or anything that ``Graph.from_any`` takes, with attributes for the batches in ``node_attrs``
+    and ``edge_attrs``, by name. ``input_nodes``, ids or a mask (by default all nodes), are taken in order, or in random
+    order with ``shuffle``. ``transform`` is called with every batch; ``prefetch`` batches are drawn ahead in a thread.
 
-    A batch is PyG's Data where ``data`` is, else a :class:`weft.loader.Batch`, with the attributes of PyG's own loader:
-    ``edge_index`` by the numbers of the batch's nodes, of which the first ``batch_size`` are the input nodes; ``n_id``,
-    ``e_id`` and ``input_id`` (places in ``input_nodes``); ``num_sampled_nodes`` and ``num_sampled_edges`` by hop; all
-    that nodes and edges have; and ``graph``, its weft.Graph. On a GPU drawing a batch waits for how many nodes there
-    are.
+    A batch is PyG's Data if ``data`` is, else a :class:`weft.loader.Batch`, with the attributes of PyG's own loader:
+    ``edge_index`` in the batch's node numbers, of which the first ``batch_size`` are the input nodes; ``n_id``,
+    ``e_id`` and ``input_id`` (positions in ``input_nodes``); ``num_sampled_nodes`` and ``num_sampled_edges`` by hop;
+    all node and edge attributes; and ``graph``, its weft.Graph. On a GPU, drawing a batch waits for the number of its
+    nodes.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[1, 2, 3, 0], [0, 0, 1, 3]]))
@@ -78,7 +78,7 @@ class NeighborLoader(Loader):
                 total += found.numel()
             all_nodes = torch.cat(nodes)
             numbers[all_nodes] = -1
-        # Those that the last hop has found have no neighbours here.
+        # Nodes found by the last hop have no neighbours here.
         offsets.append(offsets[-1][-1:].expand(nodes[-1].numel()))
         more = {
             "input_id": places.long(), "batch_size": count,

@@ -1,4 +1,4 @@
-"""Batches in the way of GraphSAINT: nodes are drawn, and a batch is all the edges between them."""
+"""GraphSAINT's batches: nodes are drawn, and a batch has all the edges between them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from weft.graph import Graph
 from weft.loader.batch import nodes_of
 from weft.loader.loader import Loader
 
-_MOST_SAMPLES = 1_000_000  # that are counted
+_MOST_SAMPLES = 1_000_000  # counted for the norms at most
 
 
 class _SubgraphSampler(Loader):
-    """What the three share; they differ in how nodes are drawn."""
+    """Common parts of the three samplers, which differ in how they draw nodes."""
 
     _method = ""
 
@@ -41,7 +41,7 @@ class _SubgraphSampler(Loader):
         return self.num_steps
 
     def _sample(self, step: int, counting: bool = False) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Nodes, the rows of the graph among them, and the places of its edges in the rows of the whole one."""
+        """Nodes, the rows of the graph among them, and the positions of its edges in the whole graph's rows."""
         with self._numbers() as numbers:
             nodes, rowptr, col, places = torch.ops.weft.draw_subgraph(
                 *self.graph._arguments, self._method, self.batch_size, self._length, self._roots, self.seed, step,
@@ -58,8 +58,8 @@ class _SubgraphSampler(Loader):
         return self.whole.part(Graph(rowptr, col, n_id.numel()), n_id, self._edge_ids(places), more)
 
     def _count(self, coverage: int) -> Tuple[Tensor, Tensor]:
-        """By how often nodes and edges are drawn: one more of each, without which those that are drawn seldom would
-        weigh too much (weft's training counts in the same way)."""
+        """Norms from how often nodes and edges are drawn. One is added to each count, without which rarely drawn ones
+        would weigh too much (weft's training counts in the same way)."""
         graph = self.graph
         node_counts = torch.zeros(graph.num_nodes, device=graph.device)
         edge_counts = torch.zeros(graph.num_edges, device=graph.device)
@@ -80,15 +80,15 @@ class _SubgraphSampler(Loader):
 
 
 class GraphSAINTNodeSampler(_SubgraphSampler):
-    """Batches of the edges among ``batch_size`` nodes drawn by the number of their outgoing edges, ``num_steps``
-    batches per epoch. A node that is drawn twice is there once.
+    """Batches of the edges among ``batch_size`` nodes drawn with weight out-degree + 1, ``num_steps`` batches per
+    epoch. A node that is drawn twice is there once.
 
-    ``data`` is as of :class:`NeighborLoader`, and so are batches: ``edge_index`` by the numbers of their nodes,
-    ``n_id``, ``e_id``, all that nodes and edges have, and ``graph``, the weft.Graph.
+    ``data`` and batches are as in :class:`NeighborLoader`: ``edge_index`` in the batch's node numbers, ``n_id``,
+    ``e_id``, all node and edge attributes, and ``graph``, the weft.Graph.
 
-    With a ``sample_coverage`` batches are drawn beforehand until every node was in so many on average, and those of the
-    epochs have two factors, by which losses and sums are in expectation those of the whole graph: ``node_norm``, which
-    the losses of nodes are multiplied by before they are added up, and ``edge_norm``, which messages are.
+    With a ``sample_coverage``, batches are drawn beforehand until every node was in that many on average. The batches
+    of the epochs then have two factors, with which losses and sums equal those of the whole graph in expectation:
+    multiply the losses of nodes by ``node_norm`` before summing them, and messages by ``edge_norm``.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
@@ -101,8 +101,8 @@ class GraphSAINTNodeSampler(_SubgraphSampler):
 
 
 class GraphSAINTEdgeSampler(_SubgraphSampler):
-    """Batches of the edges among the ends of ``batch_size`` edges, each one that arrives at a node drawn from all. The
-    rest is as of :class:`GraphSAINTNodeSampler`.
+    """Batches of the edges among the ends of ``batch_size`` edges, each drawn from the edges into a node drawn from all
+    nodes. Otherwise as :class:`GraphSAINTNodeSampler`.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
@@ -118,7 +118,7 @@ class GraphSAINTEdgeSampler(_SubgraphSampler):
 
 class GraphSAINTRandomWalkSampler(_SubgraphSampler):
     """Batches of the edges among the nodes on ``batch_size`` random walks of ``walk_length`` steps, each against the
-    direction of the edges from a node drawn from ``roots`` (ids or a mask; all nodes without). The rest is as of
+    direction of the edges from a node drawn from ``roots`` (ids or a mask; by default all nodes). Otherwise as
     :class:`GraphSAINTNodeSampler`.
 
     >>> import torch, weft

@@ -1,4 +1,4 @@
-"""The graph of what a layer is called with, made once for each tensor."""
+"""Gets the graph for a layer's argument, made once per tensor."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Counts = Tuple[int, int]
 
 
 class _Made(NamedTuple):
-    """The graphs of one tensor, by their numbers of nodes (None: those that the tensor names), and what the tensor was
-    when they were made."""
+    """The graphs of one tensor, by numbers of nodes (None: those that the tensor gives), and the tensor's stamp when
+    they were made."""
 
     stamp: Tuple
     graphs: Dict[Optional[Counts], Graph]
 
 
-_MOST_GRAPHS = 4  # of one tensor, by numbers of nodes
+_MOST_GRAPHS = 4  # per tensor, with different numbers of nodes
 
-# By the tensor itself and not by its numbers; an entry goes when its tensor does.
+# Keyed by the tensor's identity, not its values; an entry is removed when its tensor is freed.
 _graphs = WeakTensorKeyDictionary()
 
 
 def stamp_of(tensor: Tensor) -> Optional[Tuple]:
-    """Changes when the tensor does; None for tensors that do not say so."""
+    """A value that changes when the tensor does; None for tensors that do not track changes."""
     if tensor.is_inference():
         return None
     if tensor.layout is not torch.strided:
@@ -54,15 +54,15 @@ def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Grap
 
 
 def _of_edge_index(edge_index: Tensor, counts: Counts) -> Graph:
-    """The one place where layers make a graph of an ``edge_index``. A compiled program makes it anew in every run."""
+    """The one place where layers make a graph from an ``edge_index``. A compiled program makes it anew in every run."""
     if is_traced():
         return Graph.from_edge_index(edge_index, size=counts)
     return remembered(edge_index, counts, lambda: Graph.from_edge_index(edge_index, size=counts))
 
 
 def graph_of(edge_index: Edges, num_sources: int, num_targets: int) -> Graph:
-    """The graph itself, or that of an ``edge_index``: made in the first call with a tensor and kept until the tensor
-    goes or changes."""
+    """The given graph, or that of an ``edge_index``, made in the first call with a tensor and cached until the tensor
+    is freed or changed."""
     if isinstance(edge_index, Graph):
         return edge_index
     if hasattr(edge_index, "as_tensor"):  # PyG's EdgeIndex
@@ -78,8 +78,8 @@ def _described(value: object) -> str:
 
 @torch.compiler.disable
 def graph_and_values_of(adj_t: Tensor) -> Tuple[Graph, Tensor]:
-    """Those of a sparse matrix of torch's [targets, sources]. The graph is kept as that of an ``edge_index`` is; values
-    are read anew in every call, and have gradients."""
+    """The graph and edge values of a sparse torch matrix [targets, sources]. The graph is cached like that of an
+    ``edge_index``; values are read in every call, and have gradients."""
     if adj_t.layout is torch.sparse_coo:
         held = adj_t.coalesce()
         return remembered(adj_t, None, lambda: _of_pairs(held.detach())), held.values()
@@ -98,8 +98,8 @@ def _of_compressed(adj_t: Tensor) -> Graph:
 
 
 def graph_of_rows(rowptr: Tensor, col: Tensor, num_sources: int, edge_ids: Optional[Tensor]) -> Graph:
-    """From rows that were made right here. One inside of a program that torch traces has no place among weft's graphs:
-    operators adopt its rows."""
+    """A graph from rows that the caller has made. Inside a program that torch traces it is not registered: operators
+    adopt its rows."""
     if is_traced():
         rows = [rowptr, col] if edge_ids is None else [rowptr, col, edge_ids]
         return Graph._of_arguments(rows, NO_KEY, num_sources)

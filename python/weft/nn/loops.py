@@ -1,4 +1,4 @@
-"""Self-loops: those that a graph has, and graphs with one at every node."""
+"""Self-loops: those of a graph, and graphs with one at every node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REDUCERS = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max", "min": "m
 
 
 def _targets(graph: Graph) -> Tensor:
-    """Of the edges as they are stored."""
+    """The targets of the edges, in stored order."""
     counts = graph.rowptr[1:] - graph.rowptr[:-1]
     everyone = torch.arange(graph.rowptr.shape[0] - 1, device=graph.col.device)
     return torch.repeat_interleave(everyone, counts, output_size=graph.col.shape[0])
@@ -30,7 +30,7 @@ def _by_id(graph: Graph, stored: Tensor) -> Tensor:
 
 
 def _before_rows(graph: Graph, stored: Tensor) -> Tensor:
-    """How many of the stored edges that are marked stand before each row, and before the end."""
+    """The number of marked edges stored before each row, and before the end."""
     running = torch.cumsum(stored, 0, dtype=torch.int64)
     return torch.cat([running.new_zeros(1), running])[graph.rowptr.long()]
 
@@ -46,7 +46,7 @@ def loop_counts(graph: Graph) -> Tensor:
 
 
 def loop_edges(graph: Graph) -> Tuple[Tensor, Tensor]:
-    """Which edges are self-loops, by edge id, and at each target the id of its last one, or -1."""
+    """A mask of the self-loops, by edge id, and for each target the id of its last one, or -1."""
 
     def make(graph: Graph) -> Tuple[Tensor, Tensor]:
         targets = _targets(graph)
@@ -60,17 +60,17 @@ def loop_edges(graph: Graph) -> Tuple[Tensor, Tensor]:
 
 
 class Looped(NamedTuple):
-    """A graph whose self-loops were removed and which got one at each of its first ``count`` nodes. Ids of edges: those
-    that stayed come first, in the order that they had; then the loops, by node."""
+    """A graph whose self-loops were removed and which has one at each of its first ``count`` nodes. Edge ids: the
+    remaining edges come first, in their old order, then the loops, by node."""
 
     graph: Graph
-    bare: Optional[Graph]  # without any self-loop; None: the graph that was given had none
-    stayed: Optional[Tensor]  # ids, in the graph that was given, of the edges that stayed; None: all
+    bare: Optional[Graph]  # without self-loops; None: the given graph has none
+    stayed: Optional[Tensor]  # ids in the given graph of the remaining edges; None: all
     count: int
 
     def values(self, origin: Graph, given: Tensor, fill: Fill) -> Tensor:
-        """Of all edges, from those of the edges of the graph that was given. Loops get ``fill``, or what it names
-        (``mean``, ``add``, ``max``, ``min``) of the values of the edges that arrive at their node."""
+        """Values of all edges, from those of the given graph's edges. Loops get ``fill``, or the reduction that it
+        names (``mean``, ``add``, ``max``, ``min``) of the values of the edges into their node."""
         if self.stayed is not None:
             given = given.index_select(0, self.stayed)
         return torch.cat([given, self._of_loops(self.bare or origin, given, fill)])
@@ -88,15 +88,15 @@ class Looped(NamedTuple):
 
 
 def looped(graph: Graph) -> Looped:
-    """The graph with one self-loop at each node that is a source and a target. To make it waits once for the number of
-    self-loops that the graph has; it is kept with the graph."""
+    """The graph with one self-loop at each node that is a source and a target, cached with the graph. Making it waits
+    once for a GPU to count the existing self-loops."""
     return kept(graph, "looped", _make_looped)
 
 
 def _make_looped(graph: Graph) -> Looped:
     bare, stayed = _without_loops(graph)
     count = min(graph.num_sources, graph.num_targets)
-    # The graph that was given keeps this, and must not be kept by it in turn.
+    # The given graph caches this, so this must hold no reference back to it.
     return Looped(_with_loops(bare, count), None if bare is graph else bare, stayed, count)
 
 
@@ -111,13 +111,13 @@ def _without_loops(graph: Graph) -> Tuple[Graph, Optional[Tensor]]:
     stays_by_id = _by_id(graph, stays)
     new_ids = torch.cumsum(stays_by_id, 0, dtype=torch.int64) - 1
     ids = new_ids.index_select(0, graph.edge_ids.long().index_select(0, places))
-    # Of the edges that stay, in the order of their ids; sorted, so that its size is that of the places.
+    # Old ids of the remaining edges, ascending; by sorting, so that a trace sees that there are as many as places.
     stayed = torch.sort(graph.edge_ids.long().index_select(0, places)).values
     return graph_of_rows(rowptr, col, graph.num_sources, ids), stayed
 
 
 def _with_loops(graph: Graph, count: int) -> Graph:
-    """Each of the first rows gets its loop at its end."""
+    """Adds a loop at the end of each of the first ``count`` rows."""
     device, num_edges = graph.col.device, graph.col.shape[0]
     rows = torch.arange(graph.rowptr.shape[0], device=device)
     rowptr = graph.rowptr.long() + rows.clamp(max=count)
@@ -135,7 +135,7 @@ def _with_loops(graph: Graph, count: int) -> Graph:
 
 
 def edges_as_sources(graph: Graph) -> Graph:
-    """The rows of the graph with its edges, by id, in place of sources: sums over it are sums over edges."""
+    """The graph's rows with edge ids in place of sources: sums over it are sums of values per edge."""
 
     def make(graph: Graph) -> Graph:
         num_edges = graph.col.shape[0]

@@ -1,4 +1,4 @@
-"""Attention over the edges that arrive at each target, without a tensor of the edges."""
+"""Attention over the edges into each target, without a tensor of edges x features."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _fake_backward(
 
 
 class _Codes:
-    """The score as weft counts them; the other options stand for themselves."""
+    """Maps the score to its C++ enumerator; the other options are passed as they are."""
 
     def __getitem__(self, options):
         return SCORES.index(options[0]), *options[1:]
@@ -43,21 +43,21 @@ def attention(
     bias: Optional[Tensor] = None, *, edge: Optional[Tensor] = None, score: str = "gat", slope: float = 0.2,
     scale: float = 1.0, dropout: float = 0.0, seed: Optional[int] = None, sample: Optional[EdgeSample] = None,
 ) -> Tensor:
-    """For every target and head the sum of ``value[source]`` over its edges, weighted by the softmax of their scores.
+    """Sums ``value[source]`` over the edges of each target, per head, weighted by the softmax of the edges' scores.
 
     ====== =================================== ==================================================
-    score  what it is                          tensors
+    score  formula                             tensors
     ====== =================================== ==================================================
     gat    leaky_relu(src + dst + edge)        src [sources, heads, 1], dst [targets, heads, 1]
     gatv2  attn . leaky_relu(src + dst + edge) src, dst [.., heads, depth], attn [1, heads, depth]
     dot    scale * (src . dst)                 src (keys), dst (queries) [.., heads, depth]
     ====== =================================== ==================================================
 
-    ``value`` is [sources, heads, features]. What edges themselves say may be left out: ``edge``, [edges, heads, 1] for
-    gat and [edges, heads, depth] for gatv2, and ``bias``, [edges, heads, 1], which is added to the scores. ``slope`` is
-    that of leaky_relu. Weights are dropped with probability ``dropout`` after the softmax, which ones by ``seed``:
-    without one it is drawn from torch's generator. With a ``sample`` the softmax is over the edges that
-    a target keeps. Memory grows with nodes x features and edges x heads, not with their product.
+    ``value`` is [sources, heads, features]. Edge terms are optional: ``edge``, [edges, heads, 1] for gat and [edges,
+    heads, depth] for gatv2, and ``bias``, [edges, heads, 1], which is added to the scores. ``slope`` is the slope of
+    leaky_relu. Weights are dropped after the softmax with probability ``dropout``; ``seed`` selects which, and is drawn
+    from torch's generator if not given. With a ``sample`` the softmax is over the edges that a target keeps. Memory
+    grows with nodes x features and edges x heads, not with edges x features.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -82,8 +82,8 @@ def attention(
 
 
 def _which_are_dropped(value: Tensor, dropout: float, seed: Optional[int]) -> Tuple[int, Optional[Tensor]]:
-    """A number, or a number on a device: one that kernels read, so that compiled code and CUDA graphs draw it anew every
-    time they run."""
+    """The seed: an integer, or a tensor that kernels read, so that compiled code and CUDA graphs draw it anew per
+    run."""
     if dropout == 0:
         return 0, None
     if seed is not None:

@@ -1,4 +1,4 @@
-"""Operands under torch.autocast: cast as those of a linear layer are, or to the type that an operator asks for."""
+"""Casts operands under torch.autocast, as for a linear layer, or to the dtype that an operator requires."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 _KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
-_implementations = torch.library.Library("weft", "IMPL")  # which are there as long as this is
+_implementations = torch.library.Library("weft", "IMPL")  # registrations last as long as this object
 
 
 def cast(tensors: Sequence[Optional[Tensor]], device_type: str, dtype: Optional[torch.dtype]) -> Tuple:
-    """To ``dtype``, or autocast's own; float64 stays as it is, as it does for torch's operators."""
+    """To ``dtype``, or to autocast's dtype; float64 is not cast, as in torch's operators."""
     wanted = torch.get_autocast_dtype(device_type) if dtype is None else dtype
 
     def of(tensor):
@@ -23,7 +23,7 @@ def cast(tensors: Sequence[Optional[Tensor]], device_type: str, dtype: Optional[
 
 
 def register(op: torch._ops.OpOverload, dtype: Optional[torch.dtype], count: int) -> None:
-    """For an operator whose first ``count`` arguments hold the operands."""
+    """Registers autocast for an operator whose first ``count`` arguments hold the operands."""
     name = op._schema.name.removeprefix("weft::")
     below = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
     below = below | torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)

@@ -1,5 +1,5 @@
-"""Gradients of sums and of results for edges as compositions of these operators themselves, so that they can be
-differentiated again, any number of times. First gradients alone take the backward operators, which are faster."""
+"""Gradients of sums and per-edge results as compositions of the same operators, which can be differentiated again any
+number of times. First-order gradients use the backward operators, which are faster."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ import weft
 
 
 def _spelled(tensor: Tensor) -> Tensor:
-    """With all three dimensions, as weft broadcasts: [rows], [rows, features] or [rows, heads, features]."""
+    """The tensor in three dimensions, [rows, heads, features], as weft reads [rows] and [rows, features]."""
     if tensor.dim() == 1:
         return tensor[:, None, None]
     return tensor.unsqueeze(1) if tensor.dim() == 2 else tensor
 
 
 def _fitted(tensor: Tensor, like: Tensor) -> Tensor:
-    """Summed over the features that were broadcast from one of `like`, and repeated for those that were added up."""
+    """Sums over the dimensions that were broadcast from `like`, and expands those that the forward summed."""
     over = [d for d in (1, 2) if like.shape[d] == 1 and tensor.shape[d] != 1]
     summed = tensor.sum(over, keepdim=True) if over else tensor
     return summed.expand(-1, *like.shape[1:])
 
 
 def _at_node(graph, edge: Tensor, target: str) -> Tensor:
-    """The sum of edges at each source (u) or target (v); edges (e) as they are. Reversed, sddmm's copy."""
+    """Sums edge values at each source (u) or target (v), or returns those of edges (e). The adjoint of sddmm's copy."""
     if target == "e":
         return edge
     return weft.spmm(graph if target == "v" else graph.transpose(), edge=edge, op="copy_e")
 
 
 def _products(graph, lhs: Tensor, left: str, rhs: Tensor, right: str, like: Tensor) -> Tensor:
-    """The products of both ends of each edge, with the features of `like`; without a tensor of edges x features
-    where one value per head is wanted."""
+    """The products of both ends of each edge, in the feature shape of `like`; without a tensor of edges x features if
+    `like` has one value per head."""
     if like.shape[2] == 1 and lhs.shape[1:] == rhs.shape[1:]:
         return _fitted(weft.sddmm(graph, lhs, rhs, lhs_target=left, rhs_target=right), like)
     return _fitted(weft.sddmm(graph, lhs, rhs, op="mul", lhs_target=left, rhs_target=right), like)
 
 
 def _times(graph, edge: Tensor, other: Tensor, at: str, target: str, like: Tensor) -> Tensor:
-    """The sum of edge * other[at] over the edges of each `target`, with the features of `like`."""
+    """Sums edge * other[at] over the edges of each `target`, in the feature shape of `like`."""
     if at == target:
         return _fitted(_at_node(graph, edge, target) * other, like)
     if target == "e":
@@ -53,22 +53,22 @@ def _times(graph, edge: Tensor, other: Tensor, at: str, target: str, like: Tenso
 
 
 def _means(graph, reduce: str, out_grad: Tensor) -> Tensor:
-    """The gradient of the sums that were divided by each target's number of edges."""
+    """The gradient of the sum in a mean: out_grad divided by each target's number of edges."""
     if reduce == "sum":
         return out_grad
     degrees = (graph.rowptr[1:] - graph.rowptr[:-1]).clamp(min=1).view(-1, 1, 1)
-    wide = torch.promote_types(out_grad.dtype, torch.float32)  # a half holds no large number of edges
+    wide = torch.promote_types(out_grad.dtype, torch.float32)  # half precision cannot hold large degrees
     return (out_grad.to(wide) / degrees).to(out_grad.dtype)
 
 
 def spmm_gradients(graph, tensors, kept, out_grad: Tensor, options: Tuple, wanted):
-    """Of sums and means of every op; None of maxima and minima, which have no second derivatives here."""
+    """For sums and means of every op; None for maxima and minima, which have no second derivatives here."""
     op, reduce = options
     if reduce not in ("sum", "mean"):
         return None
     x, edge = tensors
     grad = _means(graph, reduce, _spelled(out_grad))
-    # What is missing has the features of out_grad.
+    # A missing operand has the features of out_grad.
     x_like, edge_like = (grad if t is None else _spelled(t) for t in (x, edge))
     x_grad = edge_grad = None
     if op in ("u_mul_e", "u_div_e"):
@@ -90,7 +90,7 @@ def spmm_gradients(graph, tensors, kept, out_grad: Tensor, options: Tuple, wante
 
 
 def sddmm_gradients(graph, tensors, kept, out_grad: Tensor, options: Tuple, wanted):
-    """Of every op."""
+    """For every op."""
     op, left, right = options
     lhs, rhs = tensors
     l_like, r_like = (None if t is None else _spelled(t) for t in (lhs, rhs))
@@ -117,7 +117,7 @@ def sddmm_gradients(graph, tensors, kept, out_grad: Tensor, options: Tuple, want
 
 
 def edge_softmax_gradients(graph, tensors, kept, alpha_grad: Tensor, options: Tuple, wanted):
-    """alpha * (alpha_grad - the sum of their products at each target)."""
+    """alpha * (alpha_grad - the sum of alpha * alpha_grad at each target)."""
     (alpha,) = kept
     products = alpha * alpha_grad
     sums = weft.spmm(graph, edge=products, op="copy_e")

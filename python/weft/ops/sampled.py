@@ -1,4 +1,4 @@
-"""Sums and attention over sampled edges: of every target at most so many."""
+"""Sums and attention over sampled edges, a limited number per target."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ NORMS = ("none", "scaled")
 
 @dataclass(frozen=True)
 class EdgeSample:
-    """Which edges of a target are kept where it has more than ``width``.
+    """Selects the edges that a target keeps if it has more than ``width``.
 
     ======== =========================================================================================
     method   edges
     ======== =========================================================================================
     bucket   the first
-    fastrand every 577th, round and round (another prime where 577 divides the number of edges)
+    fastrand every 577th, wrapping around (another prime where 577 divides the number of edges)
     strata   one from each of ``width`` equal parts
-    fresh    as fastrand, from a place on that is drawn for every target, by ``seed`` and ``step``
+    fresh    as fastrand, from a start drawn for every target by ``seed`` and ``step``
     ======== =========================================================================================
 
-    With ``norm="scaled"`` a sum is multiplied by the number of edges over the number of kept ones; means, maxima,
-    minima and attention are over the kept edges in either case. The same edges are kept on every device.
+    ``norm="scaled"`` multiplies a sum by the number of edges over the number of kept ones; means, maxima, minima and
+    attention are over the kept edges with either norm. Every device keeps the same edges.
 
     >>> import weft
     >>> weft.EdgeSample(16, method="fresh", step=3)
@@ -59,7 +59,7 @@ class EdgeSample:
 
     @property
     def choice(self) -> tuple:
-        """What says which edges are kept, as operators take it."""
+        """The fields that select the edges, as operators take them."""
         return self.method, self.width, self.seed, self.step
 
 
@@ -75,7 +75,7 @@ def _fake_attention(
 
 
 class _SampledOp:
-    """An operator that finds the kept edges as it runs; it has no gradients."""
+    """An operator that selects the kept edges as it runs; it has no gradients."""
 
     def __init__(self, name: str, fake: Callable):
         self._op = getattr(torch.ops.weft, name).default
@@ -96,8 +96,8 @@ _attention_sampled = _SampledOp("attention_sampled", _fake_attention)
 
 
 def _runs_plainly(*tensors: Optional[Tensor]) -> bool:
-    """Whether nobody wants a derivative: one operator draws the sample as it runs then. All else goes over the graph of
-    the kept edges, to the same results."""
+    """Whether no derivative is needed: then one operator selects the edges as it runs. Otherwise the call uses the
+    graph of the kept edges, with the same results."""
     if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
         if torch.compiler.is_compiling():
             raise NotImplementedError("a sample inside of torch.func goes outside of what torch.compile captures")
@@ -112,7 +112,7 @@ def _of_kept(values: Optional[Tensor], edge_ids: Tensor) -> Optional[Tensor]:
 def spmm_sampled(
     spmm: Callable, graph, x: Optional[Tensor], edge: Optional[Tensor], op: str, reduce: str, sample: EdgeSample
 ) -> Tensor:
-    """What ``spmm`` is with a sample."""
+    """``spmm`` with a sample."""
     scaled = sample.norm == "scaled" and reduce == "sum"
     if torch.is_autocast_enabled(graph._device_type):
         x, edge = autocast.cast((x, edge), graph._device_type, None)
@@ -127,7 +127,7 @@ def _spmm_of_kept(spmm, graph, x, edge, op, reduce, sample, scaled):
     edge = _of_kept(edge, edge_ids)
     if not scaled:
         return spmm(kept, x, edge, op=op, reduce=reduce)
-    # Halves are scaled before they are rounded, as the operator does it.
+    # As in the operator, half-precision sums are scaled before they are rounded.
     typed = x if x is not None else edge
     wide = torch.float64 if typed.dtype is torch.float64 else torch.float32
     with torch.autocast(graph._device_type, enabled=False):
@@ -141,7 +141,7 @@ def attention_sampled(
     attention: Callable, graph, value: Tensor, src: Tensor, dst: Tensor, attn: Optional[Tensor], bias: Optional[Tensor],
     edge: Optional[Tensor], sample: EdgeSample, *, score: str, slope: float, scale: float, dropout: float, seed: Optional[int],
 ) -> Tensor:
-    """What ``attention`` is with a sample."""
+    """``attention`` with a sample."""
     if torch.is_autocast_enabled(graph._device_type):
         value, src, dst, attn, bias, edge = autocast.cast(
             (value, src, dst, attn, bias, edge), graph._device_type, None
@@ -158,5 +158,5 @@ def attention_sampled(
 
 @torch.compiler.disable
 def _attention_of_kept(attention, graph, operands, bias, edge, sample, **options):
-    kept, edge_ids = graph.sampled(sample)  # dropout goes by the ids that edges have there
+    kept, edge_ids = graph.sampled(sample)  # dropout uses the edge ids of that graph
     return attention(kept, *operands, _of_kept(bias, edge_ids), edge=_of_kept(edge, edge_ids), **options)

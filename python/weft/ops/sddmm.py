@@ -1,4 +1,4 @@
-"""One result for each edge from what stands at its ends."""
+"""One result per edge from the values at its ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _fake_backward(
     return like(want_lhs, lhs, out_grad), like(want_rhs, rhs, out_grad)
 
 
-_CODES = {  # as weft counts them
+_CODES = {  # enumerators of the C++ library
     (op, left, right): (i, j, k)
     for i, op in enumerate(OPS) for j, left in enumerate(TARGETS) for k, right in enumerate(TARGETS)
 }
@@ -41,10 +41,11 @@ def sddmm(
     graph: Graph, lhs: Optional[Tensor] = None, rhs: Optional[Tensor] = None, *, op: str = "dot", lhs_target: str = "u",
     rhs_target: str = "v",
 ) -> Tensor:
-    """For every edge, by its id, ``op`` of two tensors: of its source (``u``), its target (``v``) or the edge (``e``).
+    """Computes ``op`` per edge, by edge id, of two tensors at the source (``u``), the target (``v``) or the edge
+    (``e``).
 
-    ``dot`` gives [edges], or [edges, heads, 1] of tensors with heads; ``add``, ``sub``, ``mul``, ``div``, ``copy_lhs`` and
-    ``copy_rhs`` give their broadcast shape.
+    ``dot`` returns [edges], or [edges, heads, 1] for tensors with heads; ``add``, ``sub``, ``mul``, ``div``,
+    ``copy_lhs`` and ``copy_rhs`` return the broadcast shape.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))

@@ -1,4 +1,4 @@
-"""Rows between offsets, reduced to one each."""
+"""Reduces the rows between consecutive offsets to one row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _fake_backward(x, offsets, out_grad, reduce):
 def _setup(ctx, inputs, output):
     x, offsets, reduce, _ = inputs
     ctx.set_materialize_grads(False)
-    # Of sums and means the gradient reads the shape of x alone.
+    # The gradient of a sum or mean reads only the shape of x.
     ctx.save_for_backward(x if reduce in _OF_THE_LARGEST else placeholder(x), offsets)
     ctx.reduce = reduce
 
@@ -49,13 +49,13 @@ def _setup_of_backward(ctx, inputs, output):
 
 
 def _backward_of_backward(ctx, grad):
-    """Sums and means are linear: the gradient's gradient is their forward."""
+    """Sums and means are linear: the gradient of their gradient is their forward."""
     if ctx.reduce in _OF_THE_LARGEST:
         raise NotImplementedError(f"weft has no second derivatives of segment_reduce by {ctx.reduce}")
     if grad is None:
         return None, None, None, None
     (offsets,) = ctx.saved_tensors
-    with torch.autocast(grad.device.type, enabled=False):  # the forward's types are the gradients', too
+    with torch.autocast(grad.device.type, enabled=False):  # gradients already have the forward's dtypes
         return None, None, torch.ops.weft.segment_reduce(grad, offsets, ctx.reduce, True), None
 
 
@@ -72,12 +72,12 @@ torch.library.register_autograd(
 
 
 def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum", *, trusted: bool = False) -> Tensor:
-    """Rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of ``x`` reduced to row i: their ``sum``, ``mean``, ``max`` or
-    ``min``, and 0 where there are none.
+    """Reduces rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of ``x`` to row i: their ``sum``, ``mean``, ``max`` or
+    ``min``, and 0 for an empty segment.
 
-    ``offsets``, int64 where ``x`` is, runs from 0 to the rows of ``x`` and never falls. That is looked at, which on a
-    GPU waits, unless they are ``trusted``. ``x`` is [rows], [rows, features] or [rows, heads, features]; halves are
-    added up in float32.
+    ``offsets``, int64 on the device of ``x``, runs from 0 to the number of rows of ``x`` and never decreases. Unless
+    ``trusted`` that is checked, which waits for a GPU. ``x`` is [rows], [rows, features] or [rows, heads, features];
+    half precision accumulates in float32.
 
     >>> import torch, weft
     >>> weft.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 2, 2, 3]))
@@ -86,7 +86,7 @@ def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum", *, trusted: 
     choice("reduce", reduce, REDUCERS)
     if forward_ad._current_level >= 0:
         refuse_tangents("segment_reduce", (x,))
-    if torch._C._are_functorch_transforms_active():  # whose gradients spmm has: rows are the edges' sources
+    if torch._C._are_functorch_transforms_active():  # spmm has gradients for torch.func: rows of x are sources
         rows = Graph.from_csr(offsets, torch.arange(x.size(0), device=x.device), x.size(0), trusted=trusted)
         return spmm(rows, x, reduce=reduce)
     if torch.compiler.is_compiling():

@@ -25,8 +25,8 @@ _edge_softmax = GraphOp(
 
 
 def edge_softmax(graph: Graph, scores: Tensor) -> Tensor:
-    """Softmax of ``scores``, [edges] or [edges, heads, 1] by edge id, over the edges of each target, a head at a time.
-    ``-inf`` masks an edge; where all are masked the result is 0. Under autocast it is in float32.
+    """Softmax of ``scores``, [edges] or [edges, heads, 1] by edge id, over the edges of each target, per head. ``-inf``
+    masks an edge; the result is 0 where all edges of a target are masked. Under autocast it is in float32.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))

@@ -23,7 +23,7 @@ def _fake(rows, key, num_sources, x, edge, op, reduce):
 
 
 def _fake_backward(rows, key, num_sources, x, edge, winners, out_grad, op, reduce, want_x, want_edge):
-    features = out_grad.shape[1:]  # of what is missing
+    features = out_grad.shape[1:]  # those of a missing operand
     if want_x and x is None:
         x = out_grad.new_empty([num_sources, *features])
     if want_edge and edge is None:
@@ -32,7 +32,8 @@ def _fake_backward(rows, key, num_sources, x, edge, winners, out_grad, op, reduc
 
 
 def _read_by_backward(tensors, out, options, wanted):
-    """Sums read of x and edge what is a factor of the other's gradient; of the rest the kind is enough."""
+    """The backward of a sum or mean reads x and edge only as a factor of the other's gradient; elsewhere shape and
+    dtype suffice."""
     (x, edge), (op, reduce) = tensors, options
     if reduce in ("max", "min"):
         return x, edge
@@ -42,7 +43,7 @@ def _read_by_backward(tensors, out, options, wanted):
     return x if multiplies and wanted[1] else kind(x, out), edge if multiplies else kind(edge, out)
 
 
-_CODES = {(op, reduce): (i, j) for i, op in enumerate(OPS) for j, reduce in enumerate(REDUCERS)}  # as weft counts them
+_CODES = {(op, reduce): (i, j) for i, op in enumerate(OPS) for j, reduce in enumerate(REDUCERS)}  # C++ enumerators
 
 
 _spmm = GraphOp(
@@ -55,13 +56,13 @@ def spmm(
     graph: Graph, x: Optional[Tensor] = None, edge: Optional[Tensor] = None, *, op: Optional[str] = None,
     reduce: str = "sum", sample: Optional[EdgeSample] = None,
 ) -> Tensor:
-    """For every target the sum (``mean``, ``max``, ``min``) of the messages that arrive there.
+    """Reduces (``sum``, ``mean``, ``max``, ``min``) the messages that arrive at each target.
 
-    A message is ``x[source]``, or of ``op`` with the value of its edge: ``copy_u`` (the default without ``edge``),
+    ``op`` makes a message from ``x[source]`` and the edge's value: ``copy_u`` (the default without ``edge``),
     ``u_mul_e`` (the default with it), ``u_add_e``, ``u_sub_e``, ``u_div_e``, or ``copy_e`` (the default without ``x``).
     ``x`` is [sources], [sources, features] or [sources, heads, features], ``edge`` the same by edge id; trailing
-    dimensions of 1 broadcast. Targets without edges get 0. Results and gradients are the same bits every time. With a
-    ``sample`` every target has the edges alone that it keeps; without gradients they are found as the sum runs.
+    dimensions of 1 broadcast. Targets without edges get 0. Results and gradients are bitwise the same in every run.
+    With a ``sample`` only the edges that it keeps count; without gradients they are selected as the operator runs.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))

@@ -11,9 +11,9 @@ from weft.ops.spmm import spmm
 
 
 def spmv(graph: Graph, x: Tensor, edge: Optional[Tensor] = None) -> Tensor:
-    """For every target the sum of ``x[source]``, [sources], times the value of the edge where there is ``edge``, [E].
+    """The sum over each target's edges of ``x[source]``, [sources], times the edge's value if ``edge``, [E], is given.
 
-    This is :func:`weft.spmm` of vectors: the product of the matrix of the graph's edges with ``x``.
+    This is :func:`weft.spmm` for vectors: the sparse matrix of the graph's edges times ``x``.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))

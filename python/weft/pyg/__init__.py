@@ -1,4 +1,4 @@
-"""PyG's layers over weft: convert, revert, patch_pyg, explain. PyG itself is imported when one of them is called."""
+"""PyG's layers on weft: convert, revert, patch_pyg, explain. Calling one of them imports PyG."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def _need_pyg(what: str) -> None:
 
 
 def convert(model: torch.nn.Module, undo: bool = False) -> torch.nn.Module:
-    """Lets the PyG layers of a model run on weft, in place, and returns the model.
+    """Converts the PyG layers of a model to run on weft, in place, and returns the model.
 
     GCNConv, SAGEConv, GINConv, GraphConv, GATConv, GATv2Conv, TransformerConv, SGConv and APPNP keep their parameters,
-    state_dict and hooks; what weft does not compute of them still runs on PyG, see :func:`explain`. Subclasses of them
-    are left alone. ``undo`` gives PyG's classes back, as :func:`revert` does.
+    state_dict and hooks; calls that weft does not support still run on PyG, see :func:`explain`. Subclasses of these
+    classes are not converted. ``undo`` restores PyG's classes, as :func:`revert` does.
 
     >>> import torch, weft
     >>> from torch_geometric.nn import GCNConv
@@ -49,7 +49,7 @@ def convert(model: torch.nn.Module, undo: bool = False) -> torch.nn.Module:
 
 
 def revert(model: torch.nn.Module) -> torch.nn.Module:
-    """Gives the layers of a converted model PyG's classes back, in place.
+    """Restores PyG's classes in a converted model, in place.
 
     >>> import weft
     >>> from torch_geometric.nn import GCNConv
@@ -60,8 +60,8 @@ def revert(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def patch_pyg(on: bool = True) -> Patch:
-    """Converts the layers that are constructed from now on, wherever that happens, until ``patch_pyg(False)``,
-    ``undo()`` of what is returned, or the end of a ``with`` block.
+    """Converts all layers that are constructed from now on, in any code, until ``patch_pyg(False)``, ``undo()`` of the
+    returned object, or the end of a ``with`` block.
 
     >>> import weft
     >>> from torch_geometric.nn import GraphSAGE
@@ -79,8 +79,7 @@ def patch_pyg(on: bool = True) -> Patch:
 def explain(model: torch.nn.Module) -> Report:
     """A table of the model's layers: which run on weft, and why the others do not.
 
-    A layer that weft runs may still have fallen back to PyG in its last call, for what it was called with: the table
-    tells.
+    A layer on weft may still have fallen back to PyG in its last call because of its arguments: the table says so.
 
     >>> import torch, weft
     >>> from torch_geometric.nn import GCNConv

@@ -1,4 +1,4 @@
-"""Converts PyG's layers where they are constructed."""
+"""Converts PyG's layers as they are constructed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _converting(kind: type, construct):
     @functools.wraps(construct)
     def __init__(self, *args, **kwargs):
         construct(self, *args, **kwargs)
-        if type(self) is kind:  # not in the constructor of a subclass, which goes on
+        if type(self) is kind:  # not if a subclass's constructor calls this
             self.__class__ = converted_class(kind)
 
     return __init__
@@ -31,7 +31,7 @@ def _set(on: bool) -> None:
 
 
 class Patch:
-    """The state of the patch: ``undo()`` and the end of a ``with`` block give back the one that was there before."""
+    """The state of the patch: ``undo()`` and the end of a ``with`` block restore the state from before."""
 
     def __init__(self, on: bool):
         self._before = bool(_originals)

@@ -12,7 +12,7 @@ from weft.pyg.converted import converted_class, pyg_class, pyg_classes
 
 
 class Row(NamedTuple):
-    """One layer. ``reason`` says why it runs on PyG; of one that weft runs, why its last call fell back, if it did."""
+    """One layer. ``reason`` says why it runs on PyG, or why the last call of a layer on weft fell back, if it did."""
 
     layer: str
     kind: str
@@ -21,7 +21,7 @@ class Row(NamedTuple):
 
 
 class Report:
-    """A table that prints itself; ``rows`` has its contents."""
+    """A table for printing; ``rows`` has its contents."""
 
     def __init__(self, rows: List[Row]):
         self.rows = rows

@@ -1,5 +1,5 @@
-"""What layers compute over a graph, of a module with PyG's names for its parameters: the same functions serve weft.nn's
-layers and PyG's own that were converted."""
+"""Forward passes of layers, for modules whose parameters have PyG's names: weft.nn's layers and converted PyG layers
+share them."""
 
 from weft.nn.compute.attention import gat, gatv2, transformer
 from weft.nn.compute.normalised import Norm, appnp, gcn, gcn_norm, sgc, weighted

@@ -1,4 +1,4 @@
-"""Layers that weigh neighbours by a softmax: GAT, GATv2, TransformerConv."""
+"""Layers that weight neighbours by a softmax: GAT, GATv2, TransformerConv."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pair = Tuple[Tensor, Optional[Tensor]]  # of sources and targets
 
 
 def _attended(layer, graph: Graph, edge_attr: Optional[Tensor]) -> Tuple[Graph, Optional[Tensor]]:
-    """The graph that attention goes over and the features of its edges: with a self-loop at every node, or as it is."""
+    """The graph for attention and its edge features: with a self-loop at every node if the layer adds them."""
     if edge_attr is not None:
         edge_attr = features_of(graph, edge_attr, layer.edge_dim)
     if not layer.add_self_loops:
@@ -65,9 +65,9 @@ def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None) -> Ten
 
 
 def _terms(layer, lin, x: Tensor, atts: Sequence[Tensor], mapped: Optional[Tensor] = None) -> Tuple[Tensor, ...]:
-    """att . lin(x), [rows of x, heads, 1], for each of them. W and att are multiplied first, so that what is read is x, and
-    there is no product of the size of lin(x): of edges it would be one of edges x features. ``mapped`` is lin(x), where
-    that is there."""
+    """att . lin(x), [rows of x, heads, 1], for each att. W and att are multiplied first, so that only x is read and
+    lin(x), which for edges is a tensor of edges x features, is not needed. ``mapped`` is lin(x), if it exists
+    already."""
     shape = layer.heads, layer.out_channels
     if is_plain(lin) and lin.bias is None:
         weight = lin.weight.view(*shape, -1)
@@ -114,9 +114,8 @@ def transformer(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None
 
 
 def _transformer_with_edges(layer, graph, query, key, value, edge_attr, scale) -> Tensor:
-    """With e the features of an edge: q . (k + W e) = q . k + (W^T q) . e, and sums of alpha (v + W e) are those of
-    alpha v and W times those of alpha e. So W e, a tensor of edges x features, is never made where W is all that there
-    is of the map."""
+    """For edge features e: q . (k + W e) = q . k + (W^T q) . e, and the sum of alpha (v + W e) is the sum of alpha v
+    plus W times the sum of alpha e. So W e, a tensor of edges x features, is not made if the map is W alone."""
     lin, shape, weight = layer.lin_edge, (layer.heads, layer.out_channels), None
     if is_plain(lin) and lin.bias is None:
         weight = lin.weight.view(*shape, -1).to(query.dtype)

@@ -1,4 +1,4 @@
-"""Values that callers give for edges, looked at before they meet values of the graph, which they would broadcast with."""
+"""Checks the shapes of callers' edge values, which would otherwise broadcast with values of the graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weft.graph import Graph
 
 
 def weights_of(graph: Graph, edge_weight: Optional[Tensor]) -> Optional[Tensor]:
-    """One an edge, [edges]."""
+    """One weight per edge, [edges]."""
     if edge_weight is None:
         return None
     edges = graph.col.shape[0]
@@ -20,7 +20,7 @@ def weights_of(graph: Graph, edge_weight: Optional[Tensor]) -> Optional[Tensor]:
 
 
 def features_of(graph: Graph, edge_attr: Tensor, width: int) -> Tensor:
-    """[edges, width]; [edges] where that is 1."""
+    """Edge features, [edges, width]; [edges] is accepted if width is 1."""
     rows = edge_attr.unsqueeze(-1) if edge_attr.dim() == 1 else edge_attr
     if rows.dim() != 2 or rows.shape[0] != graph.col.shape[0] or rows.shape[1] != width:
         raise ValueError(

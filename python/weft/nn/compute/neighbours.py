@@ -1,4 +1,4 @@
-"""Layers that reduce over neighbours as they are: SAGE, GIN, GraphConv."""
+"""Layers that reduce over neighbours without normalisation: SAGE, GIN, GraphConv."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def sage(layer, graph: Graph, x: Pair, reduce: str, weight: Optional[Tensor] = N
 def gin(
     layer, graph: Graph, x: Pair, reduce: str = "sum", weight: Optional[Tensor] = None, mean_scale: float = 0.0
 ) -> Tensor:
-    """With ``mean_scale`` so many times the mean stands in place of the sum."""
+    """A nonzero ``mean_scale`` replaces the sum by that multiple of the mean."""
     sources, targets = x
     if weight is not None:
         weight = weights_of(graph, weight).to(sources.dtype)

@@ -1,4 +1,4 @@
-"""Whether sums come before a linear map or after it."""
+"""Decides whether a sum over neighbours comes before a linear map or after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.nn.functional import linear
 from weft.nn.constant import is_constant
 
 
-# PyG's is named, so that it need not be there.
+# Classes are given by name, so that PyG need not be installed.
 _PLAIN = (
     ("weft.nn.layers.linear", "Linear"), ("torch_geometric.nn.dense.linear", "Linear"),
     ("torch.nn.modules.linear", "Linear"),
@@ -19,8 +19,8 @@ _PLAIN = (
 
 
 def _input_is_less(width_in: int, width_out: int, x: Tensor) -> bool:
-    """Whether sums of the input are cheaper. They have no backward where x wants no gradient, as in a first layer, and of
-    constant features they are made once."""
+    """Whether summing the input is cheaper. The sum has no backward if x needs no gradient, as in a first layer, and is
+    cached if x is constant."""
     if is_constant(x):
         return True
     backward = torch.is_grad_enabled() and not x.requires_grad
@@ -28,7 +28,7 @@ def _input_is_less(width_in: int, width_out: int, x: Tensor) -> bool:
 
 
 def is_plain(lin) -> bool:
-    """Whether the module is x W^T + b and nothing else, so that W can be used without it."""
+    """Whether the module computes exactly x W^T + b, so that W can be used without it."""
     kind = type(lin)
     return (
         (kind.__module__, kind.__name__) in _PLAIN
@@ -38,18 +38,18 @@ def is_plain(lin) -> bool:
 
 
 def mapped(lin, x: Tensor, bias: Optional[Tensor]) -> Tensor:
-    """lin(x) + bias of a plain map without a bias of its own, in one product where that has the same type. Under autocast
-    the sum has that of the bias."""
+    """lin(x) + bias, for a plain linear map without a bias of its own: one GEMM if the dtype of the result is the same.
+    Under autocast the result takes the dtype of the bias."""
     if bias is None or bias.dtype is not x.dtype or torch.is_autocast_enabled(x.device.type):
         return lin(x) if bias is None else lin(x) + bias
     return linear(x, lin.weight, bias)
 
 
 def sums_first(lin, x: Tensor) -> bool:
-    """Whether lin(sums of x) is the cheaper order, where it is the same."""
+    """Whether lin(sum of x) equals the sum of lin(x) and is the cheaper order."""
     return is_plain(lin) and lin.bias is None and _input_is_less(x.shape[-1], lin.weight.shape[0], x)
 
 
 def maps_first(lin, x: Tensor) -> bool:
-    """Whether sums of W x are the cheaper order, where they are the same."""
+    """Whether the sum of W x is exact and the cheaper order."""
     return is_plain(lin) and not _input_is_less(x.shape[-1], lin.weight.shape[0], x)

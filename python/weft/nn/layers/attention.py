@@ -20,13 +20,13 @@ class _Attention(Layer):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, heads={self.heads})"
 
     def _take(self, in_channels, out_channels, heads, concat, dropout, edge_dim) -> int:
-        """Returns the width of all heads together."""
+        """Stores the common arguments; returns the width of all heads together."""
         self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
         self.dropout, self.edge_dim = dropout, edge_dim
         return heads * out_channels
 
     def _ends(self, bias: bool, residual: bool) -> None:
-        """What follows the sums of GAT and GATv2."""
+        """Makes what GAT and GATv2 apply after the sums: residual map and bias."""
         width = self.out_channels * (self.heads if self.concat else 1)
         if residual:
             self.res = Linear(two(self.in_channels)[1], width, bias=False, weight_initializer="glorot")
@@ -40,10 +40,11 @@ class _Attention(Layer):
 
 
 class GATConv(_Attention):
-    """Velickovic et al.'s attention, with arguments and parameters of PyG's GATConv.
+    """Velickovic et al.'s attention, with the arguments and parameters of PyG's GATConv.
 
-    ``edge_attr`` is [edges, edge_dim]; the one of an added self-loop is ``fill_value``, or what it names (``mean``,
-    ``add``, ``max``, ``min``) of the edges that arrive. ``x`` may be a pair of sources' and targets' features.
+    ``edge_attr`` is [edges, edge_dim]; an added self-loop gets ``fill_value``, or the reduction that it names
+    (``mean``, ``add``, ``max``, ``min``) of the attributes of the edges into its node. ``x`` may be a pair of source
+    and target features.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -79,7 +80,7 @@ class GATConv(_Attention):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weights and attention vectors anew, in Glorot's range, and sets the bias to 0."""
+        """Reinitialises weights and attention vectors in Glorot's range, and sets the bias to 0."""
         for lin in (self.lin, self.lin_src, self.lin_dst, self.lin_edge, self.res):
             if lin is not None:
                 lin.reset_parameters()
@@ -89,13 +90,13 @@ class GATConv(_Attention):
     def forward(
         self, x: Features, edge_index: Edges, edge_attr: Optional[Tensor] = None, size: Size = None
     ) -> Tensor:
-        """``[targets, heads * out_channels]``, or ``[targets, out_channels]`` without ``concat``."""
+        """Returns ``[targets, heads * out_channels]``, or ``[targets, out_channels]`` without ``concat``."""
         x = pair(x)
         return compute.gat(self, self._graph(edge_index, x, size), x, edge_attr)
 
 
 class GATv2Conv(_Attention):
-    """Brody et al.'s attention, with arguments and parameters of PyG's GATv2Conv; otherwise as :class:`GATConv`.
+    """Brody et al.'s attention, with the arguments and parameters of PyG's GATv2Conv; otherwise as :class:`GATConv`.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -124,7 +125,7 @@ class GATv2Conv(_Attention):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weights and the attention vector anew, in Glorot's range, and sets ``bias`` to 0."""
+        """Reinitialises weights and the attention vector in Glorot's range, and sets ``bias`` to 0."""
         for lin in (self.lin_l, self.lin_r, self.lin_edge, self.res):
             if lin is not None:
                 lin.reset_parameters()
@@ -132,7 +133,7 @@ class GATv2Conv(_Attention):
         zeros(self.bias)
 
     def forward(self, x: Features, edge_index: Edges, edge_attr: Optional[Tensor] = None) -> Tensor:
-        """As of :class:`GATConv`, but of a pair neither may be None."""
+        """As in :class:`GATConv`, but neither part of a pair may be None."""
         x = pair(x)
         if x[1] is None:
             raise ValueError("x[1] is None: GATv2Conv wants the targets' features")
@@ -141,8 +142,8 @@ class GATv2Conv(_Attention):
 
 
 class TransformerConv(_Attention):
-    """Shi et al.'s attention by dot products, with arguments and parameters of PyG's TransformerConv. ``edge_attr``,
-    [edges, edge_dim], is added to keys and values, and takes no tensor of edges x features.
+    """Shi et al.'s dot-product attention, with the arguments and parameters of PyG's TransformerConv. ``edge_attr``,
+    [edges, edge_dim], is mapped and added to keys and values, without a tensor of edges x features.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -169,12 +170,12 @@ class TransformerConv(_Attention):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all weights and biases anew."""
+        """Reinitialises all weights and biases."""
         for lin in self.children():
             lin.reset_parameters()
 
     def forward(self, x: Features, edge_index: Edges, edge_attr: Optional[Tensor] = None) -> Tensor:
-        """As of :class:`GATConv`, but of a pair neither may be None."""
+        """As in :class:`GATConv`, but neither part of a pair may be None."""
         x = pair(x)
         if x[1] is None:
             raise ValueError("x[1] is None: TransformerConv wants the targets' features")

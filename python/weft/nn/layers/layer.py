@@ -1,4 +1,4 @@
-"""What all layers share."""
+"""Common parts of all layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Size = Optional[Tuple[int, int]]
 
 
 def one(x: Tensor) -> Tensor:
-    """The features of all nodes, of layers that take no pair."""
+    """The features of all nodes, for layers that take no pair."""
     if not isinstance(x, Tensor):
         raise ValueError(f"x is of type {type(x).__name__}: expected a tensor, as the layer takes no pair")
     return _rows(x, "x")

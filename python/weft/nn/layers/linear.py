@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 
 def glorot(*tensors: Optional[Tensor]) -> None:
-    """Uniform numbers of Glorot and Bengio's range."""
+    """Fills tensors uniformly from Glorot and Bengio's range."""
     for tensor in tensors:
         if tensor is not None:
             bound = math.sqrt(6.0 / (tensor.size(-2) + tensor.size(-1)))
@@ -25,7 +25,7 @@ def zeros(tensor: Optional[Tensor]) -> None:
 
 
 class Linear(torch.nn.Module):
-    """``x W^T + b``; of -1 in_channels the first input tells their number.
+    """``x W^T + b``; the first input determines in_channels if it is -1.
 
     >>> import torch
     >>> from weft.nn.layers.linear import Linear
@@ -48,7 +48,7 @@ class Linear(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew; does nothing while in_channels waits for the first input."""
+        """Reinitialises weight and bias; does nothing while in_channels waits for the first input."""
         if self.in_channels <= 0:
             return
         if self.weight_initializer == "glorot":
@@ -61,7 +61,7 @@ class Linear(torch.nn.Module):
             self.bias.data.uniform_(-bound, bound)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[..., in_channels] to [..., out_channels]."""
+        """Maps [..., in_channels] to [..., out_channels]."""
         return linear(x, self.weight, self.bias)
 
     def _await_input(self) -> None:

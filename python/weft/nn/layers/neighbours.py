@@ -15,8 +15,8 @@ _REDUCERS = {"mean": "mean", "sum": "sum", "add": "sum", "max": "max", "min": "m
 
 
 class SAGEConv(Layer):
-    """Hamilton et al.'s layer: ``mean over neighbours of x, times W_l, plus x W_r``, with arguments and parameters of
-    PyG's SAGEConv. ``aggr`` is mean, sum (add), max or min; ``x`` may be a pair of sources' and targets' features.
+    """Hamilton et al.'s layer: ``mean over neighbours of x, times W_l, plus x W_r``, with the arguments and parameters
+    of PyG's SAGEConv. ``aggr`` is mean, sum (add), max or min; ``x`` may be a pair of source and target features.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -43,12 +43,12 @@ class SAGEConv(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all weights and biases anew."""
+        """Reinitialises all weights and biases."""
         for lin in self.children():
             lin.reset_parameters()
 
     def forward(self, x: Features, edge_index: Edges, size: Size = None) -> Tensor:
-        """``[targets, out_channels]``; ``size`` says how many targets there are, where a pair has None for them."""
+        """Returns ``[targets, out_channels]``; ``size`` gives the number of targets if a pair has None for them."""
         x = pair(x)
         return compute.sage(self, self._graph(edge_index, x, size), x, _REDUCERS[self.aggr])
 
@@ -57,7 +57,7 @@ class SAGEConv(Layer):
 
 
 def _reset(module: torch.nn.Module) -> None:
-    """All parts of a module that can be, as PyG does."""
+    """Resets all submodules that have reset_parameters, as PyG does."""
     if hasattr(module, "reset_parameters"):
         module.reset_parameters()
     else:
@@ -66,10 +66,10 @@ def _reset(module: torch.nn.Module) -> None:
 
 
 class GINConv(Layer):
-    """Xu et al.'s layer: ``nn((1 + eps) x + sum of neighbours)``, with arguments and parameters of PyG's GINConv.
+    """Xu et al.'s layer: ``nn((1 + eps) x + sum of neighbours)``, with the arguments and parameters of PyG's GINConv.
 
-    With ``mean_scale`` above 0 so many times the neighbours' mean stands in place of their sum, which in half precision
-    does not leave the range of the type whatever the degree: HalfGNN's lambda, for which 0.1 is a good value.
+    ``mean_scale`` above 0 replaces the neighbours' sum by that multiple of their mean, which stays in the range of half
+    precision for any degree: HalfGNN's lambda, for which 0.1 is a good value.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -89,12 +89,12 @@ class GINConv(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Resets the parts of ``nn`` that can be, and ``eps``."""
+        """Resets ``eps`` and the parts of ``nn`` that have reset_parameters."""
         _reset(self.nn)
         self.eps.data.fill_(self.initial_eps)
 
     def forward(self, x: Features, edge_index: Edges, size: Size = None) -> Tensor:
-        """What ``nn`` makes of the sums, ``[targets, ...]``; ``size`` as of :class:`SAGEConv`."""
+        """Returns ``nn`` of the sums, ``[targets, ...]``; ``size`` is as in :class:`SAGEConv`."""
         x = pair(x)
         return compute.gin(self, self._graph(edge_index, x, size), x, mean_scale=self.mean_scale)
 

@@ -16,7 +16,7 @@ from weft.nn.layers.linear import Linear, zeros
 
 
 class _Normalised(Layer):
-    """Keeps the graph and its norm where it is ``cached``."""
+    """Caches the graph and its norm if ``cached``."""
 
     cached, normalize, improved = False, True, False
     _held: Optional[Tuple[Graph, compute.Norm]] = None
@@ -31,16 +31,16 @@ class _Normalised(Layer):
             norm = compute.gcn_norm(graph, edge_weight, x.dtype, loops=loops, fill=fill)
         else:
             norm = compute.weighted(graph, edge_weight)
-        if self.cached and self.normalize:  # SGConv keeps its sums besides, and is not asked again
+        if self.cached and self.normalize:  # SGConv caches its sums as well, and does not call this again
             self._held = graph, norm
         return graph, norm
 
 
 class GCNConv(_Normalised):
-    """Kipf and Welling's layer: ``D^-1/2 (A + I) D^-1/2 x W + b``, with arguments and parameters of PyG's GCNConv.
+    """Kipf and Welling's layer: ``D^-1/2 (A + I) D^-1/2 x W + b``, with the arguments and parameters of PyG's GCNConv.
 
-    ``edge_weight`` is [edges]. As in PyG a node's own loop is kept where it has one, and ``improved`` loops have weight
-    2 only where edges have weights.
+    ``edge_weight`` is [edges]. As in PyG, a node keeps its own self-loop if it has one, and ``improved`` loops have
+    weight 2 only with edge weights.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -65,20 +65,20 @@ class GCNConv(_Normalised):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the weight anew, in Glorot's range, sets the bias to 0, and forgets what is cached."""
+        """Reinitialises the weight in Glorot's range, sets the bias to 0, and clears the cache."""
         self.lin.reset_parameters()
         zeros(self.bias)
         self._held = None
 
     def forward(self, x: Tensor, edge_index: Edges, edge_weight: Optional[Tensor] = None) -> Tensor:
-        """``[nodes, out_channels]``; ``cached`` layers go over the edges and weights of their first call."""
+        """Returns ``[nodes, out_channels]``; ``cached`` layers use the edges and weights of their first call."""
         graph, norm = self._over(one(x), edge_index, edge_weight)
         return compute.gcn(self, graph, x, norm)
 
 
 class SGConv(_Normalised):
-    """Wu et al.'s layer: ``(D^-1/2 (A + I) D^-1/2)^K x W + b``, with arguments and parameters of PyG's SGConv.
-    ``cached`` keeps the sums of the first call for all that follow.
+    """Wu et al.'s layer: ``(D^-1/2 (A + I) D^-1/2)^K x W + b``, with the arguments and parameters of PyG's SGConv.
+    ``cached`` uses the sums of the first call in all later ones.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -98,12 +98,12 @@ class SGConv(_Normalised):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew, and forgets what is cached."""
+        """Reinitialises weight and bias, and clears the cache."""
         self.lin.reset_parameters()
         self._held = self._cached_x = None
 
     def forward(self, x: Tensor, edge_index: Edges, edge_weight: Optional[Tensor] = None) -> Tensor:
-        """``[nodes, out_channels]``; ``cached`` layers look at their arguments in their first call alone."""
+        """Returns ``[nodes, out_channels]``; ``cached`` layers read their arguments in the first call only."""
         if self._cached_x is not None:
             return self.lin(self._cached_x.detach())
         graph, norm = self._over(one(x), edge_index, edge_weight)
@@ -117,8 +117,8 @@ class SGConv(_Normalised):
 
 
 class APPNP(_Normalised):
-    """Gasteiger et al.'s propagation: K times ``(1 - alpha) D^-1/2 (A + I) D^-1/2 x + alpha x_0``, with arguments of
-    PyG's APPNP. ``dropout`` leaves out edges in training.
+    """Gasteiger et al.'s propagation: K times ``(1 - alpha) D^-1/2 (A + I) D^-1/2 x + alpha x_0``, with the arguments
+    of PyG's APPNP. ``dropout`` drops edges in training.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))
@@ -135,11 +135,11 @@ class APPNP(_Normalised):
         self.add_self_loops, self.normalize = add_self_loops, normalize
 
     def reset_parameters(self) -> None:
-        """Forgets what is cached; there are no parameters."""
+        """Clears the cache; there are no parameters."""
         self._held = None
 
     def forward(self, x: Tensor, edge_index: Edges, edge_weight: Optional[Tensor] = None) -> Tensor:
-        """As many features as ``x`` has; ``cached`` layers go over the edges and weights of their first call."""
+        """Returns as many features as ``x`` has; ``cached`` layers use the edges and weights of their first call."""
         graph, norm = self._over(one(x), edge_index, edge_weight)
         return compute.appnp(self, graph, x, norm)
 

@@ -1,4 +1,4 @@
-"""PyG's classes, and those that take their place."""
+"""PyG's classes, and the converted classes that replace them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ _OF_PYG = {converted.pyg: converted for converted in CONVERTED}
 
 
 def converted_class(kind: type) -> Optional[type]:
-    """The class that runs on weft in place of one of PyG's; exactly that one, as a subclass may compute what it
-    likes."""
+    """The class that replaces one of PyG's; None for subclasses, which may compute anything."""
     return _OF_PYG.get(kind)
 
 
 def pyg_class(kind: type) -> Optional[type]:
-    """PyG's class, of one that was converted."""
+    """PyG's class of a converted one."""
     return kind.pyg if kind in CONVERTED else None
 
 

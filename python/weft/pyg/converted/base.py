@@ -1,4 +1,4 @@
-"""What all converted layers share."""
+"""Common parts of all converted layers."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from weft.pyg.converted.reasons import standing_reason
 
 
 class Converted:
-    """Stands before one of PyG's classes: the same parameters and state, and a ``forward`` that runs on weft where it
-    can and is PyG's own otherwise."""
+    """A mixin before one of PyG's classes: the same parameters and state, and a ``forward`` that runs on weft if it
+    can, else PyG's own."""
 
     pyg: type  # PyG's class
-    reductions = ("sum",)  # that weft runs
-    _weft_reason: Optional[str] = None  # of the last call, where it fell back
-    _weft_held = None  # what a layer with cached=True made in its first call
+    reductions = ("sum",)  # those that weft runs
+    _weft_reason: Optional[str] = None  # why the last call fell back to PyG, if it did
+    _weft_held = None  # what a layer with cached=True keeps of its first call
 
     def _standing_reason(self) -> Optional[str]:
         return standing_reason(self, self.reductions)
 
     def _edges(self, x, edge_index, size=None, **features: Optional[Tensor]) -> Edges:
-        """The graph of this call; ``features`` are those of edges, by name."""
+        """The graph of this call; ``features`` are edge features, by name."""
         reason = self._standing_reason()
         if reason is not None:
             return refused(reason)
@@ -54,7 +54,7 @@ class Converted:
         return super().forward(x, edge_index, *rest, **options)
 
     def _forget(self) -> None:
-        """Leaves nothing of weft in the layer."""
+        """Removes weft's attributes from the layer."""
         for name in ("_weft_reason", "_weft_held"):
             vars(self).pop(name, None)
 
@@ -63,7 +63,7 @@ class Converted:
         self._forget()
 
     def __setstate__(self, state) -> None:
-        # PyG generates code for the class that it finds here: it is to find its own.
+        # PyG generates code for the class that it finds here, which must be PyG's own.
         converted = type(self)
         self.__class__ = converted.pyg
         self.__setstate__(state)

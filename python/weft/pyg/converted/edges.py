@@ -1,4 +1,4 @@
-"""The graph of what a converted layer is called with, or why there is none."""
+"""Gets the graph for a converted layer's arguments, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Counts = Tuple[int, int]
 
 
 class Edges(NamedTuple):
-    """The graph, the values that its edges came with, and what PyG makes of self-loops in that form; or a reason."""
+    """The graph, the edge values that came with it, and the form of the input, by which PyG treats self-loops; or a
+    reason."""
 
     graph: Optional[Graph] = None
     values: Optional[Tensor] = None
@@ -29,7 +30,7 @@ def refused(reason: str) -> Edges:
 
 
 def agree(a: Tensor, b: Tensor) -> bool:
-    """Whether operators take both in one call: they are of one dtype, or autocast makes them so."""
+    """Whether one call can take both: they have one dtype, or autocast makes it so."""
     if a.dtype is b.dtype:
         return True
     casts = all(t.is_floating_point() and t.dtype is not torch.float64 for t in (a, b))
@@ -37,7 +38,7 @@ def agree(a: Tensor, b: Tensor) -> bool:
 
 
 def _features_reason(x) -> Optional[str]:
-    """Of a tensor of features, or a pair of them."""
+    """Why weft cannot take a tensor of features, or a pair of them; None if it can."""
     given = [x] if isinstance(x, Tensor) else list(x)
     if len(given) > 2 or not isinstance(given[0], Tensor):
         return "x is no tensor and no pair of them"
@@ -72,7 +73,7 @@ def edges_of(flow: str, x, edge_index, size) -> Edges:
         if flow != "source_to_target":
             size = size[::-1]
     if size is not None:
-        # A size that is open is that of the features; PyG says what is wrong with one that is not.
+        # An unknown size is that of the features; PyG reports what is wrong with a given one.
         if counts[1] is None:
             counts[1] = size[1]
         if any(s is not None and s != c for s, c in zip(size, counts)):
@@ -103,7 +104,7 @@ def _graph(flow: str, edge_index, counts: Counts) -> Edges:
     elif edge_index.dim() != 2 or edge_index.dtype not in (torch.int64, torch.int32):
         return refused(f"edge_index has shape {tuple(edge_index.shape)} and dtype {edge_index.dtype}")
     elif flow != "source_to_target" and is_traced():
-        return Edges(graph_of(edge_index.flip(0), *counts[::-1]))  # programs cannot trace transpose()
+        return Edges(graph_of(edge_index.flip(0), *counts[::-1]))  # torch cannot trace transpose()
     else:
         graph = graph_of(edge_index, *counts)
     return Edges(graph if flow == "source_to_target" else graph.transpose())

@@ -1,4 +1,4 @@
-"""PyG's layers over weft, under PyG's names."""
+"""PyG's layers on weft, under PyG's names."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from weft.pyg.converted.base import Converted
 from weft.pyg.converted.edges import Edges
 from weft.pyg.converted.reasons import reduction_of
 
-# What PyG makes of self-loops that are there already, in each form of edges.
+# How PyG treats existing self-loops, for each form of edges.
 _LOOPS = {"edge_index": "remaining", "sparse": "add", "torch_sparse": "replace"}
 
 
 class _Normalised(Converted):
-    """Keeps the graph and its norm where it is ``cached``, and for PyG what it was called with then."""
+    """If ``cached``, keeps the edges and the norm of the first call; a fallback to PyG uses the same edges."""
 
     def _norm(self, edges: Edges, x: Tensor, edge_weight: Optional[Tensor]) -> compute.Norm:
         weight = edge_weight if edges.values is None else edges.values
@@ -69,7 +69,7 @@ class SGConv(_Normalised, pyg.SGConv):
         return self._propagated(_sgc, x, edge_index, edge_weight)
 
     def _keeps_norm(self) -> bool:
-        return False  # its sums themselves are kept
+        return False  # it caches its sums instead
 
 
 class APPNP(_Normalised, pyg.APPNP):
@@ -87,7 +87,7 @@ def _sgc(layer, graph, x, norm) -> Tensor:
 
 
 def _values(layer, edges: Edges) -> Optional[Tensor]:
-    """Those of a sparse matrix where PyG multiplies by them: only where it calls its fused kernel."""
+    """A sparse matrix's values if PyG multiplies by them, which only its fused kernel does."""
     return edges.values if layer.fuse and edges.form == "sparse" else None
 
 
@@ -150,7 +150,7 @@ class _Attention(Converted):
         if getattr(self, "add_self_loops", False) and isinstance(self.fill_value, str):
             if self.fill_value == "mul":
                 return "fill_value is mul"
-            if self.flow != "source_to_target":  # PyG reduces over the second row of edge_index whatever the flow
+            if self.flow != "source_to_target":  # PyG reduces over the second row of edge_index for any flow
                 return f"fill_value is {self.fill_value} and flow {self.flow}: weft fills by the edges that arrive"
         return "edge_attr is given and edge_dim is not" if self.lin_edge is None else None
 

@@ -1,4 +1,4 @@
-"""Why a layer of PyG's cannot run on weft as it stands, whatever it is called with."""
+"""Why a PyG layer cannot run on weft, whatever its arguments are."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _STEPS = ("propagate", "message", "aggregate", "message_and_aggregate", "edge_up
 
 
 def reduction_of(layer: MessagePassing) -> Optional[str]:
-    """weft's name of its aggregation; None for one that weft does not have."""
+    """weft's name for the layer's aggregation; None if weft does not have it."""
     return _REDUCTIONS.get(type(layer.aggr_module))
 
 
 def _is_pygs(layer: MessagePassing, step) -> bool:
-    """Turning explain or decomposed_layers on and off leaves one of the class's own behind."""
-    function = getattr(step, "__func__", step)  # compared by `is`, which compiled code knows of functions
+    """Whether a replaced step is PyG's own method: turning explain or decomposed_layers on and off leaves one."""
+    function = getattr(step, "__func__", step)  # a function, which compiled code can compare by `is`
     return any(function is getattr(type(layer), name, None) for name in ("_jinja_propagate", "_orig_propagate"))
 
 
