@@ -8,7 +8,7 @@
 namespace weft::pytorch {
 namespace {
 
-/// Attention's tensors as weft reads them.
+/// Attention's tensors as weft's inputs.
 struct Inputs {
   Input value, src, dst, attn, bias, edge, step;
   AttentionInputs in;
@@ -43,7 +43,7 @@ struct Inputs {
   }
 };
 
-/// Of the forward and of the backward.
+/// The plan of both the forward and the backward.
 std::shared_ptr<const Plan> softmax_plan(const Call& call, const ConstTensorView& values) {
   const OpDesc desc{OpKind::softmax, values.dtype, values.shape.heads, 1, Reduce::sum, true};
   return call.held->plan<Plan>(call.key(OpKind::softmax, {&values}, {}),
@@ -68,7 +68,7 @@ Tensor softmax_gradient(Call& call, const Tensor& alpha, const Tensor& alpha_gra
   return out;
 }
 
-/// The result, and the statistics of rows.
+/// The result and the softmax statistics of rows.
 std::tuple<Tensor, Tensor, Tensor> forward(Call& call, const Inputs& inputs, PlanKey::Numbers of) {
   const AttentionShape shape = resolve(call.context, call.graph(), inputs.in);
   const auto plan =
@@ -87,7 +87,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> backward(Call& call, 
                                                                     const Tensor& row_max, const Tensor& row_sum,
                                                                     const Tensor& out_grad) {
   const Input given(out, "out"), maxima(row_max, "row_max"), sums(row_sum, "row_sum"),
-      grad = Input::aligned(out_grad, "out_grad");  // as plans of gradients take it to be
+      grad = Input::aligned(out_grad, "out_grad");  // as gradient plans assume
   const auto plan = call.held->plan<AttentionBackwardPlan>(
       inputs.key(call), [&] { return plan_attention_backward(call.context, call.graph(), inputs.in); });
   const auto like = [&](const ConstTensorView& tensor) { return gradient_of(tensor.given, tensor, call.like); };

@@ -1,4 +1,4 @@
-// A call on a graph: where it runs, and what its plan is kept under.
+// A call on a graph: its context, and the key of its plan.
 #pragma once
 
 #include <initializer_list>
@@ -10,30 +10,31 @@
 
 namespace weft::pytorch {
 
-/// An enumerator among the numbers of a key.
+/// An enumerator's value, for a plan's key.
 template <class Enum>
 constexpr std::int64_t number(Enum value) {
   return static_cast<std::int64_t>(value);
 }
 
-/// The graph of a call, kept for its time, and a context that expects as many runs as the graph will see.
+/// The graph of a call, held while the call runs, and a context that expects as many runs as the graph will see.
 struct Call {
   std::shared_ptr<HeldGraph> held;
   Context context;
-  Tensor like;  // where results go
+  Tensor like;  // results go on its device
 
   Call(const Rows& rows, std::int64_t key, std::int64_t num_sources)
       : held(graph_of(rows, key, num_sources)), context(context_of(offsets_of(rows))), like(rows[0]) {
     if (held->lasts()) context.expect_runs(runs_of_a_held_graph);
   }
-  /// Of a graph that Python holds; results go where that tensor is, and so must the graph be.
+  /// For a graph that Python holds; the graph and the results are on that tensor's device.
   Call(std::int64_t key, const Tensor& tensor)
       : held(held_graph(key, device_of(tensor))), context(context_of(tensor)), like(tensor) {
     context.expect_runs(runs_of_a_held_graph);
   }
   const Graph& graph() const { return held->graph(); }
 
-  /// What plans depend on: the shape, type and place of every tensor, the threads, and numbers of the caller's.
+  /// What plans depend on: the shape, type, stride and alignment of every tensor, the threads, and further numbers of
+  /// the caller.
   PlanKey::Numbers key(OpKind kind, std::initializer_list<const ConstTensorView*> tensors,
                        std::initializer_list<std::int64_t> more) const {
     PlanKey::Numbers numbers{number(kind), context.threads()};
@@ -51,11 +52,11 @@ struct Call {
   }
 };
 
-/// A gradient that is wanted, like the tensor that it belongs to; else one without elements.
+/// An uninitialised gradient like its tensor if it is wanted, else a tensor without elements.
 inline Tensor gradient_of(bool wanted, const ConstTensorView& tensor, const Tensor& like) {
   return wanted ? empty(tensor.shape, tensor.dtype, like) : nothing(Dtype::f32, like);
 }
-/// The same; none where it is not wanted.
+/// The same; nullopt if it is not wanted.
 inline MaybeTensor gradient_if(bool wanted, const ConstTensorView& tensor, const Tensor& like) {
   return wanted ? MaybeTensor(empty(tensor.shape, tensor.dtype, like)) : std::nullopt;
 }

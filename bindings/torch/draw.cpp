@@ -1,4 +1,4 @@
-// Parts of graphs that are drawn for batches, by the passes that weft's own training draws with.
+// Draws parts of graphs for batches, with the code that weft's own training uses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace weft::pytorch {
 namespace {
 
-/// A tensor of weft's as one of torch's, in the same memory.
+/// A weft tensor as a torch tensor over the same memory.
 Tensor given_away(weft::Tensor tensor, const Tensor& like) {
   const auto kept = std::make_shared<const weft::Tensor>(std::move(tensor));
   return lent(kept->view(), kept, like);
 }
 
-/// The scratch memory of a loader: the number of every node in the batch that is being drawn.
+/// A loader's scratch memory: each node's number in the batch being drawn.
 nn::LocalIds numbers_in(const Tensor& numbers, const Graph& graph) {
   if (!graph.is_square())
     throw Error(ErrorCode::invalid_argument, fmt::format("the graph has {} sources and {} targets: expected one set of "
@@ -39,7 +39,7 @@ Sampling method_of(const std::string& method) {
   throw Error(ErrorCode::invalid_argument, fmt::format("method is {}: expected node, edge or walk", method));
 }
 
-/// Ids of nodes; on a CPU they are looked at where the number of nodes is known.
+/// Node ids; on a CPU their range is checked if the number of nodes is known.
 Input nodes_in(const Tensor& nodes, Device device, std::int64_t known = -1) {
   const Input in(torch::stable::contiguous(nodes), "nodes");
   if (in.view().dtype != Dtype::i32 || in.view().device != device)
@@ -55,7 +55,7 @@ Input nodes_in(const Tensor& nodes, Device device, std::int64_t known = -1) {
   return in;
 }
 
-/// Numbers that are counted in: none may be negative.
+/// An Error if a count is negative.
 void check_counts(std::initializer_list<std::int64_t> counts) {
   if (std::min(counts) < 0)
     throw Error(ErrorCode::invalid_argument, fmt::format("a count is {}: expected 0 or more", std::min(counts)));

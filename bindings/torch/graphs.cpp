@@ -15,7 +15,7 @@ struct Table {
   std::int64_t last = 0;
   std::map<std::int64_t, std::shared_ptr<HeldGraph>> graphs;
 };
-// Never destroyed: Python may release graphs while the process ends.
+// Never destroyed: Python may release graphs while the process exits.
 Table& table() {
   static Table& all = *new Table;
   return all;
@@ -28,7 +28,7 @@ Graph adopted(const std::vector<Tensor>& rows, std::int64_t num_sources) {
   return Graph::adopt(nodes, kept->tensors, {}, kept, Validate::trusted, context_of(offsets).stream());
 }
 
-constexpr std::size_t with_handle = 4;  // offsets, columns, ids of edges, handle
+constexpr std::size_t with_handle = 4;  // offsets, columns, edge ids, handle
 
 std::int64_t key_of(const Tensor& handle) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(handle.const_data_ptr()));
@@ -88,7 +88,7 @@ std::shared_ptr<const void> HeldGraph::kept(const PlanKey& key,
       return at->second;
     }
   plans_.emplace_front(key, make());
-  finish_work(graph_.device());  // calls with the plan may come in any stream
+  finish_work(graph_.device());  // later calls may use the plan in any stream
   if (plans_.size() > most_plans) plans_.pop_back();
   return plans_.front().second;
 }
@@ -102,7 +102,7 @@ bool HeldGraph::moved() const {
 std::int64_t hold_graph(const std::vector<Tensor>& rows, std::int64_t num_sources) {
   const std::int64_t key =
       enter(std::make_shared<HeldGraph>(adopted(rows, num_sources), Origin::of(rows, num_sources), true, rows));
-  context_of(rows[0]).synchronise();  // calls may come in any stream
+  context_of(rows[0]).synchronise();  // later calls may use any stream
   return key;
 }
 std::int64_t hold_graph(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources) {
@@ -110,7 +110,7 @@ std::int64_t hold_graph(const Graph& graph, const std::vector<Tensor>& rows, std
 }
 
 void release_graph(std::int64_t key) {
-  std::shared_ptr<HeldGraph> released;  // goes after the lock
+  std::shared_ptr<HeldGraph> released;  // destroyed after the lock is released
   const std::lock_guard guard(table().lock);
   const auto found = table().graphs.find(key);
   if (found == table().graphs.end()) return;
@@ -121,7 +121,7 @@ void release_graph(std::int64_t key) {
 Tensor hold_by_handle(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources) {
   auto place = std::make_unique<std::int64_t>(0);
   const auto key = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(place.get()));
-  // Not for long: of every run of a program there is another one.
+  // Does not last: every run of a program makes a new one.
   auto held = std::make_shared<HeldGraph>(graph, Origin::of(rows, num_sources), false);
   {
     const std::lock_guard guard(table().lock);

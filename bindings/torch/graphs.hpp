@@ -14,10 +14,10 @@
 
 namespace weft::pytorch {
 
-/// Of so many calls plans are made for a graph that Python holds, as those of a training run.
+/// The number of calls that a plan expects on a graph that Python holds, as in a training run.
 inline constexpr std::int64_t runs_of_a_held_graph = 100;
 
-/// What a plan depends on besides the graph: numbers of the caller's choice, and the type of the plan.
+/// What a plan depends on besides the graph: numbers that the caller chooses, and the plan's type.
 struct PlanKey {
   using Numbers = std::vector<std::int64_t>;
   std::type_index type;
@@ -25,7 +25,7 @@ struct PlanKey {
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
-/// Which arrays a graph was taken from: where they stand and how long they are.
+/// The arrays that a graph was made from: their addresses and lengths.
 struct Origin {
   std::vector<const void*> arrays;
   std::vector<std::int64_t> sizes;
@@ -35,20 +35,20 @@ struct Origin {
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 
-/// A graph and the plans of the calls on it that came last. `arrays` are those of torch's that it reads, if it does.
+/// A graph and the plans of its most recent calls. `arrays` are the torch tensors that it reads, if any.
 class HeldGraph {
  public:
   HeldGraph(Graph graph, Origin origin, bool lasts, std::vector<Tensor> arrays = {})
       : graph_(std::move(graph)), origin_(std::move(origin)), lasts_(lasts), arrays_(std::move(arrays)) {}
   const std::vector<Tensor>& arrays() const { return arrays_; }
-  /// Whether torch has put the arrays elsewhere, as Tensor.share_memory_() does.
+  /// Whether torch has moved the arrays, as Tensor.share_memory_() does.
   bool moved() const;
   const Graph& graph() const { return graph_; }
   const Origin& origin() const { return origin_; }
-  /// Whether Python holds it, so that more calls are to be expected.
+  /// Whether Python holds it, so that more calls are expected.
   bool lasts() const { return lasts_; }
 
-  /// The plan of an earlier call with that key, or make().
+  /// The cached plan of that key, or make().
   template <class Plan, class Make>
   std::shared_ptr<const Plan> plan(PlanKey::Numbers of, const Make& make) {
     const PlanKey key{typeid(Plan), std::move(of)};
@@ -65,36 +65,37 @@ class HeldGraph {
   bool lasts_;
   std::vector<Tensor> arrays_;
   std::mutex lock_;
-  std::list<std::pair<PlanKey, std::shared_ptr<const void>>> plans_;  // the last used first
+  std::list<std::pair<PlanKey, std::shared_ptr<const void>>> plans_;  // most recently used first
 };
 
-/// [offsets, columns] or [offsets, columns, ids of edges] as weft takes them, and what must live for as long. A handle
-/// behind them is no part of them.
+/// [offsets, columns] or [offsets, columns, edge ids] as weft takes them, and the tensors that own the memory. A handle
+/// after them is ignored.
 struct RowInputs {
   std::vector<Input> arrays;
   RowTensors tensors;
 
-  /// An Error names what is no such list.
+  /// An Error for any other list.
   explicit RowInputs(const std::vector<Tensor>& rows);
 };
-/// The offsets, of which there must be some.
+/// The offsets; an Error if there are none.
 const Tensor& offsets_of(const std::vector<Tensor>& rows);
 
-/// Gives a graph over these rows a key, which no other will have.
+/// Registers a graph over these rows under a new key.
 std::int64_t hold_graph(const std::vector<Tensor>& rows, std::int64_t num_sources);
 std::int64_t hold_graph(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources);
 void release_graph(std::int64_t key);
-/// Holds a graph for as long as that tensor's memory lives, whose place is the key: as a further tensor behind rows it
-/// goes where torch takes them, into what a compiled program keeps for its backward, say. Nobody reads the 0 in it.
+/// Holds a graph for as long as the returned tensor's memory lives; its address is the key. As a further tensor after
+/// the rows it goes wherever torch takes them, such as into what a compiled program saves for its backward. Its value,
+/// 0, is never read.
 Tensor hold_by_handle(const Graph& graph, const std::vector<Tensor>& rows, std::int64_t num_sources);
-/// The graph that is held under the key, or by the handle behind the rows, where it is that of these rows; else one for
-/// this call. (A program that was exported has keys of another process.)
+/// The graph that is held under the key, or by the handle after the rows, if it was made from these rows; else one for
+/// this call. (The keys in an exported program are those of another process.)
 std::shared_ptr<HeldGraph> graph_of(const std::vector<Tensor>& rows, std::int64_t key, std::int64_t num_sources);
 
-/// The graph that is held under the key, for operands on that device.
+/// The graph that is held under the key; an Error if it is not on the operands' device.
 std::shared_ptr<HeldGraph> held_graph(std::int64_t key, Device device);
 
-/// [offsets, columns] or [offsets, columns, ids of edges] of a graph, in its memory.
+/// [offsets, columns] or [offsets, columns, edge ids] of a graph, as views of its memory.
 std::vector<Tensor> rows_of(const Graph& graph, const Tensor& like);
 
 }  // namespace weft::pytorch

@@ -10,10 +10,10 @@
 namespace weft::pytorch {
 namespace {
 
-/// In a process that was forked torch's threads are gone, and whoever hands them work waits for ever.
+/// A forked process has none of torch's threads: handing them work would wait forever.
 bool is_forked = false;
 
-/// Every seat once, by torch's threads.
+/// Runs every seat once, on torch's threads.
 void run_by_torch(void*, int seats, void (*work)(void*, int), void* job) {
   if (is_forked) {
     for (int seat = 0; seat < seats; ++seat) work(job, seat);
@@ -30,7 +30,7 @@ CUstream_st* current_stream(int device) {
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
   return static_cast<CUstream_st*>(stream);
 }
-/// In torch's current stream of the device, which is that of every context made here.
+/// In torch's current stream of the device, which every context made here uses.
 void* allocate(void*, Device device, std::size_t bytes, CUstream_st*) {
   const torch::stable::accelerator::DeviceGuard on(device.index);
   void* memory = nullptr;
@@ -41,7 +41,7 @@ void deallocate(void*, Device, void* memory, std::size_t, CUstream_st*) {
 }
 #endif
 
-/// Once a process, when this library is loaded.
+/// Runs once per process, when this library is loaded.
 const bool embedded = [] {
   pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
   set_executor({run_by_torch});
@@ -59,7 +59,7 @@ Context context_of(const Tensor& tensor) {
 #ifdef USE_CUDA
   return Context::cuda(device.index, current_stream(device.index));
 #else
-  return Context::cuda(device.index);  // an Error: this build has none
+  return Context::cuda(device.index);  // throws: this build has no CUDA
 #endif
 }
 
@@ -82,8 +82,8 @@ Workspace::~Workspace() { context_.borrow_workspace({}); }
 
 }  // namespace weft::pytorch
 
-/// Of a program that is compiled into CUDA graphs torch takes back all memory that was taken while it ran first: from
-/// the first such program on what weft keeps, transposes and plans, comes from CUDA's own pool.
+/// torch reclaims all memory that a program compiled into CUDA graphs allocates in its first run. From the first
+/// program on that torch traces for a GPU, what weft caches (transposes, plans) comes from weft's own CUDA pool.
 extern "C" __attribute__((visibility("default"))) void weft_keep_in_own_memory() {
 #ifdef USE_CUDA
   weft::set_allocator(weft::DeviceKind::cuda);

@@ -1,4 +1,4 @@
-// What weft takes of torch while an operator runs: its threads, its current stream, and its memory.
+// What weft uses of torch while an operator runs: its threads, its current stream, and its memory.
 #pragma once
 
 #include "tensors.hpp"
@@ -6,13 +6,13 @@
 
 namespace weft::pytorch {
 
-/// Of the tensor's device: torch's threads or its current stream there.
+/// A context on the tensor's device, with torch's threads or its current stream.
 Context context_of(const Tensor& tensor);
 
-/// Waits for the work that stands in torch's current stream of a GPU.
+/// Waits for the work in torch's current stream of a GPU.
 void finish_work(Device device);
 
-/// Scratch memory of torch's for one run, which the context carves from as long as this lives.
+/// Scratch memory from torch for one run; the context uses it as its workspace while this lives.
 class Workspace {
  public:
   Workspace(Context& context, std::size_t bytes, const Tensor& like);

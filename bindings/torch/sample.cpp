@@ -1,4 +1,4 @@
-// Sampled edges: sums over those that a sample keeps, and the graph of them.
+// Sampled edges: sums over the edges that a sample keeps, and the graph of those edges.
 #include "weft/sample.hpp"
 
 #include "call.hpp"

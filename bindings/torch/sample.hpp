@@ -1,4 +1,4 @@
-// Sampled edges as operators get them.
+// An operator's sample arguments as an EdgeSample.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// One result for each edge from its ends, and its gradients.
+// One result per edge from its ends, and the gradients.
 #include "ops/sddmm_inputs.hpp"
 
 #include "call.hpp"
@@ -27,7 +27,7 @@ Tensor forward(Call& call, const MaybeTensor& lhs, const MaybeTensor& rhs, const
   return out;
 }
 
-/// A gradient is given where it is wanted.
+/// Gradients that are not wanted are nullopt.
 std::pair<MaybeTensor, MaybeTensor> backward(Call& call, const MaybeTensor& lhs, const MaybeTensor& rhs,
                                              const Tensor& out_grad, const SddmmOptions& options, bool want_lhs,
                                              bool want_rhs) {

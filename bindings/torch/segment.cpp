@@ -1,4 +1,4 @@
-// Rows between offsets, reduced to one each, and their gradient.
+// Segment reduction: the rows between two offsets become one row; and its gradient.
 #include "core/names.hpp"
 #include "operators.hpp"
 #include "runtime.hpp"
@@ -26,7 +26,7 @@ Tensor segment_reduce(Tensor x, Tensor offsets, std::string reduce, bool trusted
 
 Tensor segment_reduce_backward(Tensor x, Tensor offsets, Tensor out_grad, std::string reduce) {
   const Reduce by = parse_reduce(reduce);
-  // ops/segment.py keeps a placeholder of x where only its kind is read.
+  // ops/segment.py saves a placeholder of x if only its shape and type are read.
   const Input values = is_extremum(by) ? Input(x, "x") : Input::of_kind(x, "x");
   const Input starts = Input::in_a_row(offsets, "offsets"), grad(out_grad, "out_grad");
   Context context = context_of(out_grad);

@@ -1,4 +1,4 @@
-// Graphs from torch's tensors and back.
+// Graphs from torch's tensors, and their rows as torch's tensors.
 #include <array>
 
 #include "graphs.hpp"
@@ -72,7 +72,7 @@ void check_rows(Rows rows, std::int64_t num_sources) {
 
 }  // namespace weft::pytorch
 
-/// For Python's finalizers, which may run while torch traces a program and must leave nothing in it.
+/// For Python's finalizers, which may run while torch traces a program and must not be recorded in it.
 extern "C" __attribute__((visibility("default"))) void weft_graph_release(std::int64_t key) {
   weft::pytorch::release_graph(key);
 }

@@ -19,7 +19,7 @@ constexpr std::pair<ScalarType, Dtype> types[] = {{ScalarType::Float, Dtype::f32
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorCode::invalid_argument, text); }
 
-/// Whether every row's elements stand side by side.
+/// Whether the elements of every row are contiguous.
 bool rows_are_dense(const Tensor& tensor) {
   std::int64_t stride = 1;
   for (std::int64_t d = tensor.dim() - 1; d > 0; --d) {
@@ -32,7 +32,7 @@ bool rows_are_dense(const Tensor& tensor) {
 Tensor contiguous_of(const Tensor& tensor, std::string_view name) {
   try {
     return torch::stable::contiguous(tensor);
-  } catch (const std::exception&) {  // which does not say what went wrong, but nothing else can
+  } catch (const std::exception&) {  // the message does not say why, but only memory can run out
     throw Error(ErrorCode::out_of_memory, fmt::format("out of memory: torch has no room for a copy of {}", name));
   }
 }
@@ -78,8 +78,8 @@ Shape shape_of(const Tensor& tensor, std::string_view name) {
 Input::Input(const void* data, const Tensor& tensor, std::string_view name)
     : held_(tensor), view_(data, dtype_of(tensor, name), shape_of(tensor, name), device_of(tensor)) {}
 Input Input::of_kind(const Tensor& tensor, std::string_view name) {
-  // A placeholder is of one number, and a view of as many as its shape says would reach into what lies behind it:
-  // results seemed to overlap it. Nothing lies here.
+  // A placeholder holds one number; a view of the size in its shape would reach beyond it, so that results could seem
+  // to overlap it. No memory is at this address.
   constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 62;
   return {reinterpret_cast<const void*>(nowhere), tensor, name};
 }
@@ -126,7 +126,7 @@ Tensor empty(const Shape& shape, Dtype dtype, const Tensor& like) {
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device));
   const auto type = torch::stable::detail::to<std::int32_t>(torch::stable::detail::from(scalar_type(dtype)));
   AtenTensorHandle made = nullptr;
-  // Not through torch's dispatcher, which takes longer than a small operator.
+  // Bypasses torch's dispatcher, which takes longer than a small operator.
   if (aoti_torch_empty_strided(shape.rank, sizes.data(), strides.data(), type, device, like.get_device_index(),
                                &made) != AOTI_TORCH_SUCCESS)
     throw Error(ErrorCode::out_of_memory,
