@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a call takes on the CPU's side, on a graph so small that a GPU waits for it: microseconds per call, without gradients,
-with a forward that autograd records, and with forward and backward. Beside it what torch takes for an autograd.Function of
-Python's that only copies.
+"""Host time of a call, on a graph so small that the GPU waits for the CPU: microseconds per call without gradients,
+with a forward that autograd records, and with forward and backward. For comparison: an autograd.Function in Python that
+only copies.
 
     PYTHONPATH=python python3 bench/python/call_overhead.py GRAPH.csr [--device cuda] [--json FILE]
 
-GRAPH.csr is a file of raw compressed rows (docs/formats.md). Nothing waits for the GPU within a round of calls; the figure
-is the best of five rounds.
+GRAPH.csr is a file of raw compressed rows (docs/formats.md). No call in a round waits for the GPU; the result is the
+best of five rounds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Copy(torch.autograd.Function):
 
 
 def calls_of(graph: weft.Graph, device: torch.device) -> dict:
-    """Of each name a function without arguments, and the tensors that its result is differentiated by."""
+    """Maps each name to a function without arguments and the tensors that its result is differentiated by."""
     def made(*shape):
         return torch.rand(*shape, device=device, requires_grad=True)
 
@@ -60,7 +60,7 @@ def microseconds(call, device: torch.device, count: int = 500) -> float:
         if device.type == "cuda":
             torch.cuda.synchronize()
 
-    for _ in range(count // 5):  # plans are made
+    for _ in range(count // 5):  # warm-up: plans are made
         call()
     wait()
     start = time.perf_counter()
@@ -91,7 +91,7 @@ def main():
     graph = weft.Graph.from_edge_index(edge_index.to(args.device), nodes)
     calls = calls_of(graph, args.device)
     best = {}
-    for _ in range(ROUNDS):  # of all calls in turn: what comes first meets a machine that has not sped up yet
+    for _ in range(ROUNDS):  # all calls in turn: the first ones run before the machine is at full speed
         for name, (call, leaves) in calls.items():
             found = measured(call, leaves, args.device)
             best[name] = {what: min(us, best.get(name, found)[what]) for what, us in found.items()}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times of one GATConv of PyG's, and of the same layer after weft.convert: forward alone, and forward and backward, side by
-side in one process, by heads and width (features of all heads together).
+"""Times one GATConv of PyG and the same layer after weft.convert in one process: forward alone, and forward and
+backward, by heads and width (features of all heads together).
 
     PYTHONPATH=python python3 bench/python/gat_layers.py GRAPH [--heads 1,4] [--width 16,32,64,128] [--device cpu] [--json FILE]
 
-GRAPH is a file that weft.Graph.load reads, or one of raw compressed rows (.csr, docs/formats.md). Results are compared
-before times are.
+GRAPH is a file that weft.Graph.load reads, or one of raw compressed rows (.csr, docs/formats.md). Times are reported
+only if the results agree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch_geometric.nn import GATConv
 import weft
 from train_pyg import read
 
-MOST_OFF = 1e-4  # of the largest value, in float32
+MOST_OFF = 1e-4  # allowed difference over the largest value, in float32
 
 
 def edges_of(path: Path):
@@ -41,7 +41,7 @@ def milliseconds(call, device: torch.device, repeat: int) -> float:
             torch.cuda.synchronize()
 
     times = []
-    for i in range(repeat + 2):  # the first ones plan and fill caches
+    for i in range(repeat + 2):  # the first two plan and fill caches
         wait()
         begin = time.perf_counter()
         call()

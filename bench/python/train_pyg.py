@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Trains models of PyG's with PyG and, converted by weft.convert, with weft: time and memory of an epoch (forward,
-backward and Adam over the whole graph), side by side in one process.
+"""Trains PyG models with PyG and, after weft.convert, with weft in one process: time and memory of an epoch (forward,
+backward and Adam over the whole graph).
 
     PYTHONPATH=python python3 bench/python/train_pyg.py GRAPH.csr.. [--cells CELLS] [--device cuda] [--profile] [--json FILE]
 
-Graphs are files of raw compressed rows (docs/formats.md), named as in DATASETS; features, labels and weights are random,
-the same for all that run. Losses are compared before times are: a cell whose losses differ is no result.
+Graphs are files of raw compressed rows (docs/formats.md), named as in DATASETS; features, labels and weights are
+random, the same for all variants. Compare the losses before the times: a cell whose losses differ is not a result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CELLS = {
     "sage-arxiv": ("sage", 2, 128, 1, "arxiv"),
     "gat-arxiv": ("gat", 3, 64, 4, "arxiv"),
     "gin-arxiv": ("gin", 3, 64, 1, "arxiv"),
-    "gin-mean-arxiv": ("gin-mean", 3, 64, 1, "arxiv"),  # HalfGNN's lambda: weft.nn alone has it
+    "gin-mean-arxiv": ("gin-mean", 3, 64, 1, "arxiv"),  # HalfGNN's lambda: only weft.nn has it
     "sage-products": ("sage", 2, 128, 1, "products"),
     "gcn-products": ("gcn", 2, 64, 1, "products"),
     "gat-products": ("gat", 3, 64, 4, "products"),
@@ -45,7 +45,7 @@ CELLS = {
 
 
 class Dense(nn.Linear):
-    """A layer that looks at no edge: what torch alone takes for a model of this size."""
+    """A layer without edges: what torch alone takes for a model of this size."""
 
     def forward(self, x, edges):
         return super().forward(x)
@@ -88,11 +88,11 @@ def read(path: Path):
     return torch.stack([col.long(), target]), rows
 
 
-FIRST = 5  # epochs that plan, fill caches, compile and record
+FIRST = 5  # warm-up epochs: they plan, fill caches, compile and capture
 
 
 def recorded(epoch):
-    """Epochs as replays of one, which is recorded as a CUDA graph as docs/python.md shows; and the losses before them."""
+    """Replays of one epoch captured as a CUDA graph, as docs/python.md shows; and the losses of the epochs before."""
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
         losses = [epoch().clone() for _ in range(FIRST)]
@@ -109,7 +109,7 @@ def recorded(epoch):
 
 
 def kernels_of(epoch, most=16):
-    """What takes most of a GPU's time in one epoch: microseconds, launches and names of kernels."""
+    """The kernels that take most GPU time in one epoch: microseconds, launches and names."""
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as profiler:
         epoch()
@@ -120,7 +120,7 @@ def kernels_of(epoch, most=16):
 
 
 def train(model, x, edges, labels, epochs, device, autocast=None, compiled=None, records=False, profile=False):
-    """The median time of an epoch in ms, the peak of memory in GiB, all losses, and the kernels where they are asked for."""
+    """The median time of an epoch in ms, the peak memory in GiB, all losses, and the kernels if they are asked for."""
     cuda = device.type == "cuda"
     options = {"fused": True, "capturable": compiled is not None or records} if cuda else {}
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, **options)
@@ -204,7 +204,7 @@ def cell(name, graphs, device, epochs, variants, profile):
                 result["kernels"] = kernels
         except torch.OutOfMemoryError:
             result["status"] = "out of memory"
-        except Exception as error:  # a variant that does not run is a result, too
+        except Exception as error:  # a variant that fails is a result, too
             result["status"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
         del model
         results.append(result)
@@ -253,7 +253,8 @@ def main():
             sys.exit(f"cell {name} needs {CELLS[name][4]}.csr: name it among the graphs")
         variants = args.variants.split(",")
         if CELLS[name][4] == "cora" and args.device.type == "cuda":
-            # PyG waits, and cannot be recorded. Of so small a graph nearly all is what torch takes for any model.
+            # PyG waits for the GPU, and cannot be captured. On so small a graph nearly all time is torch's, for any
+            # model.
             variants += ["pyg-reduce-overhead", "weft-reduce-overhead", "weft-recorded", "dense"]
         results += cell(name, graphs, args.device, args.epochs, variants, args.profile)
     print("\n".join(summary(results)))

@@ -1,4 +1,4 @@
-"""Data for the examples: a citation graph of Planetoid's raw files (ind.NAME.x, .tx, .allx, ..), or a generated one."""
+"""Data for the examples: a citation graph, from Planetoid's raw files (ind.NAME.x, .tx, .allx, ..) or generated."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Citations(NamedTuple):
 
 
 def planetoid(folder: str, name: str = "cora") -> Citations:
-    """The files are Python pickles with scipy's matrices: read none that you do not trust. Every node of the test set must
-    have features, as Cora's have."""
+    """Reads Planetoid's files, which are Python pickles of scipy matrices: read none that you do not trust. Every node
+    of the test set must have features, as in Cora."""
     import numpy
     import scipy.sparse
 
@@ -31,7 +31,7 @@ def planetoid(folder: str, name: str = "cora") -> Citations:
     test = torch.from_numpy(numpy.loadtxt(Path(folder) / f"ind.{name}.test.index", dtype=numpy.int64))
     x = torch.from_numpy(scipy.sparse.vstack([part("allx"), part("tx")]).toarray()).float()
     y = torch.from_numpy(numpy.vstack([part("ally"), part("ty")])).argmax(dim=1)
-    # The last rows are the test set's, in the order of the index file.
+    # The last rows are those of the test set, in the order of the index file.
     in_order = torch.arange(len(y))
     in_order[test] = torch.arange(len(y) - len(test), len(y))
     lists = part("graph").items()
@@ -41,7 +41,7 @@ def planetoid(folder: str, name: str = "cora") -> Citations:
 
 
 def generated(nodes: int = 2708, edges: int = 5278, features: int = 256, classes: int = 7, seed: int = 0) -> Citations:
-    """Most edges join nodes of one class, and a node has some of its class's words and some of others."""
+    """Generates a graph: most edges join nodes of one class, and a node has some words of its class and some others."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw(high, *size):

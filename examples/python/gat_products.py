@@ -1,8 +1,8 @@
-"""A GAT of 3 x 64 on a random graph in the size of ogbn-products (2.4 M nodes, 124 M edges), trained whole on one GPU:
+"""A 3 x 64 GAT on a random graph of the size of ogbn-products (2.4 M nodes, 124 M edges), full-batch on one GPU:
 
     python examples/python/gat_products.py [--scale S] [--epochs N] [--heads N]
 
---scale 0.001 is small enough for a CPU. PyG makes a tensor of edges x features here, of 32 GB a layer, forward alone.
+--scale 0.001 is small enough for a CPU. PyG makes a tensor of edges x features here, 32 GB per layer in the forward alone.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A model of PyG, before and after the one line that has it run on weft: times, and how far the results are apart.
+"""A PyG model before and after the one line that runs it on weft: times, and the difference of the results.
 
     python examples/python/pyg_before_after.py [--nodes N] [--edges E] [--epochs N]
 """
