@@ -49,7 +49,7 @@ def constant(x: Tensor) -> Tensor:
 
 
 def is_constant(x: Tensor) -> bool:
-    if len(_constants) == 0 or x.requires_grad or is_traced():
+    if x.requires_grad or is_traced() or len(_constants) == 0:
         return False
     held = _constants.get(x)
     return held is not None and held.stamp == stamp_of(x)

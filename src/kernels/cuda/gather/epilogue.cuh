@@ -23,18 +23,24 @@ __device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilo
   // One division a row instead of one per feature: the quotient has one rounding more.
   const Acc share = epilogue.mean && edges > 1 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
   const Acc scale = epilogue.row_scale != nullptr ? __ldg(epilogue.row_scale + row) : Acc(1);
-  const bool adds_self = epilogue.self_scale != nullptr;
-  const Acc self_scale = adds_self ? __ldg(epilogue.self_scale + row) : Acc(0);
-  // Element by element: the fix-up's packs are wider than the alignment of x may allow.
-  const Storage* const self =
-      adds_self ? row_at(epilogue.self + feature, static_cast<std::uint32_t>(row), epilogue.self_pitch_bytes) : nullptr;
   Acc finished[Count];
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
-    Acc v = value[i];
-    if (epilogue.mean) v *= share;
-    if (epilogue.row_scale != nullptr) v *= scale;
-    if (adds_self) v += self_scale * widen(self[i]);
+    finished[i] = value[i];
+    if (epilogue.mean) finished[i] *= share;
+    if (epilogue.row_scale != nullptr) finished[i] *= scale;
+  }
+  if (epilogue.self_scale != nullptr) {
+    const Acc self_scale = __ldg(epilogue.self_scale + row);
+    const Storage* const self =
+        row_at(epilogue.self + feature, static_cast<std::uint32_t>(row), epilogue.self_pitch_bytes);
+    // Element by element: the fix-up's packs may be wider than the alignment of x allows.
+#pragma unroll
+    for (int i = 0; i < Count; ++i) finished[i] += self_scale * widen(self[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    Acc v = finished[i];
     if (epilogue.bias.data != nullptr) v += epilogue.bias[feature + i];
     if (epilogue.relu && v < 0) v = 0;  // NaN stays NaN
     if (epilogue.largest > 0)
