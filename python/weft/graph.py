@@ -44,6 +44,7 @@ NO_KEY = 0  # of a graph without a key: one for a single call, or one that the h
 
 
 _MODES_OF_PROGRAMS = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchModeKey.PROXY
+_tracing_state = torch._C._get_tracing_state  # of torch.jit.trace, in a fraction of torch.jit.is_tracing's time
 _graph_rows = unrecorded(torch.ops.weft.graph_rows.default)
 
 
@@ -55,8 +56,10 @@ def is_of_program(key: int) -> bool:
 def is_traced() -> bool:
     """Whether calls are traced into a program (torch.compile, torch.export, torch.jit.trace, make_fx), or tensors are
     FakeTensorMode's, which hold no data."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+    if torch.compiler.is_compiling() or _tracing_state() is not None:
         return True
+    if torch._C._len_torch_dispatch_stack() == 0:
+        return False
     return any(torch._C._get_dispatch_mode(kind) is not None for kind in _MODES_OF_PROGRAMS)
 
 

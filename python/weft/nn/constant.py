@@ -20,6 +20,7 @@ class _Constant(NamedTuple):
     sums: weakref.WeakKeyDictionary
 
 
+_any_marked = False  # asked first: most programs mark nothing, and pay nothing
 _constants = WeakTensorKeyDictionary()  # an entry goes, with its sums, when its tensor does
 
 
@@ -44,12 +45,14 @@ def constant(x: Tensor) -> Tensor:
     stamp = stamp_of(x)
     if stamp is None:
         raise ValueError("x was made in inference mode, where torch counts no changes: pass x.clone() made outside of it")
+    global _any_marked
+    _any_marked = True
     _constants[x] = _Constant(stamp, weakref.WeakKeyDictionary())
     return x
 
 
 def is_constant(x: Tensor) -> bool:
-    if x.requires_grad or is_traced() or len(_constants) == 0:
+    if not _any_marked or x.requires_grad or is_traced():
         return False
     held = _constants.get(x)
     return held is not None and held.stamp == stamp_of(x)

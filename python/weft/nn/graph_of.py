@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Callable, Dict, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from weft.graph import NO_KEY, Graph, bare, is_traced
 
@@ -18,14 +18,16 @@ class _Made(NamedTuple):
     """The graphs of one tensor, by numbers of nodes (None: those that the tensor gives), and the tensor's stamp when
     they were made."""
 
+    tensor: weakref.ref
     stamp: Tuple
     graphs: Dict[Optional[Counts], Graph]
 
 
 _MOST_GRAPHS = 4  # per tensor, with different numbers of nodes
 
-# Keyed by the tensor's identity, not its values; an entry is removed when its tensor is freed.
-_graphs = WeakTensorKeyDictionary()
+# Keyed by the tensor's id; an entry is removed when its tensor is freed. (A WeakTensorKeyDictionary takes longer to find an
+# entry than a small operator takes.)
+_graphs: Dict[int, _Made] = {}
 
 
 def stamp_of(tensor: Tensor) -> Optional[Tuple]:
@@ -42,9 +44,10 @@ def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Grap
     stamp = None if torch._C._len_torch_dispatch_stack() > 0 else stamp_of(tensor)
     if stamp is None:
         return make()
-    made = _graphs.get(tensor)
-    if made is None or made.stamp != stamp:
-        made = _graphs[tensor] = _Made(stamp, {})
+    key = id(tensor)
+    made = _graphs.get(key)
+    if made is None or made.stamp != stamp or made.tensor() is not tensor:
+        made = _graphs[key] = _Made(weakref.ref(tensor, lambda _: _graphs.pop(key, None)), stamp, {})
     graph = made.graphs.get(counts)
     if graph is None:
         if len(made.graphs) == _MOST_GRAPHS:

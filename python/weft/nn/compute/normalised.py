@@ -31,14 +31,17 @@ class Norm(NamedTuple):
         weight = None if self.weight is None else self.weight.to(x.dtype)
         if self.scale is None and self.loop is None:
             return spmm(graph, x, weight)
-        if any(t is not None and t.requires_grad for t in (self.scale, self.loop)):
+        scale, loop, own = self.scale, self.loop, self.own
+        if (scale is not None and scale.requires_grad) or (loop is not None and loop.requires_grad):
             return self._with_gradients_of_scales(graph, x, weight)
+        if own is None and loop is not None:
+            own = _own(loop, scale)
         wide = torch.float64 if x.dtype is torch.float64 else torch.float32
-        scale, own = (None if t is None else t.to(wide) for t in (self.scale, self._own()))
+        if scale is not None and scale.dtype is not wide:  # a cached norm may be that of a model of another dtype
+            scale = scale.to(wide)
+        if own is not None and own.dtype is not wide:
+            own = own.to(wide)
         return spmm_scaled(graph, x, weight, target_scale=scale, source_scale=scale, self_scale=own)
-
-    def _own(self) -> Optional[Tensor]:
-        return self.own if self.own is not None or self.loop is None else _own(self.loop, self.scale)
 
     def _with_gradients_of_scales(self, graph: Graph, x: Tensor, weight: Optional[Tensor]) -> Tensor:
         scale = None if self.scale is None else self.scale.to(x.dtype).unsqueeze(-1)
@@ -116,7 +119,7 @@ def gcn(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     if before:
         sums = kept_sums(graph, x, norm.name and ("gcn", norm.name), lambda: norm.times(graph, x))
         return mapped(layer.lin, sums, layer.bias)
-    h = norm.times(graph, layer.lin(x))
+    h = norm.times(graph, mapped(layer.lin, x))
     return h if layer.bias is None else h + layer.bias
 
 

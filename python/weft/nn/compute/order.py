@@ -12,10 +12,10 @@ from weft.nn.constant import is_constant
 
 
 # Classes are given by name, so that PyG need not be installed.
-_PLAIN = (
+_PLAIN = frozenset((
     ("weft.nn.layers.linear", "Linear"), ("torch_geometric.nn.dense.linear", "Linear"),
     ("torch.nn.modules.linear", "Linear"),
-)
+))
 
 
 def _input_is_less(width_in: int, width_out: int, x: Tensor) -> bool:
@@ -30,19 +30,22 @@ def _input_is_less(width_in: int, width_out: int, x: Tensor) -> bool:
 def is_plain(lin) -> bool:
     """Whether the module computes exactly x W^T + b, so that W can be used without it."""
     kind = type(lin)
-    return (
-        (kind.__module__, kind.__name__) in _PLAIN
-        and "forward" not in vars(lin)
-        and not (lin._forward_hooks or lin._forward_pre_hooks or lin._backward_hooks or lin._backward_pre_hooks)
+    if (kind.__module__, kind.__name__) not in _PLAIN:
+        return False
+    own = vars(lin)
+    return "forward" not in own and not (
+        own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
     )
 
 
-def mapped(lin, x: Tensor, bias: Optional[Tensor]) -> Tensor:
-    """lin(x) + bias, for a plain linear map without a bias of its own: one GEMM if the dtype of the result is the same.
-    Under autocast the result takes the dtype of the bias."""
-    if bias is None or bias.dtype is not x.dtype or torch.is_autocast_enabled(x.device.type):
+def mapped(lin, x: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+    """lin(x) + bias, for a linear map without a bias of its own: one GEMM if the map is plain and the dtype of the result
+    is the same. Under autocast the result takes the dtype of the bias."""
+    if not is_plain(lin):
         return lin(x) if bias is None else lin(x) + bias
-    return linear(x, lin.weight, bias)
+    if bias is None or (bias.dtype is x.dtype and not torch.is_autocast_enabled(x.device.type)):
+        return linear(x, lin.weight, bias)
+    return linear(x, lin.weight) + bias
 
 
 def sums_first(lin, x: Tensor) -> bool:
