@@ -1,5 +1,5 @@
-// Where an operator runs and with what: device, stream or threads, and a workspace reserved before
-// the run so that nothing inside it allocates.
+// What an operator runs with: device, stream or threads, and a workspace that is reserved beforehand, so that a run
+// allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace weft {
 
 class OperatorTimer;  // src/core
 
-/// Bump allocation out of one block. Over no block it only counts, so the code that carves a
-/// workspace is also the code that sizes it.
+/// Bump allocation from one block. Without a block an arena only counts bytes, so the same code sizes a workspace and
+/// allocates from it.
 class Arena {
  public:
   static constexpr std::size_t alignment = 256;
@@ -26,8 +26,7 @@ class Arena {
   Arena() = default;  // counting
   Arena(std::byte* base, std::size_t capacity) : base_(base), capacity_(capacity) {}
 
-  /// `count` elements for `what`, 256-byte aligned; empty while counting. An Error where the block
-  /// is too small.
+  /// `count` elements, 256-byte aligned; empty while counting. An Error that names `what` if the block is too small.
   template <class T>
   std::span<T> take(std::size_t count, std::string_view what) {
     void* memory = take_bytes(count, sizeof(T), what);
@@ -44,7 +43,7 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-/// What one kind of operator, or the dense products or passes between them, has taken where it ran.
+/// Calls and device time of one kind of operator, or of the dense products or passes between operators.
 struct OperatorTime {
   std::string name;
   std::int64_t calls = 0;
@@ -53,11 +52,11 @@ struct OperatorTime {
 
 class Context {
  public:
-  /// `threads` = 0 takes every core this process may use.
+  /// `threads` = 0 uses every core available to this process.
   static Context cpu(int threads = 0);
-  /// An Error with code `unsupported` where this build or machine has no CUDA.
+  /// An Error with code `unsupported` if this build or machine has no CUDA.
   static Context cuda(int index = 0, CUstream_st* stream = nullptr);
-  /// The first GPU, where this build can use one, else the CPU.
+  /// The first GPU that this build can use, else the CPU.
   static Context best();
   static Context on(Device device);
 
@@ -70,29 +69,29 @@ class Context {
   Device device() const;
   int threads() const;
   CUstream_st* stream() const;
-  /// Waits for everything the context was asked to run. An Error where something of it failed on the device.
+  /// Waits for all work of the context. An Error if any of it failed on the device.
   void synchronise() const;
 
-  /// Makes the workspace at least this large. Call it once for the largest plan; run paths only
-  /// carve from it and report an Error when it is too small.
+  /// Makes the workspace at least this large. Call it once for the largest plan; runs only use it, and report an Error
+  /// if it is too small.
   void reserve(std::size_t bytes);
-  /// From now on runs carve from this memory of the caller's instead, which must live until their work is done; none:
-  /// from what was reserved again. What lies in front of its first multiple of 256 bytes is left out.
+  /// Makes runs use the caller's memory as workspace, which must live until their work is done; without memory, the
+  /// reserved workspace is used again. Bytes before the first multiple of 256 are not used.
   void borrow_workspace(std::span<std::byte> memory);
-  /// What runs may carve from.
+  /// The size of the workspace that runs use.
   std::size_t workspace_bytes() const;
-  /// A fresh arena over the workspace; what an earlier one carved is overwritten.
+  /// A fresh arena over the workspace; it overwrites what earlier arenas allocated.
   Arena arena() const;
 
-  /// How often plans that are made from now on will run, 1 unless told. What takes a plan long to prepare, as windows
-  /// of rows for tensor cores do, is only looked at where that many runs pay for it.
+  /// How often plans made from now on will run, by default 1. The planner considers what is slow to prepare, such as
+  /// row windows for tensor cores, only if that many runs pay for it.
   void expect_runs(std::int64_t runs);
   std::int64_t expected_runs() const;
 
-  /// Begins to time operators and dense work, from nothing, or ends it. On a GPU events in the stream do that, which
-  /// costs little; work that is replayed from a CUDA graph is not seen.
+  /// Starts timing operators and dense work, from zero, or stops it. On a GPU the times come from events in the stream,
+  /// at little cost; replays of a CUDA graph are not timed.
   void time_operators(bool on);
-  /// By name, in the order they were first run; waits for the device. Empty where nothing is timed.
+  /// Times by name, in the order of the first runs; waits for the device. Empty while nothing is timed.
   std::vector<OperatorTime> operator_times() const;
 
  private:
@@ -103,7 +102,7 @@ class Context {
   std::unique_ptr<State> state_;
 };
 
-/// What weft itself has allocated since the program began.
+/// Memory that weft has allocated since the program started.
 struct MemoryStats {
   std::size_t live_bytes = 0;
   std::size_t peak_bytes = 0;
@@ -111,11 +110,11 @@ struct MemoryStats {
 };
 MemoryStats memory_stats();  // on the host
 MemoryStats memory_stats(Device device);
-/// Starts a new peak at what is live now.
+/// Resets the peak to the bytes that are live now.
 void reset_memory_peak();
 void reset_memory_peak(Device device);
 
-/// Whether this build has CUDA code, and which GPUs it can see.
+/// A GPU that this build can use.
 struct CudaDevice {
   int index = 0;
   std::string name;
@@ -123,12 +122,13 @@ struct CudaDevice {
   std::size_t memory_bytes = 0;
   int multiprocessors = 0;
   std::size_t l2_bytes = 0;
-  double memory_gb_s = 0;  // by clock and width of the bus; 0: the driver does not say
+  double memory_gb_s = 0;  // from clock and width of the bus; 0: unknown to the driver
 };
+/// Whether this build has CUDA code.
 bool built_with_cuda();
-/// Empty where there is no GPU or no driver; `why`, if given, receives the reason.
+/// Empty if there is no GPU or no driver; `why`, if given, receives the reason.
 std::vector<CudaDevice> cuda_devices(std::string* why = nullptr);
-/// Threads this process may run on (affinity and control groups considered).
+/// The number of threads available to this process, by its affinity and control groups.
 int available_threads();
 
 }  // namespace weft

@@ -1,10 +1,11 @@
-// The dense pieces of a layer beside the sparse operators, for programs that write their own models: products,
-// activations, a loss and optimiser steps, on the device of the context. In the library weft::nn.
+// The dense parts of a layer, for programs with models of their own: products, activations, a loss and optimiser steps,
+// on the context's device. They are in the library weft::nn.
 //
-// Tensors are dense: a row follows the last without a gap. Biases and their gradients are f32 (f64 where activations
-// are f64), parameters of optimisers and logits are f32, whatever the storage type of the activations. Results have the
-// same bits from run to run, on a CPU for any number of threads. What does not say otherwise runs in the order of the
-// context's stream and does not wait. A context outlives what was made with it, and stays where it is.
+// Tensors are dense: rows are contiguous, without gaps; only MatrixProduct takes any leading dimension. Biases and
+// their gradients are f32 (f64 if activations are f64), optimiser parameters and logits are f32, whatever the storage
+// type of the activations. Results are bitwise the same from run to run, on a CPU for any number of threads. Unless
+// stated otherwise, work runs in the order of the context's stream and the call does not wait. A context must outlive
+// the objects made with it and must not be moved.
 #pragma once
 
 #include <memory>
@@ -22,19 +23,20 @@ namespace weft {
 
 struct ProductOptions {
   bool transpose_a = false, transpose_b = false;
-  bool accumulate = false;  // add to what is in c
+  bool accumulate = false;  // add to c's content
 };
 
-/// Products of dense matrices. Holds what the device's library needs (a cuBLAS handle on a GPU), so keep one.
+/// Products of dense matrices. An object holds the state of the device's library (a cuBLAS handle on a GPU), so reuse
+/// it.
 class MatrixProduct {
  public:
-  /// `tf32`: on a GPU, f32 factors are rounded to 10 bits of mantissa and multiplied on tensor cores.
+  /// With `tf32`, f32 factors on a GPU are rounded to 10 bits of mantissa and multiplied on tensor cores.
   explicit MatrixProduct(const Context& context, bool tf32 = false);
   ~MatrixProduct();
   MatrixProduct(MatrixProduct&&) noexcept;
   MatrixProduct& operator=(MatrixProduct&&) noexcept;
 
-  /// c = a b, with a and b of one storage type; c has that type, or f32 where it is f16 or bf16.
+  /// c = a b, with a and b of one storage type; c has that type, or f32 if it is f16 or bf16.
   void operator()(ConstTensorView a, ConstTensorView b, TensorView c, const ProductOptions& options = {});
 
  private:
@@ -46,38 +48,40 @@ class MatrixProduct {
 
 /// out = finish(rows weight), where finish(y) = relu(y + bias) and
 ///   rows[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * edge * x[u]) + (1 + eps) * x[v] + bias),
-/// rounded to the storage type once, as spmm would store them. Names in `rows` are those of its Epilogue.
+/// rounded to the storage type once, as spmm stores them. The names inside rows[v] are those of the Epilogue `rows`.
 struct SpmmLinearOptions {
-  Epilogue rows = {};        // bias [in], f32 (f64 for f64 storage)
-  bool add_self = false;     // (1 + eps) * x[v] counts; where rows are fewer or more than sources, of those in both
-  ConstTensorView eps = {};  // one number, f32 (f64 for f64 storage); none: 0
+  Epilogue rows = {};             // bias [in], f32 (f64 for f64 storage)
+  bool add_self = false;          // adds (1 + eps) * x[v], for nodes that are both a row and a source
+  ConstTensorView eps = {};       // one number, f32 (f64 for f64 storage); none: 0
   bool transpose_weight = false;  // weight is [out, in]
   ConstTensorView bias = {};      // [out], f32 (f64 for f64 storage)
   bool relu = false;
-  /// f16: results past its range become the largest value, not infinity. (With bias or relu they may in any case, and
-  /// so may rows with add_self and one of those.)
+  /// f16: results past its range become the largest value, not infinity. (With bias or relu they may do so without it,
+  /// and so may rows with add_self and one of those.)
   bool saturate = false;
-  TensorView kept = {};  // where given, the rows are stored here, [num_rows, in] of the storage type
+  TensorView kept = {};  // if given, the rows are stored here, [num_rows, in] of the storage type
 };
 
-/// What is the same in every run.
+/// The properties that all runs of an SpmmLinear share.
 struct SpmmLinearDesc {
   Dtype dtype = Dtype::f32;       // of x and weight
   std::int64_t in = 1, out = 1;   // columns of x and of the result
   Reduce reduce = Reduce::sum;    // or mean
   bool weighted = false;          // edges have values
-  bool backward = false;          // gradients will be asked for
-  std::optional<bool> fuse = {};  // unset: where that pays
+  bool backward = false;          // backward() will be called
+  std::optional<bool> fuse = {};  // unset: if it pays
 };
 
-/// Shaped like what they belong to; that of the weights f32 (f64 for f64 storage). Those not given are not computed.
+/// Gradients shaped like their tensors; that of the weights is f32 (f64 for f64 storage). A gradient without a view is
+/// not computed.
 struct SpmmLinearGradients {
   TensorView x, weight;
 };
 
-/// spmm and a product in one: where it fuses, the rows that a block of threads has summed go to tensor cores (or stay
-/// in the cache of a core) and reach memory only if somebody keeps them. Where it does not, spmm, the passes and a
-/// product follow one another, to the same results but for rounding. Planned when made: runs allocate nothing on a GPU.
+/// spmm and a product in one. Fused, the rows that a thread block has summed go straight to tensor cores (or stay in
+/// the cache of a core) and are written to memory only for `kept` or a gradient. Unfused, spmm, the passes and a
+/// product run one after another, with the same results up to rounding. The constructor plans: runs allocate nothing
+/// on a GPU.
 class SpmmLinear {
  public:
   SpmmLinear(Context& context, const Graph& graph, const SpmmLinearDesc& desc);
@@ -85,18 +89,18 @@ class SpmmLinear {
   SpmmLinear(SpmmLinear&&) noexcept;
   SpmmLinear& operator=(SpmmLinear&&) noexcept;
 
-  /// Whether a run is one kernel, forward and, if gradients were announced, for that of x.
+  /// Whether the forward, and with SpmmLinearDesc::backward x's gradient, is one kernel.
   bool fused() const;
   bool fused_backward() const;
 
-  /// x [num_cols, in]; edge [E], in the storage type or f32 (f64), where the desc is weighted; weight [in, out]; out
-  /// [num_rows, out] in the storage type or f32.
+  /// x [num_cols, in]; edge [E], in the storage type or f32 (f64), if the desc is weighted; weight [in, out]; out
+  /// [num_rows, out] in the storage type or f32 (f64).
   void operator()(ConstTensorView x, ConstTensorView edge, ConstTensorView weight, TensorView out,
                   const SpmmLinearOptions& options = {});
-  /// From the gradient of rows weight: activate_backward has taken it through bias and relu, and rows have neither.
-  /// With T the sums of out_grad against the edges, x's is T weight^T in the kernel that makes T, which is kept
-  /// (written once, read once), and the weights' x^T T, added up in fixed order. None comes back for edge values or
-  /// eps.
+  /// `out_grad` is the gradient of the product rows weight: call activate_backward first to get it from that of `out`.
+  /// `rows` must have no bias and no relu. With T the sums of out_grad over the transpose, x's gradient is T weight^T,
+  /// in the kernel that computes T, which is stored (written once, read once); the weights' gradient is x^T T, added up
+  /// in fixed order. Edge values and eps get no gradient.
   void backward(ConstTensorView x, ConstTensorView edge, ConstTensorView weight, ConstTensorView out_grad,
                 const SpmmLinearGradients& into, const SpmmLinearOptions& options = {});
 
@@ -105,15 +109,15 @@ class SpmmLinear {
   std::unique_ptr<State> state_;
 };
 
-/// Plans, allocates and returns [num_rows, out]. options.rows, reduce and weights of the graph as above.
+/// Plans, allocates and returns [num_rows, out]; the arguments are those of SpmmLinear.
 Tensor spmm_linear(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                    ConstTensorView weight, const SpmmLinearOptions& options = {}, Reduce reduce = Reduce::sum);
 
 // ---- Activations ------------------------------------------------------------------------------
 
-/// out = activation(x + bias), by columns; `bias` f32 [columns] or none. `out` may be `x`.
+/// out = activation(x + bias); `bias` has one value per column, or is none. `out` may be `x`.
 void activate(const Context& context, ConstTensorView x, ConstTensorView bias, Activation activation, TensorView out);
-/// grad = the gradient of x from `out`, the result of activate, and `out_grad`; where `bias_grad` is given it is the
+/// Computes x's gradient `grad` from activate's result `out` and its gradient `out_grad`. `bias_grad`, if given, is the
 /// sum of grad over the rows. `grad` may be `out_grad`. Allocates scratch memory for the sums.
 void activate_backward(const Context& context, ConstTensorView out, ConstTensorView out_grad, Activation activation,
                        TensorView grad, TensorView bias_grad = {});
@@ -122,17 +126,17 @@ struct LossFigures {
   double loss = 0, accuracy = 0;
 };
 
-/// Mean softmax cross-entropy over some nodes of a graph.
+/// The mean softmax cross-entropy over a subset of a graph's nodes.
 class CrossEntropy {
  public:
-  /// `labels` i32 [N]: classes, -1 where none is known; `nodes` i32: those that count. Both on the host.
+  /// `labels` i32 [N]: classes, -1 if unknown; `nodes` i32: the subset. Both on the host.
   CrossEntropy(const Context& context, ConstTensorView labels, ConstTensorView nodes);
   ~CrossEntropy();
   CrossEntropy(CrossEntropy&&) noexcept;
   CrossEntropy& operator=(CrossEntropy&&) noexcept;
 
-  /// Of logits [N, classes]; where `grad` is given, of the same shape, it becomes the gradient of the mean, 0 in the
-  /// rows of other nodes. Waits for the device, as the figures are the host's.
+  /// The loss and accuracy of logits [N, classes]. `grad`, if given, has the same shape and receives the gradient of
+  /// the mean, 0 in the rows of other nodes. Waits for the device, because it returns the figures to the host.
   LossFigures operator()(ConstTensorView logits, TensorView grad = {});
 
  private:
@@ -140,19 +144,19 @@ class CrossEntropy {
   std::unique_ptr<State> state_;
 };
 
-/// Steps of Adam, AdamW or SGD over a list of parameters, with the learning-rate schedule of TrainOptions (optimiser,
-/// lr, schedule, warmup, every, gamma, epochs, weight_decay, momentum, beta1, beta2, epsilon count; nothing else does).
-/// One step counts as one epoch of the schedule.
+/// Steps of Adam, AdamW or SGD over a list of parameters. It reads only these TrainOptions: optimiser, lr, schedule,
+/// warmup, every, gamma, epochs, weight_decay, momentum, beta1, beta2, epsilon. One step is one epoch of the
+/// learning-rate schedule.
 class OptimiserSteps {
  public:
-  /// The parameters, f32 on the context's device, must outlive this. Weight decay counts for those of two or more
-  /// dimensions.
+  /// The parameters, f32 on the context's device, must outlive this object. Weight decay applies to those of two or
+  /// more dimensions.
   OptimiserSteps(const Context& context, std::vector<TensorView> parameters, const TrainOptions& options);
   ~OptimiserSteps();
   OptimiserSteps(OptimiserSteps&&) noexcept;
   OptimiserSteps& operator=(OptimiserSteps&&) noexcept;
 
-  /// `gradients` in the order of the parameters, each shaped like its own.
+  /// Takes one step. `gradients` are in the order of the parameters, each shaped like its parameter.
   void operator()(std::span<const ConstTensorView> gradients);
 
  private:

@@ -1,5 +1,4 @@
-// Synthetic graphs. The same specification gives the same graph on every machine and with any
-// number of threads.
+// Synthetic graphs. A specification gives the same graph on every machine and with any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ struct PowerlawSpec {  // degrees from a power law, endpoints by degree, planted
   std::int64_t nodes = 100'000;
   std::int64_t edges = 1'000'000;
   double exponent = 2.3;
-  double max_degree = 0;         // 0: 8 % of the nodes, or 4 * mean + 4 where that is more
+  double max_degree = 0;         // 0: 8 % of the nodes, or 4 * mean + 4 if that is more
   std::int64_t communities = 0;  // 0: none
   double inside = 0.7;           // share of edges that stay inside their community
   bool shuffled = true;          // false: a community's nodes have neighbouring ids
@@ -39,17 +38,17 @@ struct MoleculesSpec {  // many small chains and rings, block-diagonal
   std::uint64_t seed = 1;
 };
 
-struct UniformSpec {  // both ends of every edge drawn evenly
+struct UniformSpec {  // both endpoints of every edge drawn uniformly
   std::int64_t nodes = 100'000;
   std::int64_t edges = 1'000'000;
   std::uint64_t seed = 1;
 };
 
-struct StarSpec {  // every other node points at node 0
+struct StarSpec {  // every other node has an edge to node 0
   std::int64_t nodes = 100'000;
 };
 
-// `progress`, if given, hears how far the work has come.
+// `progress`, if given, is called as the work proceeds.
 Graph generate(const RmatSpec& spec, const Progress& progress = {});
 Graph generate(const PowerlawSpec& spec, const Progress& progress = {});
 Graph generate(const GridSpec& spec, const Progress& progress = {});
@@ -57,12 +56,12 @@ Graph generate(const MoleculesSpec& spec, const Progress& progress = {});
 Graph generate(const UniformSpec& spec, const Progress& progress = {});
 Graph generate(const StarSpec& spec, const Progress& progress = {});
 
-/// One dataset of the papers' tables: its published counts, and the shape of its stand-in.
+/// A dataset from the papers' tables, with its published counts, for which weft can generate a stand-in.
 struct KnownDataset {
   std::string_view name;
   std::int64_t nodes;
   std::int64_t edges;
-  std::string_view source;  // the table the counts come from
+  std::string_view source;  // the table that the counts come from
 };
 std::vector<KnownDataset> known_datasets();
 
@@ -71,8 +70,8 @@ struct Generated {
   std::string description;  // "synthetic stand-in for ..., ..." or the full specification
 };
 
-/// KIND:key=value,... as on the command line: "rmat:scale=21,edge_factor=16,seed=1", "star:nodes=10",
-/// "like:arxiv". An unknown kind, key or value is an Error that lists what exists.
+/// Generates from KIND:key=value,... as on the command line: "rmat:scale=21,edge_factor=16,seed=1", "star:nodes=10",
+/// "like:arxiv". An unknown kind, key or value is an Error that lists the known ones.
 Generated generate(std::string_view spec, const Progress& progress = {});
 /// Whether the text starts with a generator's name and a colon.
 bool is_generator_spec(std::string_view text);

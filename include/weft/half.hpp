@@ -1,4 +1,4 @@
-// Storage types of two bytes. Arithmetic happens in float; converting back rounds once, to nearest even.
+// Two-byte storage types. Arithmetic is in float; converting back rounds once, to nearest even.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@ namespace weft {
 /// IEEE binary16 as storage.
 struct Half {
   std::uint16_t bits;
-  Half() = default;  // leaves the bits open; Half{} is 0
+  Half() = default;  // leaves the bits uninitialised; Half{} is 0
   explicit Half(float value);
   explicit operator float() const;
   static constexpr Half from_bits(std::uint16_t bits) {
@@ -32,10 +32,10 @@ struct BFloat16 {
   }
 };
 
-// Conversions are inline, so that loops over many values take several at a time.
+// Conversions are inline, so that the compiler can vectorise loops over them.
 
-/// For processors whose own conversion cannot be taken for granted. What each kind of value would become is chosen by
-/// masks: of branches a compiler makes no vectors here, as an addition might trap.
+/// Conversions for processors that may lack an instruction for them. Masks select between the results for each kind of
+/// value: with branches the compiler does not vectorise this code, because an addition might trap.
 namespace by_masks {
 
 inline std::uint32_t chosen(bool first, std::uint32_t one, std::uint32_t other) {
@@ -46,14 +46,14 @@ inline std::uint32_t chosen(bool first, std::uint32_t one, std::uint32_t other) 
 inline std::uint16_t half_of(float value) {
   const std::uint32_t word = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (word >> 16) & 0x8000u, magnitude = word & 0x7fffffffu;
-  // Infinity, or a NaN kept a quiet NaN.
+  // Infinity, or a quiet NaN for any NaN.
   const std::uint32_t beyond = magnitude > 0x7f800000u ? 0x7e00u | ((magnitude >> 13) & 0x3ffu) : 0x7c00u;
-  // Rebased, then the 13 dropped bits rounded to even.
+  // The exponent rebased, then the 13 dropped bits rounded to even.
   const std::uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  // Next to 0.5 a float steps by 2^-24, as a subnormal half does, so adding rounds.
+  // Floats just above 0.5 are 2^-24 apart, like subnormal halves, so adding 0.5 rounds.
   const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
   const std::uint32_t finite = chosen(magnitude >= 0x38800000u, normal, subnormal);
-  // 65520 and more round to infinity.
+  // Values from 65520 on round to infinity.
   return static_cast<std::uint16_t>(sign | chosen(magnitude >= 0x477ff000u, beyond, finite));
 }
 

@@ -1,5 +1,5 @@
-// Graph files. One reader and one writer a format behind one interface; the format is recognised
-// from the content first and the name second. A write goes to a temporary file and is renamed.
+// Graph files. One interface covers a reader and a writer per format. A format is recognised by its content first and
+// its name second. Writers write to a temporary file and rename it.
 #pragma once
 
 #include <string>
@@ -12,29 +12,29 @@
 
 namespace weft {
 
-/// A graph as a file holds it.
+/// The contents of a graph file.
 struct GraphFile {
   Graph graph;
   Tensor values;       // one value per edge by id, or none
-  std::string name;    // the file's name without folder and endings, or the generator's SPEC
+  std::string name;    // the file's name without folder and extensions, or the generator's SPEC
   std::string format;  // "weft", "npz", "mtx", "planetoid", ..., "generated", "built in"
-  std::string note;    // what a reader should say to a person: "synthetic stand-in for ..."; one printable line
+  std::string note;    // to show to a person: "synthetic stand-in for ..."; one printable line
 };
 
 struct ReadOptions {
   Progress progress = {};
-  /// Checks every index and every checksum. `trusted` opens a .weft file without touching its arrays.
+  /// `full` checks every index and every checksum. `trusted` opens a .weft file without reading its arrays.
   Validate validate = Validate::full;
-  /// Leaves out features, labels and splits where that saves reading them.
+  /// Skips features, labels and splits where that saves reading them.
   bool graph_only = false;
 };
 
-/// The graph of a file or folder in any supported format; dataset.hpp has the rest of it.
+/// Reads the graph of a file or folder in any supported format; read_dataset (dataset.hpp) also reads the rest.
 GraphFile read_graph(const std::string& path, const ReadOptions& options = {});
-/// The same of a path, a generator's SPEC or a name: what the command line takes as GRAPH.
+/// The same for what the command line accepts as GRAPH: a path, a generator's SPEC or a name.
 GraphFile open_graph(const std::string& source, const ReadOptions& options = {});
-/// The format is taken from the name: .weft, .npz, .mtx, .mtx.gz. The note is written too, cut to 1000 bytes of
-/// printable UTF-8 in one line.
+/// Writes a graph in the format of the path's extension: .weft, .npz, .mtx, .mtx.gz. The note is written too, cut to
+/// 1000 bytes of printable UTF-8 on one line.
 void write_graph(const std::string& path, const Graph& graph, ConstTensorView values = {},
                  const Progress& progress = {}, std::string_view note = {});
 

@@ -1,12 +1,12 @@
-// The operators. Each comes twice: a short form that plans, allocates and returns its result, and a
-// planned form that only runs: it allocates nothing and writes into memory the caller gives.
+// The operators. Each has two forms: a short form plans, allocates and returns its result; a planned form only runs,
+// allocates nothing and writes to the caller's memory.
 //
-// Shapes: node tensors are [N], [N, F] or [N, H, F]; edge tensors [E], [E, F], [E, H, F], indexed by
-// edge id; a trailing dimension of 1 broadcasts, as in NumPy (one scalar a head is [E, H, 1]).
-// Rows without edges give 0 for every reducer; a softmax over nothing gives 0. max and min pass NaN on.
-// Storage f16 and bf16 is accumulated in f32, f32 in f32, f64 in f64, and rounded once at the end.
+// Shapes: node tensors are [N], [N, F] or [N, H, F]; edge tensors are [E], [E, F] or [E, H, F], indexed by edge id. A
+// trailing dimension of 1 broadcasts, as in NumPy (one scalar per head is [E, H, 1]).
+// Rows without edges give 0 for every reducer; a softmax over nothing gives 0. max and min propagate NaN.
+// f16, bf16 and f32 accumulate in f32, f64 in f64; results are rounded once at the end.
 // Results are bitwise the same from run to run: on a CPU for any number of threads and any plan, on a GPU for the same
-// plan (flush=atomic, on request only, is the exception).
+// plan (except with flush=atomic, which is used only on request).
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ namespace weft {
 // ---- SpMM ------------------------------------------------------------------------------------
 
 /// out[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * op(x[u], edge)) + self_scale[v] * x[v] + bias),
-/// all of it before the one rounding. A result past the range of out's type (65504 for f16) becomes infinity, or with
-/// `saturate` the largest value there is; NaN stays NaN.
+/// all of it before the single rounding. A result past the range of out's type (65504 for f16) becomes infinity, or the
+/// type's largest value with `saturate`; NaN stays NaN.
 struct Epilogue {
   ConstTensorView row_scale = {};  // [num_rows], f32 (f64 for f64 storage)
   ConstTensorView col_scale = {};  // [num_cols], f32 (f64 for f64 storage)
-  /// The diagonal of the matrix, [num_rows], f32 (f64 for f64 storage): self-loops without edges. Sums and means over
-  /// square graphs, of an op that reads x, where x has all features of the output.
+  /// The diagonal of the matrix, [num_rows], f32 (f64 for f64 storage): self-loops without edges. For sums and means
+  /// over square graphs, with an op that reads x and an x that has all features of the output.
   ConstTensorView self_scale = {};
   ConstTensorView bias = {};  // [heads * width], any floating dtype
   bool relu = false;
@@ -42,14 +42,15 @@ struct SpmmOptions {
   SpmmOp op = SpmmOp::u_mul_e;
   Reduce reduce = Reduce::sum;
   Epilogue epilogue = {};
-  /// For max and min, if given: which source node (i32) and which edge id (i64) won each output
-  /// element; -1 in rows without edges. Of equal messages the first stored edge wins.
+  /// Outputs for max and min, if given: the source node (i32) and the edge id (i64) that won each output element; -1 in
+  /// rows without edges. Of equal messages the first stored edge wins.
   TensorView arg_u = {}, arg_e = {};
-  /// Rows reduce only the edges that this keeps, which the operator finds as it runs: a CPU a few at a time, a GPU in a
-  /// pass before, into the workspace (4 bytes per kept edge, 12 for max, min and where edges have values, and one value
-  /// a row). Edge values stay those of the whole graph; of equal messages the first in the order of the choice wins. A
-  /// CUDA graph replays the step it was captured with. A plan's `sample_width` must be the sample's. Gradients do not
-  /// take one: they are those over the graph that sample_edges() gives, which is also what to sum many times.
+  /// Rows reduce only the edges that the sample keeps. A CPU finds them a few at a time during the run; a GPU writes
+  /// them to the workspace in a pass before it (4 bytes per kept edge, or 12 for max, min and edge values, and one
+  /// value per row). Edge values are still indexed by the whole graph's ids; of equal messages the first in the order
+  /// of the choice wins. A CUDA graph replays the step that it was captured with. The plan's `sample_width` must equal
+  /// the sample's. Gradients take no sample: compute them over the graph from sample_edges(), which is also better for
+  /// many sums over the same sample.
   std::optional<EdgeSample> sample = {};
 };
 
@@ -57,43 +58,43 @@ Tensor spmm(Context& context, const Graph& graph, ConstTensorView x, ConstTensor
             const SpmmOptions& options = {});
 void spmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
           TensorView out, const SpmmOptions& options = {});
-/// Sum of messages with one feature: y[v] = sum of edge * x[u]; without edge values, of x[u].
+/// The sum of messages with one feature: y[v] = sum of edge * x[u], or of x[u] without edge values.
 Tensor spmv(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge = {});
 void spmv(Context& context, const Plan& plan, const Graph& graph, ConstTensorView x, ConstTensorView edge,
           TensorView out);
 
-/// Gradients of spmm (without epilogue; sum and mean may carry col_scale, row_scale, self_scale). Tensors that
-/// are not wanted are left empty.
+/// Gradients of spmm without an epilogue, except that sum and mean may have col_scale, row_scale and self_scale.
+/// Gradients that are not wanted are empty tensors.
 struct SpmmGradients {
   Tensor x, edge;
 };
 struct WantGradients {
   bool x = true, edge = true;
 };
-/// `out_grad` is the gradient of the output; max and min need the args the forward returned.
+/// `out_grad` is the gradient of the output; max and min need `arg_e` from the forward.
 SpmmGradients spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                             ConstTensorView out_grad, const SpmmOptions& options, WantGradients want = {});
 
-/// How the backward will run on one graph.
+/// A plan of spmm's backward on one graph.
 struct SpmmBackwardPlan {
   Plan x;                       // over the transpose of the graph
   Plan edge;                    // over the graph
-  SpmmOp op = SpmmOp::u_mul_e;  // that it is for
+  SpmmOp op = SpmmOp::u_mul_e;  // the forward's
   Reduce reduce = Reduce::sum;
-  WantGradients want;               // those it gives: of what was wanted, what the op reads
+  WantGradients want;               // the gradients that it computes: those wanted of tensors that the op reads
   std::size_t workspace_bytes = 0;  // exact
 };
-/// `x`, `edge` and the scales in `options` are those of the run or others of their kind: shapes and dtypes count,
-/// values do not, and no memory is read. Winners are not needed yet.
+/// Plans for `x`, `edge` and the scales in `options`, or other tensors of the same shapes and dtypes; their memory is
+/// not read. `arg_e` is not needed yet.
 SpmmBackwardPlan plan_spmm_backward(Context& context, const Graph& graph, ConstTensorView x, ConstTensorView edge,
                                     const SpmmOptions& options, WantGradients want = {});
-/// Shaped and typed like the inputs they belong to; those that the plan does not give are left out.
+/// Outputs with the shapes and dtypes of their inputs; gradients that the plan does not compute are left out.
 struct SpmmGradientViews {
   TensorView x, edge;
 };
-/// Allocates nothing, so that it can be captured in a CUDA graph. Only max and min, and gradients of edge that x is a
-/// factor of, read what `x` holds: for the others into.x may lie in its place. So may into.edge in that of `edge`,
-/// where sums and means take nothing times or over it.
+/// Allocates nothing, so it can be captured in a CUDA graph. `x` is read only for max and min, and for edge gradients
+/// with x as a factor: otherwise into.x may be the same memory. Likewise into.edge may be the memory of `edge` for sums
+/// and means whose op does not multiply or divide by it.
 void spmm_backward(Context& context, const SpmmBackwardPlan& plan, const Graph& graph, ConstTensorView x,
                    ConstTensorView edge, ConstTensorView out_grad, const SpmmOptions& options,
                    const SpmmGradientViews& into);
@@ -106,7 +107,7 @@ struct SddmmOptions {
   Target rhs = Target::v;
 };
 
-/// One result per edge, by edge id: dot gives [E] or [E, H, 1], the others the broadcast shape.
+/// One result per edge, by edge id: [E] or [E, H, 1] for dot, the broadcast shape for the others.
 Tensor sddmm(Context& context, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
              const SddmmOptions& options = {});
 void sddmm(Context& context, const Plan& plan, const Graph& graph, ConstTensorView lhs, ConstTensorView rhs,
@@ -121,41 +122,40 @@ SddmmGradients sddmm_backward(Context& context, const Graph& graph, ConstTensorV
 struct WantSddmmGradients {
   bool lhs = true, rhs = true;
 };
-/// How the backward will run on one graph.
+/// A plan of sddmm's backward on one graph.
 struct SddmmBackwardPlan {
   struct OfOperand {
-    Plan edges;  // of what the operand's gradient has for every edge, where the op's derivative reads an operand there
-    Plan sums;   // of these over the graph or its transpose, where the operand is a node's
+    Plan edges;  // of the operand's gradient per edge, if the op's derivative reads an operand
+    Plan sums;   // of these gradients over the graph or its transpose, if the operand is a node tensor
   };
   OfOperand lhs, rhs;
-  SddmmOptions options;             // that it is for
-  WantSddmmGradients want;          // those it gives: of what was wanted, what the op reads
+  SddmmOptions options;             // the forward's
+  WantSddmmGradients want;          // the gradients that it computes: those wanted of operands that the op reads
   std::size_t workspace_bytes = 0;  // exact
 };
-/// `lhs` and `rhs` are those of the run or others of their kind: shapes and dtypes count, values do not, and no memory
-/// is read.
+/// Plans for `lhs` and `rhs`, or other tensors of the same shapes and dtypes; their memory is not read.
 SddmmBackwardPlan plan_sddmm_backward(const Context& context, const Graph& graph, ConstTensorView lhs,
                                       ConstTensorView rhs, const SddmmOptions& options, WantSddmmGradients want = {});
-/// Shaped and typed like the operands they belong to; those that the plan does not give are left out.
+/// Outputs with the shapes and dtypes of their operands; gradients that the plan does not compute are left out.
 struct SddmmGradientViews {
   TensorView lhs, rhs;
 };
-/// Allocates nothing, so that it can be captured in a CUDA graph.
+/// Allocates nothing, so it can be captured in a CUDA graph.
 void sddmm_backward(Context& context, const SddmmBackwardPlan& plan, const Graph& graph, ConstTensorView lhs,
                     ConstTensorView rhs, ConstTensorView out_grad, const SddmmGradientViews& into);
 
 // ---- Softmax and attention -------------------------------------------------------------------
 
-/// Softmax over the edges that arrive at each destination, a head at a time; scores [E] or [E, H, 1].
-/// -inf masks an edge; where all are masked the result is 0.
+/// Softmax over the incoming edges of each destination, per head; scores [E] or [E, H, 1]. A score of -inf masks an
+/// edge; if all of a row's edges are masked, the result is 0.
 Tensor edge_softmax(Context& context, const Graph& graph, ConstTensorView scores);
 void edge_softmax(Context& context, const Plan& plan, const Graph& graph, ConstTensorView scores, TensorView out);
-/// From the forward's result and its gradient; by a plan of the forward.
+/// The gradient of scores, from the forward's result and its gradient; the planned form takes the forward's plan.
 Tensor edge_softmax_backward(Context& context, const Graph& graph, ConstTensorView alpha, ConstTensorView alpha_grad);
 void edge_softmax_backward(Context& context, const Plan& plan, const Graph& graph, ConstTensorView alpha,
                            ConstTensorView alpha_grad, TensorView into);
 
-/// out[v] = sum over u -> v of softmax(score(u, v)) * value[u], a head at a time.
+/// Per head, out[v] = sum over u -> v of softmax(score(u, v)) * value[u].
 ///   gat:   leaky_relu(src[u] + dst[v] + edge)          src, dst [N, H, 1]
 ///   gatv2: attn . leaky_relu(src[u] + dst[v] + edge)   src, dst [N, H, D], attn [H, D]
 ///   dot:   scale * (src[u] . dst[v])                   src (keys), dst (queries) [N, H, D]
@@ -165,26 +165,26 @@ struct AttentionInputs {
   ConstTensorView src = {};    // at the source
   ConstTensorView dst = {};    // at the destination
   ConstTensorView attn = {};   // gatv2 only: [1, H, D]
-  ConstTensorView edge = {};   // optional, gat [E, H, 1] and gatv2 [E, H, D] only: a term of leaky_relu's argument
+  ConstTensorView edge = {};   // optional, gat [E, H, 1] and gatv2 [E, H, D] only: added inside leaky_relu
   ConstTensorView bias = {};   // optional, added to the score: [E, H, 1]
   double slope = 0.2;          // of leaky_relu
   double scale = 1.0;          // dot only
-  /// Weights are dropped with this probability, in [0, 1), after the softmax, and the others grow by 1 / (1 - dropout).
-  /// Which ones follows from `seed`, `step`, edge id and head alone: the backward must be given all as they were.
+  /// The probability, in [0, 1), with which a weight is dropped after the softmax; the others are multiplied by
+  /// 1 / (1 - dropout). `seed`, `step`, edge id and head alone decide which: the backward needs the same values.
   float dropout = 0.0f;
   std::uint64_t seed = 0;
-  /// i64 [1], read when the kernel runs: a CUDA graph that changes it drops other edges at every replay. None: 0.
+  /// i64 [1], read when the kernel runs: a CUDA graph that changes it drops other edges in every replay. None: 0.
   ConstTensorView step = {};
-  /// As in SpmmOptions, 12 bytes per kept edge: the softmax is over the kept edges, and `norm` means nothing.
+  /// As in SpmmOptions, with 12 bytes per kept edge: the softmax is over the kept edges, and `norm` is ignored.
   std::optional<EdgeSample> sample = {};
 };
 
 struct AttentionResult {
-  Tensor out;      // [num_rows, H, F]; by a plan, f16 and bf16 may give f32
-  Tensor row_max;  // [num_rows, H, 1]: the largest score (on a GPU one not far from it), and
-  Tensor row_sum;  //   the sum of exp(score - row_max); what the backward recomputes from
+  Tensor out;      // [num_rows, H, F]; in the planned form, f16 and bf16 inputs may have an f32 out
+  Tensor row_max;  // [num_rows, H, 1]: the largest score (on a GPU, a value near it), and
+  Tensor row_sum;  //   the sum of exp(score - row_max): statistics for the backward
 };
-/// The same in memory of the caller's, as gradients read it.
+/// The same in the caller's memory, as an input of the backward.
 struct AttentionResultViews {
   ConstTensorView out, row_max, row_sum;
 
@@ -197,72 +197,74 @@ struct AttentionResultViews {
 AttentionResult attention(Context& context, const Graph& graph, const AttentionInputs& inputs);
 void attention(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs, TensorView out,
                TensorView row_max, TensorView row_sum);
-/// The attention weights [E, H, 1] themselves, before dropout, for those who want to look.
+/// The attention weights [E, H, 1] before dropout, for inspection.
 Tensor attention_weights(Context& context, const Graph& graph, const AttentionInputs& inputs,
                          const AttentionResultViews& result);
-/// By a plan of attention's forward.
+/// The planned form; it takes a plan of attention's forward.
 void attention_weights(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& inputs,
                        const AttentionResultViews& result, TensorView into);
 
 struct AttentionGradients {
   Tensor value, src, dst;
   Tensor attn;  // gatv2
-  Tensor bias;  // where a bias was given
-  Tensor edge;  // where a term of the edge was given
+  Tensor bias;  // if a bias was given
+  Tensor edge;  // if an edge term was given
 };
-/// On a GPU, where one visit of the edges gives all gradients (see AttentionBackwardPlan), those of scores take the
-/// mean over a row from `result.out`: of f16 and bf16 they are off by its rounding, 2^-11 or 2^-9 of |out . out_grad|,
-/// unless that is f32.
+/// On a GPU, if one kernel computes all gradients (see AttentionBackwardPlan), the gradients of scores take a row's
+/// mean from `result.out`: for f16 and bf16 they have the error of its rounding, 2^-11 or 2^-9 of |out . out_grad|,
+/// unless `result.out` is f32.
 AttentionGradients attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                       const AttentionResultViews& result, ConstTensorView out_grad);
 
-struct ComposedAttention;  // src/ops: plans of the operators that gradients are composed of
-class EdgePlaces;          // src/graph: where values stand that edges hand on from one order to another
+struct ComposedAttention;  // src/ops: the plans of the operators that the gradients are composed of
+class EdgePlaces;          // src/graph: positions of edge values between two edge orders
 
-/// How the backward will run on one graph. `at_once`: by one visit of the edges, which gat without `edge` and `bias`
-/// has: on a CPU in f32 and f64, on a GPU where its heads lie evenly in the lanes of `gather`. Where `gather` is by row
-/// windows, tensor cores visit the edges of their tiles, which leave dst's gradients column by column, and the rest is
-/// visited as without them. All other arguments take a composition of operators.
+/// A plan of attention's backward on one graph. With `at_once` one kernel reads each edge once for all gradients. gat
+/// without `edge` and `bias` has it: on a CPU in f32 and f64, on a GPU if its heads divide evenly among the lanes of
+/// `gather`. If `gather` is by row windows, tensor cores process the edges of their tiles, with dst's gradients as
+/// partial sums per column, and `gather`'s residual plan the other edges. All other arguments take a composition of
+/// operators.
 struct AttentionBackwardPlan {
-  Plan gather;  // over the transpose of the graph; unless at_once, only whom the plan is for
-  Plan sum;  // of score gradients over the graph, of windows over their residual, for that of dst; only where at_once
-  /// Of score gradients, between the two; null: by edge id, to the same bits. Kept by the graph, made in the stream the
-  /// graph was made in, and ready in that of the context which planned: contexts of other streams must wait for that.
+  Plan gather;  // over the transpose of the graph; unless at_once, only the graph, device and operator
+  Plan sum;     // at_once only: for dst's gradient, sums score gradients over the graph, or the windows' residual
+  /// Where score gradients are stored between the two plans; null: by edge id, with bitwise the same results. The graph
+  /// caches it. It is computed in the graph's stream and ready in the stream of the planning context: contexts with
+  /// other streams must wait for that.
   std::shared_ptr<const EdgePlaces> places;
   bool at_once = false;
-  Score score = Score::gat;     // that it is for
-  std::int64_t head_width = 0;  // as CudaPlan's; then only for heads of `width`
+  Score score = Score::gat;     // the forward's
+  std::int64_t head_width = 0;  // as in CudaPlan; if set, the plan is only for heads of `width`
   std::int64_t width = 0;
   std::shared_ptr<const ComposedAttention> composed;  // unless at_once
   std::size_t workspace_bytes = 0;                    // exact
 };
-/// `inputs` are those of the run or others of their kind: shapes, strides, alignment and whether there is dropout
-/// count, values do not. The policy is for `gather` where the backward runs at once, and for nothing otherwise. A plan
-/// by row windows refuses dropout and rows that are not aligned (16 bytes, the gradient of value 4).
+/// Plans for `inputs`, or others with the same shapes, strides, alignment and use of dropout; values do not matter. The
+/// policy applies to `gather` if the backward runs at once, and is not used otherwise. A plan by row windows refuses
+/// dropout and rows that are not aligned (to 16 bytes, value's gradient to 4).
 AttentionBackwardPlan plan_attention_backward(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                               const Policy& policy = {});
-/// Shaped and typed like the inputs they belong to: attn for gatv2 only, bias and edge where they were given.
+/// Outputs with the shapes and dtypes of their inputs: attn for gatv2 only, bias and edge if they were given.
 struct AttentionGradientViews {
   TensorView value, src, dst, attn, bias, edge;
 };
-/// Allocates nothing, so that it can be captured in a CUDA graph.
+/// Allocates nothing, so it can be captured in a CUDA graph.
 void attention_backward(Context& context, const AttentionBackwardPlan& plan, const Graph& graph,
                         const AttentionInputs& inputs, const AttentionResultViews& result, ConstTensorView out_grad,
                         const AttentionGradientViews& into);
 
 // ---- Segments --------------------------------------------------------------------------------
 
-/// Rows offsets[i] ... offsets[i + 1] - 1 of x reduced to row i. Under a context on a GPU the offsets are copied there.
+/// Reduces rows offsets[i] ... offsets[i + 1] - 1 of x to row i. With a GPU context the offsets are copied to the GPU.
 Tensor segment_reduce(Context& context, std::span<const EdgeId> offsets, ConstTensorView x, Reduce reduce);
 Tensor segment_reduce_backward(Context& context, std::span<const EdgeId> offsets, ConstTensorView x,
                                ConstTensorView out_grad, Reduce reduce);
-/// The same with offsets (i64) where the context runs. On a GPU checking them waits for the device; offsets that are
-/// `trusted` must run from 0 to the rows of x and never fall.
+/// The same with offsets (i64) on the context's device. On a GPU checking them waits for the device; `trusted` offsets
+/// must ascend from 0 to the number of rows of x.
 Tensor segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView x, Reduce reduce,
                       Validate validate = Validate::full);
 Tensor segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
                                Reduce reduce, Validate validate = Validate::full);
-/// Into memory of the caller's, [segments, ..] and as x is; what else they need they allocate for the call.
+/// The same into the caller's memory, [segments, ..] and shaped like x; other memory is allocated for the call.
 void segment_reduce(Context& context, ConstTensorView offsets, ConstTensorView x, Reduce reduce, TensorView into,
                     Validate validate = Validate::full);
 void segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTensorView x, ConstTensorView out_grad,
@@ -270,10 +272,11 @@ void segment_reduce_backward(Context& context, ConstTensorView offsets, ConstTen
 
 // ---- Checks ----------------------------------------------------------------------------------
 
-/// For whoever looks for the sum that became infinite: waits for the context, and is an Error that names the first
-/// element of `tensor` which is infinite or NaN, its row first. With WEFT_CHECK_FINITE=1 in the environment spmm, spmv,
-/// sddmm, edge_softmax, attention and segment_reduce check what they write in this way, except while a CUDA graph is
-/// captured, which cannot be waited for.
+/// Helps to find the sum that became infinite: waits for the context and throws an Error that names the first element
+/// of `tensor` that is infinite or NaN, by row and position. With WEFT_CHECK_FINITE=1 in the environment, spmm, spmv,
+/// sddmm, edge_softmax, attention, attention_weights and segment_reduce check their outputs this way, and the backward
+/// of sddmm, edge_softmax and attention (value, src, dst) their gradients, except during the capture of a CUDA graph,
+/// which cannot be waited for.
 void check_finite(const Context& context, ConstTensorView tensor, std::string_view name = "tensor");
 
 }  // namespace weft

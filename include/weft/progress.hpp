@@ -1,4 +1,4 @@
-// How far long work has come.
+// Progress reports of long work.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// Told now and then, by the thread that called, how far long work has come; `total` is 0 where it is not known.
+/// Called from time to time, on the calling thread, with the progress of long work; `total` is 0 if it is unknown.
 using Progress = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// Dense arrays of up to three dimensions [rows, heads, width], row-major, with a leading dimension
-// so that a view can be a slice of columns of something wider.
+// Dense row-major arrays of up to three dimensions [rows, heads, width]. A leading dimension lets a view be a slice of
+// columns of a wider tensor.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct CUstream_st;  // a CUDA stream, without CUDA's headers
 
 namespace weft {
 
-/// Sizes of a tensor. `rank` says how many of the dimensions the caller spelled, which decides how
-/// two shapes broadcast: [n] is one scalar per row, [n, width] one vector, [n, heads, width] one
-/// vector per head. A dimension that was not spelled is 1.
+/// The sizes of a tensor. `rank` is the number of dimensions that the caller gave, which decides how two shapes
+/// broadcast: [n] has one scalar per row, [n, width] one vector, [n, heads, width] one vector per head. A dimension
+/// that was not given is 1.
 struct Shape {
   std::int64_t rows = 0;
   std::int64_t heads = 1;
@@ -42,23 +42,23 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 
  private:
-  // Wraps instead of overflowing; sizes beyond 2^63 are refused wherever a tensor is used.
+  // Wraps around without undefined behaviour; every use of a tensor refuses sizes beyond 2^63.
   static std::int64_t product(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   }
 };
 
-/// "[5]", "[5, 16]", "[5, 4, 16]".
+/// Gives "[5]", "[5, 16]" or "[5, 4, 16]".
 std::string to_string(const Shape& shape);
 
-/// Memory somebody else owns and weft only reads. Default-constructed it means "none given".
+/// Memory that the caller owns and weft only reads. A default-constructed view means "none given".
 struct ConstTensorView {
   const void* data = nullptr;
   Dtype dtype = Dtype::f32;
   Device device;
   Shape shape;
   std::int64_t ld = 0;  // elements from one row to the next; at least shape.row_size()
-  bool given = false;   // an empty tensor is still given
+  bool given = false;   // true for an empty tensor, too
 
   ConstTensorView() = default;
   ConstTensorView(const void* memory, Dtype type, Shape size, Device where = {})
@@ -78,7 +78,7 @@ struct ConstTensorView {
   void check_dtype(Dtype wanted) const;
 };
 
-/// The same, writable.
+/// A writable ConstTensorView.
 struct TensorView : ConstTensorView {
   TensorView() = default;
   TensorView(void* memory, Dtype type, Shape size, Device where = {}) : ConstTensorView(memory, type, size, where) {}
@@ -96,16 +96,16 @@ struct TensorView : ConstTensorView {
 /// A view of `width` columns starting at `first` of a two-dimensional tensor.
 ConstTensorView columns(ConstTensorView view, std::int64_t first, std::int64_t width);
 TensorView columns(TensorView view, std::int64_t first, std::int64_t width);
-/// The same memory read as one scalar per head: [n, H] -> [n, H, 1].
+/// A view of the same memory with one scalar per head: [n, H] -> [n, H, 1].
 ConstTensorView per_head(ConstTensorView view);
 TensorView per_head(TensorView view);
 
-/// Memory weft owns. Moves, never copies by accident: `clone` says so.
+/// Memory that weft owns. It can be moved; only `clone` copies.
 class Tensor {
  public:
   Tensor() = default;
-  /// Uninitialised. `what` names the tensor in the error if the memory cannot be had. Memory on a GPU is had and given
-  /// back in the order of `stream`: other streams that use it must be ordered with that one.
+  /// An uninitialised tensor. `what` names it in the error if allocation fails. GPU memory is allocated and freed in
+  /// the order of `stream`: the caller orders other streams that use it with that one.
   static Tensor empty(Shape shape, Dtype dtype, std::string_view what = "tensor", Device device = {},
                       CUstream_st* stream = nullptr);
   static Tensor zeros(Shape shape, Dtype dtype, std::string_view what = "tensor", Device device = {},
@@ -121,12 +121,12 @@ class Tensor {
   ~Tensor();
 
   Tensor clone() const;
-  /// Keeps the first so many rows; the memory of the others stays taken.
+  /// Keeps the first `rows` rows; the memory of the others stays allocated.
   void truncate(std::int64_t rows);
-  /// A copy in another storage type, rounded once. On the cpu.
+  /// A copy in another storage type, rounded once. For tensors on the CPU.
   Tensor to(Dtype dtype) const;
-  /// A copy on another device (or this one). The work it waits for stands in `stream`; where the host takes part, the
-  /// copy is done on return.
+  /// A copy on another device (or the same one), ordered by `stream`. If either side is the host, the copy is done on
+  /// return.
   Tensor to(Device device, CUstream_st* stream = nullptr) const;
 
   const Shape& shape() const { return view_.shape; }
@@ -135,15 +135,15 @@ class Tensor {
   std::size_t bytes() const { return static_cast<std::size_t>(shape().size()) * size_of(dtype()); }
   explicit operator bool() const { return view_.given; }
 
-  // What shows the memory of a temporary would outlive it, so these take none. The conversion does, for arguments:
+  // Views of a temporary would dangle, so these are deleted for temporaries. The conversion is not, for arguments:
   // spmm(context, graph, Tensor::from(...)) is safe. C++ cannot tell an argument from a variable there; Clang can, and
-  // warns of `ConstTensorView x = Tensor::from(...)`.
+  // warns about `ConstTensorView x = Tensor::from(...)`.
   TensorView view() & { return view_; }
   ConstTensorView view() const& { return view_; }
   ConstTensorView view() const&& = delete;
   operator TensorView() & { return view_; }
   operator ConstTensorView() const WEFT_LIFETIME_BOUND { return view_; }
-  /// The elements, for a tensor the host can read.
+  /// The elements of a tensor in host memory.
   template <class T>
   std::span<T> span() & {
     check_host();

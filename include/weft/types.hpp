@@ -1,5 +1,5 @@
-// The small vocabulary every other header speaks: index types, storage types, devices, and the
-// names of operators. Storage type and accumulator type are separate things throughout weft.
+// The types that every other header uses: index types, storage types, devices, and the names of operators. weft keeps
+// storage type and accumulator type separate throughout.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace weft {
 
-using NodeId = std::int32_t;  // 32 bits: the index arrays are what a sparse kernel streams
-using EdgeId = std::int64_t;  // 64 bits: graphs with more than 2^31 edges are ordinary
+using NodeId = std::int32_t;  // 32 bits: sparse kernels stream arrays of these
+using EdgeId = std::int64_t;  // 64 bits: graphs with more than 2^31 edges are common
 
 enum class Dtype : std::uint8_t { f32, f16, bf16, f64, i32, i64 };
 
-[[noreturn]] void refuse_dtype(Dtype dtype);  // an Error: no enumerator has that value
-/// Bytes of an element.
+[[noreturn]] void refuse_dtype(Dtype dtype);  // throws an Error: no enumerator has that value
+/// Bytes per element.
 constexpr std::size_t size_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::f16:
@@ -30,7 +30,7 @@ constexpr std::size_t size_of(Dtype dtype) {
   refuse_dtype(dtype);
 }
 std::string_view name(Dtype dtype);
-/// "f32", "f16", "bf16", "f64", "i32" or "i64"; anything else is an Error that lists them.
+/// Accepts "f32", "f16", "bf16", "f64", "i32" and "i64"; anything else is an Error that lists them.
 Dtype parse_dtype(std::string_view text);
 /// The largest finite value of a floating type.
 double largest_value(Dtype dtype);
@@ -74,17 +74,17 @@ struct Device {
   friend constexpr bool operator==(const Device&, const Device&) = default;
 };
 
-/// "cpu", "cuda:0".
+/// Gives "cpu" or "cuda:0".
 std::string to_string(Device device);
-/// "cpu", "cuda" or "cuda:N".
+/// Accepts "cpu", "cuda" and "cuda:N".
 Device parse_device(std::string_view text);
 
-/// What an edge u -> v sends to v: the source's features, the edge's, or both combined.
+/// The message that an edge u -> v sends to v: the source's features, the edge's, or both combined.
 enum class SpmmOp : std::uint8_t { copy_u, copy_e, u_add_e, u_sub_e, u_mul_e, u_div_e };
 enum class Reduce : std::uint8_t { sum, mean, max, min };
-/// What two operands give on an edge.
+/// How an SDDMM combines its two operands per edge.
 enum class SddmmOp : std::uint8_t { dot, add, sub, mul, div, copy_lhs, copy_rhs };
-/// Where an SDDMM operand lives: at the edge's source, its destination, or on the edge itself.
+/// Where an SDDMM operand is indexed: by the edge's source, its destination, or the edge itself.
 enum class Target : std::uint8_t { u, v, e };
 /// How attention scores an edge; see ops.hpp.
 enum class Score : std::uint8_t { gat, gatv2, dot };
@@ -102,7 +102,7 @@ Score parse_score(std::string_view text);
 
 constexpr bool uses_node(SpmmOp op) { return op != SpmmOp::copy_e; }
 constexpr bool uses_edge(SpmmOp op) { return op != SpmmOp::copy_u; }
-/// Whether one of a row's messages is its result, which has a winner then, instead of what all of them add up to.
+/// Whether a row's result is one of its messages, the winner, and not the sum of all.
 constexpr bool is_extremum(Reduce reduce) { return reduce == Reduce::max || reduce == Reduce::min; }
 
 }  // namespace weft

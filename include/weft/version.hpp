@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// "0.1.0", from the library that is linked.
+/// "0.1.0": the version of the linked library.
 std::string_view version();
 /// The commit the library was built from, or "unknown".
 std::string_view build_commit();
