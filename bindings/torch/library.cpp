@@ -1,4 +1,4 @@
-// torch.ops.weft: schemas, and the functions behind them on either device.
+// torch.ops.weft: the operators' schemas and implementations, the same on either device.
 #include <torch/csrc/stable/library.h>
 
 #include "graphs.hpp"

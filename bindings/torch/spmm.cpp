@@ -21,7 +21,7 @@ SpmmOptions options_of(std::int64_t op, std::int64_t reduce) {
   return options;
 }
 
-/// Factors of targets, of sources and of x's own rows, where they are given.
+/// The optional scales of targets, of sources and of x's own rows.
 struct Scales {
   Input target, source, self;
   Scales(const MaybeTensor& of_targets, const MaybeTensor& of_sources, const MaybeTensor& of_self)
@@ -40,14 +40,14 @@ struct Scales {
   }
 };
 
-/// x times the edge's value, or x as it is.
+/// The message is x times the edge's value, or x if there are no edge values.
 SpmmOptions options_of(const Scales& scales, const MaybeTensor& edge) {
   SpmmOptions options = scales.options();
   options.op = edge && edge->defined() ? SpmmOp::u_mul_e : SpmmOp::copy_u;
   return options;
 }
 
-/// The winners are given where there are some.
+/// Returns the result and, for max and min, the winning edge ids.
 std::pair<Tensor, MaybeTensor> forward(Call& call, const MaybeTensor& x, const MaybeTensor& edge, SpmmOptions options,
                                        std::int64_t scales = 0) {
   const Input sources(x, "x"), values(edge, "edge");
@@ -67,12 +67,12 @@ std::pair<Tensor, MaybeTensor> forward(Call& call, const MaybeTensor& x, const M
   return {out, winners};
 }
 
-/// A gradient is given where it is wanted.
+/// Returns the gradients of x and edge; nullopt if one is not wanted or the op does not read its tensor.
 std::pair<MaybeTensor, MaybeTensor> backward(Call& call, const MaybeTensor& x, const MaybeTensor& edge,
                                              const MaybeTensor& winners, const Tensor& out_grad, SpmmOptions options,
                                              bool want_x, bool want_edge, std::int64_t scales = 0) {
   const Input grad(out_grad, "out_grad"), won(winners, "winners");
-  // ops/spmm.py keeps nothing, or placeholders, of what is not read here.
+  // For tensors that are not read here, ops/spmm.py passes nothing or placeholders.
   const bool multiplies = options.op == SpmmOp::u_mul_e || options.op == SpmmOp::u_div_e;
   const bool extremum = is_extremum(options.reduce);
   const auto read = [&](bool is_read, bool is_used, const MaybeTensor& tensor, std::string_view name,

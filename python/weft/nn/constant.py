@@ -1,4 +1,4 @@
-"""Features that stay the same, so that layers add them up over a graph once."""
+"""Features that do not change, so that layers sum them over a graph only once."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from weft.nn.graph_of import stamp_of
 
 
 class _Constant(NamedTuple):
-    """What the tensor was when it was marked, and the sums of it: by graph, and there by what was computed."""
+    """The tensor's stamp when it was marked, and its cached sums: by graph, then by name."""
 
     stamp: Tuple
     sums: weakref.WeakKeyDictionary
 
 
-_any_marked = False  # asked first: most programs mark nothing, and pay nothing
-_constants = WeakTensorKeyDictionary()  # an entry goes, with its sums, when its tensor does
+_any_marked = False  # checked first: a program that marks nothing pays nothing
+_constants = WeakTensorKeyDictionary()  # an entry and its sums are freed with the tensor
 
 
 def constant(x: Tensor) -> Tensor:
-    """Marks features that no gradient is wanted of and whose values stay as they are, as those of a dataset do, and returns
-    them. Layers that sum them over a graph then do so in their first call and keep the result as long as the tensor and
-    the graph live: a first layer is a product from then on, and its backward has no sums. Results differ by rounding at most.
+    """Marks features that need no gradient and whose values do not change, such as a dataset's, and returns them.
+    Layers sum them over a graph in their first call and cache the result as long as the tensor and the graph live:
+    later calls of a first layer are only a product, and its backward has no sums. Results differ at most by rounding.
 
-    Kept sums take as much memory as ``x``. In-place changes that torch knows of undo the mark; changes behind torch's back
-    (through NumPy, or of the inputs of a CUDA graph between replays) must not be made.
+    Cached sums take as much memory as ``x``. In-place changes that torch tracks undo the mark; untracked changes
+    (through NumPy, or to the inputs of a CUDA graph between replays) are not allowed.
 
     >>> import torch, weft
     >>> x = weft.constant(torch.randn(3, 8))
@@ -59,8 +59,8 @@ def is_constant(x: Tensor) -> bool:
 
 
 def kept_sums(graph: Graph, x: Tensor, name: object, make: Callable[[], Tensor]) -> Tensor:
-    """``make()``, sums of x over the graph that ``name`` tells from others; of constant features those of an earlier call.
-    Without a name nothing is kept."""
+    """``make()``, the sums of x over the graph that ``name`` identifies; for constant features, those that an earlier
+    call cached. Without a name nothing is cached."""
     if name is None or not is_constant(x) or torch._C._len_torch_dispatch_stack() > 0:
         return make()
     kind = x.device.type
@@ -68,9 +68,9 @@ def kept_sums(graph: Graph, x: Tensor, name: object, make: Callable[[], Tensor])
     of_graph = _constants[x].sums.setdefault(graph, {})
     found = of_graph.get(name)
     if found is None:
-        # A tensor made in inference mode could not be used in training later, nor one that torch.func has wrapped.
+        # A tensor made in inference mode, or wrapped by torch.func, could not be used in training later.
         with torch.inference_mode(False), torch.no_grad(), torch._C._DisableFuncTorch():
             found = make()
-        if not (x.is_cuda and torch.cuda.is_current_stream_capturing()):  # memory of a capture is its replays'
+        if not (x.is_cuda and torch.cuda.is_current_stream_capturing()):  # replays of a capture reuse its memory
             of_graph[name] = found
     return found

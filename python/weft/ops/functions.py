@@ -1,4 +1,4 @@
-"""What autograd knows of operators over graphs: functions that run one and find its gradients."""
+"""The autograd functions of operators over graphs, which run an operator and compute its gradients."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def _no_vmap(name: str) -> str:
 
 
 def _wraps_of(tensor) -> Iterator[Tensor]:
-    """What torch.func put around a tensor, from the outside in."""
+    """The torch.func wrappers of a tensor, from the outside in."""
     while isinstance(tensor, Tensor) and _functorch.is_functorch_wrapped_tensor(tensor):
         yield tensor
         tensor = _functorch.get_unwrapped(tensor)
 
 
 def _has_tangent(tensor: Tensor) -> bool:
-    """At whichever level of torch.func, or below them all."""
+    """Whether a tensor has a tangent at any level of torch.func, or below all levels."""
     innermost = _functorch.peek_interpreter_stack()
     if innermost is None:
         return forward_ad.unpack_dual(tensor).tangent is not None
@@ -54,15 +54,15 @@ def _has_tangent(tensor: Tensor) -> bool:
         return _has_tangent(tensor)
 
 
-@torch.compiler.disable  # and so not a part of any program: it looks at what the call is made in
+@torch.compiler.disable  # not part of any program, because it inspects the transforms around the call
 def refuse_tangents(name: str, inputs: Sequence) -> None:
-    """Where an operator looks at none, a tangent would be lost without a word."""
+    """Refuses inputs with a tangent, which the operator would otherwise ignore silently."""
     if any(isinstance(t, Tensor) and _has_tangent(t) for t in inputs):
         raise NotImplementedError(_no_forward_mode(name))
 
 
 def _is_batch(tensor) -> bool:
-    if isinstance(tensor, Tensor) and _functorch.is_legacy_batchedtensor(tensor):  # of is_grads_batched
+    if isinstance(tensor, Tensor) and _functorch.is_legacy_batchedtensor(tensor):  # from is_grads_batched
         return True
     return any(_functorch.is_batchedtensor(wrap) for wrap in _wraps_of(tensor))
 
@@ -73,11 +73,11 @@ def refuse_batches(name: str, inputs: Sequence) -> None:
 
 
 class _Saved:
-    """Stands for a tensor among options."""
+    """Replaces a tensor among the options."""
 
 
 def save(ctx, options: Tuple, tensors: Sequence) -> None:
-    """Keeps tensors for a backward, those among the options too: so torch finds out where one was changed before it."""
+    """Saves tensors for the backward, including those among the options, so that torch detects in-place changes."""
     given = tuple(option for option in options if isinstance(option, Tensor))
     ctx.save_for_backward(*given, *tensors)
     ctx.options = options
@@ -86,7 +86,7 @@ def save(ctx, options: Tuple, tensors: Sequence) -> None:
 
 
 def saved_by(ctx) -> Tuple[Tuple, Tuple]:
-    """The options and the other tensors."""
+    """The saved options and the other saved tensors."""
     options, saved = ctx.options, ctx.saved_tensors
     count = options.count(_Saved)
     if count == 0:
@@ -96,15 +96,15 @@ def saved_by(ctx) -> Tuple[Tuple, Tuple]:
 
 
 class _Run(torch.autograd.Function):
-    """The same gradients as register_autograd's by a way that costs a fraction of its time. (A setup_context of its own
-    would let torch look at its signature in every call, which takes longer than a small operator.)"""
+    """The same gradients as register_autograd's, in a fraction of its time. (With a separate setup_context torch would
+    inspect its signature in every call, which takes longer than a small operator.)"""
 
     @staticmethod
     def forward(ctx, op, graph, options, *tensors):
         results = op.results(graph, tensors, options)
         ctx.set_materialize_grads(False)
         save(ctx, options, op.kept_of(tensors, results, options, ctx.needs_input_grad[_ARGUMENTS:]))
-        ctx.of = op, graph  # whose transpose and plans the backward takes
+        ctx.of = op, graph  # the backward uses the graph's cached transpose and plans
         return results[0]
 
     @staticmethod
@@ -115,7 +115,7 @@ class _Run(torch.autograd.Function):
         options, saved = saved_by(ctx)
         tensors, kept = op.of_kept(saved)
         wanted = ctx.needs_input_grad[_ARGUMENTS:]
-        if torch.is_grad_enabled():  # they may be differentiated again, or the backward operator refuses that
+        if torch.is_grad_enabled():  # for a second derivative; the backward operator refuses one
             gradients = op.derived(graph, tensors, kept, out_grad, options, wanted)
             if gradients is None:
                 with _library.naming_what_is_out_of_memory():
@@ -125,12 +125,12 @@ class _Run(torch.autograd.Function):
         return (None, None, None, *gradients)
 
 
-# Function.apply, less what it does for functions of torch.func, which takes as long as a small operator.
+# Function.apply without its handling of torch.func, which takes as long as a small operator.
 run = super(torch.autograd.Function, _Run).apply
 
 
 class RunTransformed(torch.autograd.Function):
-    """The same for torch.func, which asks for a setup_context."""
+    """The same for torch.func, which requires a setup_context."""
 
     @staticmethod
     def forward(op, graph, options, *tensors):
@@ -168,7 +168,7 @@ class RunTransformed(torch.autograd.Function):
 
 
 class _GradientsTransformed(torch.autograd.Function):
-    """Their gradients, which torch.func must not look into either. What is not wanted is a number."""
+    """The gradients of RunTransformed, hidden from torch.func as well. An unwanted gradient is a scalar."""
 
     @staticmethod
     def forward(op, graph, options, wanted, out_grad, *saved):

@@ -1,4 +1,4 @@
-"""What all operators over graphs share: how they are called, and how their gradients are found."""
+"""The common part of all operators over graphs: their calls and their gradients."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from weft.ops.functions import (
 )
 
 GRAPH_ARGUMENTS = 3  # rows, key, num_sources
-_PLAIN = (Tensor, torch.nn.Parameter, type(None))  # no subclass, such as those that torch traces with
+_PLAIN = (Tensor, torch.nn.Parameter, type(None))  # no other subclasses, such as those that torch traces with
 _is_compiling = torch.compiler.is_compiling
 _tracing_state = torch._C._get_tracing_state  # of torch.jit.trace, in a fraction of torch.jit.is_tracing's time
-_implementations = torch.library.Library("weft", "IMPL")  # which are there as long as this is
+_implementations = torch.library.Library("weft", "IMPL")  # its registrations last as long as this object
 
 
 def _no_context(ctx, inputs, output):
-    """Of an operator that is not differentiated."""
+    """Saves nothing: for an operator that is not differentiated."""
 
 
 class GraphOp:
-    """An operator ``weft::NAME(graph, tensors, options)`` and its ``weft::NAME_backward``, which takes the tensors, what
-    the forward kept, the gradient of its first result, the options and, where it can leave gradients out, which are
-    wanted. ``derive`` composes gradients that can be differentiated again; ``casts_to`` is the type of operands under
-    autocast, where it is not autocast's own.
+    """An operator ``weft::NAME(graph, tensors, options)`` and its ``weft::NAME_backward``, which takes the tensors, the
+    results that the forward kept, the gradient of its first result, the options and, with ``chooses``, which gradients
+    are wanted. ``derive`` composes gradients that can be differentiated again; ``casts_to`` is the dtype of operands
+    under autocast, if it is not autocast's own.
 
-    With ``codes``, what stands for the options there, there are also ``weft::NAME_held`` and
-    ``weft::NAME_held_backward``. They take the key of a graph that Python holds in place of its rows. Tensors outside of
-    what torch traces go there, in a fraction of the time."""
+    With ``codes``, there are also ``weft::NAME_held`` and ``weft::NAME_held_backward``, which take the codes instead of
+    the options, and the key of a graph that Python holds instead of its rows. Calls that torch does not trace use them
+    and take a fraction of the time."""
 
     def __init__(
         self, name: str, num_tensors: int, *, fake: Callable, fake_backward: Callable, keeps: Sequence[int] = (),
@@ -67,12 +67,12 @@ class GraphOp:
 
     @staticmethod
     def _unseen(name: str):
-        """An operator that autograd looks away from, as only what is below it calls it."""
+        """An operator that autograd passes through, because it is only called below autograd."""
         _implementations.impl(name, torch.library.fallthrough_kernel, "Autograd")
         return getattr(torch.ops.weft, name).default
 
     def __call__(self, graph, tensors: Tuple, options: Tuple = ()) -> Tensor:
-        """The first result, with gradients where they are wanted."""
+        """The first result, differentiable if an operand requires a gradient."""
         if not isinstance(graph, Graph):
             raise TypeError(
                 f"graph is of type {type(graph).__name__}: expected a weft.Graph, as Graph.from_edge_index makes one"
@@ -111,7 +111,7 @@ class GraphOp:
         return _len_torch_dispatch_stack() == 0
 
     def results(self, graph, tensors, options) -> Tuple:
-        """All results, below autograd."""
+        """All results, without autograd."""
         try:
             if self._is_lean(graph, tensors, options):
                 return as_tuple(self._held(graph._key, *tensors, *self._codes[options]))
@@ -127,7 +127,7 @@ class GraphOp:
             raise
 
     def gradients_over(self, graph, tensors, kept, out_grad, options, wanted):
-        """gradients() below autograd."""
+        """gradients() without autograd."""
         try:
             if self._is_lean(graph, (out_grad, *tensors), options):
                 chosen = wanted if self.chooses else ()
@@ -141,7 +141,7 @@ class GraphOp:
             raise
 
     def gradients(self, graph_arguments, tensors, kept, out_grad, options, wanted):
-        """One for each tensor; None for those that are not wanted."""
+        """One gradient per tensor; None if it is not wanted."""
         op = self._backward_unrecorded if is_of_program(graph_arguments[1]) else self._backward
         return self._gradients_by(op, graph_arguments, tensors, kept, out_grad, options, wanted)
 
@@ -151,10 +151,10 @@ class GraphOp:
         return [g if w else None for g, w in zip(gradients, wanted)]
 
     def derived(self, graph, tensors, kept, out_grad, options, wanted):
-        """The same as results of operators that have gradients themselves; None where there are none such."""
+        """The same gradients, composed of differentiable operators; None if there is no such composition."""
         if self._derive is None or not torch.is_grad_enabled():
             return None
-        with torch.autocast(graph._device_type, enabled=False):  # the forward's types are the gradients', too
+        with torch.autocast(graph._device_type, enabled=False):  # gradients have the forward's dtypes
             gradients = self._derive(graph, tensors, kept, out_grad, options, wanted)
         return None if gradients is None else [g if w else None for g, w in zip(gradients, wanted)]
 
@@ -162,7 +162,7 @@ class GraphOp:
         raise NotImplementedError(no_second(self.name))
 
     def kept_of(self, tensors, results, options, wanted):
-        """What a backward reads; what it does not is left out, or a placeholder of its kind."""
+        """The tensors that a backward reads; the others are None, or placeholders of their shape and dtype."""
         if self.reads is not None:
             tensors = self.reads(tensors, results[0], options, wanted)
         return [*(tensors if self.takes_tensors else ()), *(results[i] for i in self.keeps)]
@@ -171,7 +171,7 @@ class GraphOp:
         n = self.num_tensors if self.takes_tensors else 0
         return saved[:n], saved[n:]
 
-    # For torch.ops.weft.NAME itself, as compiled code calls it.
+    # For calls of torch.ops.weft.NAME itself, as in compiled code.
 
     def _setup(self, ctx, inputs, output):
         rows, key, num_sources = inputs[:GRAPH_ARGUMENTS]
@@ -180,13 +180,13 @@ class GraphOp:
         ctx.mark_non_differentiable(*results[1:])
         ctx.set_materialize_grads(False)
         options = inputs[GRAPH_ARGUMENTS + self.num_tensors :]
-        # Here torch has not said yet which gradients are wanted: needs_input_grad counts the tensors of lists one by one.
+        # The wanted gradients are not known here yet: needs_input_grad counts each tensor of a list separately.
         wanted = [True] * self.num_tensors
         save(ctx, options, [*rows, *self.kept_of(tensors, results, options, wanted)])
         ctx.of = len(rows), key, num_sources
 
     def _backward_of_op(self, op, ctx, out_grad, *_):
-        """By that backward operator: the key, which a program may get anew in every run, is not asked again."""
+        """The gradients by the operator `op`, whatever the key is, which may change in every run of a program."""
         n, key, num_sources = ctx.of
         options, saved = saved_by(ctx)
         rows = list(saved[:n])
@@ -196,7 +196,7 @@ class GraphOp:
             return *nothing, *[None] * (self.num_tensors + len(options))
         wanted = ctx.needs_input_grad[GRAPH_ARGUMENTS : GRAPH_ARGUMENTS + self.num_tensors]
         gradients = None
-        if torch.is_grad_enabled():  # they may be differentiated again
+        if torch.is_grad_enabled():  # the gradients may be differentiated again
             graph = Graph._of_arguments(rows, key, num_sources)
             gradients = self.derived(graph, tensors, kept, out_grad, options, wanted)
         if gradients is None:
@@ -205,7 +205,7 @@ class GraphOp:
 
 
 def traced(fake: Callable) -> Callable:
-    """A fake kernel runs where torch traces a program, before the program does."""
+    """The fake kernel, which torch runs when it traces a program, before the program runs."""
 
     def run(rows, *arguments):
         if rows[0].device.type == "cuda":
@@ -216,7 +216,7 @@ def traced(fake: Callable) -> Callable:
 
 
 def broadcast(*tensors):
-    """The sizes behind the rows, which broadcast as in NumPy."""
+    """The broadcast sizes of all dimensions after the rows, as in NumPy."""
     given = [t for t in tensors if t is not None]
     sizes = []
     for i in range(1, max(t.dim() for t in given)):
@@ -229,8 +229,8 @@ def broadcast(*tensors):
 
 
 def kind(tensor, out):
-    """A tensor of that shape and type which holds one number, and no good one for whoever reads it all the same; none
-    where `out`, and so its gradient, says as much."""
+    """A placeholder with the tensor's shape and dtype, which holds one NaN; None if `out`, and so its gradient, has the
+    same features and dtype."""
     if tensor is None or (tensor.dtype is out.dtype and tensor.shape[1:] == out.shape[1:]):
         return None
     return placeholder(tensor)
@@ -241,7 +241,7 @@ def placeholder(tensor):
 
 
 def like(wanted, tensor, other):
-    """A fake gradient: of the tensor's kind, or of no elements."""
+    """A fake gradient: shaped like the tensor if it is wanted, else without elements."""
     if wanted and tensor is not None:
         return tensor.new_empty(tensor.shape)
     return other.new_empty([0], dtype=torch.float32)

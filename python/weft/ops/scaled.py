@@ -1,5 +1,5 @@
-"""Sums over neighbours with one factor per source and one per target, as layers normalise by degrees, and one per node
-for its own features, as self-loops add them."""
+"""Sums over neighbours with one factor per source and one per target, for normalisation by degrees, and one per node
+for its own features, for self-loops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _at(scale: Optional[Tensor], tensor: Tensor) -> Tensor:
 
 
 def _derive(graph, tensors, kept, out_grad, options, wanted):
-    """The gradients of the sum between the two scalings, and of x's own rows."""
+    """Composes the gradients of the sum between the two scalings, and of x's own rows."""
     (x, edge), (target_scale, source_scale, self_scale) = tensors, options
     op = "copy_u" if edge is None else "u_mul_e"
     scaled = x if x is None or not wanted[1] else _at(source_scale, x)
@@ -48,7 +48,7 @@ def _derive(graph, tensors, kept, out_grad, options, wanted):
 
 
 class _Spelled:
-    """Options that stand for themselves."""
+    """Codes that equal the options."""
 
     def __getitem__(self, options):
         return options
@@ -64,12 +64,13 @@ def spmm_scaled(
     graph: Graph, x: Tensor, edge: Optional[Tensor] = None, *, target_scale: Optional[Tensor] = None,
     source_scale: Optional[Tensor] = None, self_scale: Optional[Tensor] = None,
 ) -> Tensor:
-    """For every target the sum of ``source_scale[source] * x[source]``, times the edge's value where there is one, and
-    ``target_scale[target]`` times all of it; plus ``self_scale[target] * x[target]``, as a self-loop would add it. The
+    """For each target, sums ``source_scale[source] * x[source]``, times the edge's value if ``edge`` is given,
+    multiplies the sum by ``target_scale[target]`` and adds ``self_scale[target] * x[target]``, like a self-loop. The
     result is rounded once.
 
-    ``target_scale`` is [targets], ``source_scale`` [sources], and ``self_scale`` [nodes] of a graph that is not bipartite;
-    all are in float32 (float64 for float64 tensors) and have no gradients. Everything else is as in :func:`weft.spmm`.
+    ``target_scale`` is [targets], ``source_scale`` [sources], and ``self_scale`` [nodes], for graphs that are not
+    bipartite; all are in float32 (float64 for float64 tensors) and have no gradients. Everything else is as in
+    :func:`weft.spmm`.
 
     >>> import torch, weft
     >>> graph = weft.Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 1]]))

@@ -1,4 +1,4 @@
-"""Sums over neighbours, normalised by degrees on both sides: GCN, SGC, APPNP."""
+"""Sums over neighbours, normalised by the degrees of source and target: GCN, SGC, APPNP."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from weft.ops import spmm, spmm_scaled
 
 
 class Norm(NamedTuple):
-    """The matrix S (A + L) S: A has the values of edges, L and S are diagonal. It is never multiplied out, so that a
-    graph without weights needs no value per edge and self-loops need no edges."""
+    """The matrix S (A + L) S: A has the edge values, L and S are diagonal. The product is never stored, so a graph
+    without weights needs no value per edge and self-loops need no edges."""
 
     weight: Optional[Tensor] = None  # A's values, by edge id; None: ones
-    loop: Optional[Tensor] = None  # L; None: nothing
+    loop: Optional[Tensor] = None  # L; None: zeros
     scale: Optional[Tensor] = None  # S; None: ones
-    own: Optional[Tensor] = None  # S L S, where it is known already
-    name: Optional[str] = None  # of those that depend on the graph alone: tells them from each other
+    own: Optional[Tensor] = None  # S L S, if it is already computed
+    name: Optional[str] = None  # identifies a norm that depends only on the graph; None for others
 
     def times(self, graph: Graph, x: Tensor) -> Tensor:
         weight = None if self.weight is None else self.weight.to(x.dtype)
@@ -52,7 +52,7 @@ class Norm(NamedTuple):
         return out if scale is None else out * scale
 
     def dropped(self, graph: Graph, x: Tensor, p: float) -> Norm:
-        """With each edge, and each loop, left out with probability p."""
+        """The norm with dropout of probability p on edges and loops."""
         weight = self.weight if self.weight is not None else x.new_ones(graph.col.shape[0])
         return Norm(dropout(weight, p), None if self.loop is None else dropout(self.loop, p), self.scale)
 
@@ -62,7 +62,7 @@ def _own(loop: Tensor, scale: Optional[Tensor]) -> Tensor:
 
 
 def weighted(graph: Graph, edge_weight: Optional[Tensor]) -> Norm:
-    """Without degrees and loops."""
+    """The edge weights alone, without degrees and loops."""
     return Norm(weights_of(graph, edge_weight), name="ones" if edge_weight is None else None)
 
 
@@ -70,16 +70,16 @@ def gcn_norm(
     graph: Graph, edge_weight: Optional[Tensor], dtype: torch.dtype, *, loops: Optional[str] = "remaining",
     fill: float = 1.0,
 ) -> Norm:
-    """GCN's normalisation. ``loops`` says what becomes of self-loops: ``remaining`` gives those nodes one of weight
-    ``fill`` that have none, and leaves of several the last (as PyG does of an ``edge_index``); ``add`` gives every node
-    one besides those it has (of a sparse matrix of torch's); ``replace`` puts it in their place (of torch_sparse's);
-    None gives none. As in PyG loops have weight 1 where edges have no weights, whatever ``fill`` is."""
+    """GCN's normalisation. ``loops`` handles self-loops as PyG does: ``remaining`` adds one of weight ``fill`` to nodes
+    without any, and keeps only the last of several (PyG's rule for an ``edge_index``); ``add`` adds one to every node
+    (for a sparse torch matrix); ``replace`` replaces a node's loops by one (for torch_sparse); None adds none. Without
+    edge weights every node has one loop of weight 1, as in PyG, whatever ``fill`` is and ``loops``, if not None."""
     wide = torch.float64 if dtype is torch.float64 else torch.float32
     if edge_weight is None:
         return kept(graph, ("gcn_norm", loops is None, wide), lambda g: _of_degrees(g, loops is not None, wide))
     weight = weights_of(graph, edge_weight).to(wide)
     weight, loop = _loops_of(graph, weight, loops, fill)
-    with torch.autocast(weight.device.type, enabled=False):  # a norm in halves would be that of other weights
+    with torch.autocast(weight.device.type, enabled=False):  # half precision would round the weights
         degrees = spmm(graph, None, weight)
     if loop is None:
         return Norm(weight, scale=_inverse_root(degrees))
@@ -90,7 +90,7 @@ def _of_degrees(graph: Graph, with_loops: bool, dtype: torch.dtype) -> Norm:
     degrees = graph.rowptr[1:] - graph.rowptr[:-1]
     if not with_loops:
         return Norm(scale=_inverse_root(degrees.to(dtype)), name="without loops")
-    # The sum over all edges takes a node as often as it has loops, where once is wanted.
+    # The sum over all edges counts a node once per self-loop, but it must count once.
     missing = 1 - loop_counts(graph)
     loop, scale = missing.to(dtype), _inverse_root((degrees + missing).to(dtype))
     return Norm(loop=loop, scale=scale, own=_own(loop, scale), name="with loops")
@@ -114,7 +114,7 @@ def _inverse_root(degrees: Tensor) -> Tensor:
 
 
 def gcn(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
-    """GCNConv: the linear map goes before the sum or after it, where it leaves less to add up."""
+    """GCNConv: applies the linear map before or after the sum, whichever is cheaper."""
     before = sums_first(layer.lin, x)
     if before:
         sums = kept_sums(graph, x, norm.name and ("gcn", norm.name), lambda: norm.times(graph, x))
