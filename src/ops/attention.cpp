@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 bool scores_fit_windows(const AttentionInputs& in, const Features& score) {
-  const auto scale = static_cast<float>(in.scale);  // as tensor cores have it
+  const auto scale = static_cast<float>(in.scale);  // the tensor-core kernels use f32
   switch (in.score) {
     case Score::gat: return in.slope >= 0 && in.slope <= 1;
     case Score::dot: return score_depth_fits_windows(score.width) && scale > 0 && std::isfinite(scale);
@@ -170,7 +170,7 @@ AttentionResult attention(Context& context, const Graph& graph, const AttentionI
 
 namespace {
 
-/// What attention_weights is about to read, checked.
+/// Checks the inputs of attention_weights.
 AttentionShape resolve_weights(const Context& context, const Graph& graph, const AttentionInputs& inputs,
                                const AttentionResultViews& given) {
   check_unsampled(inputs.sample, "attention_weights");

@@ -1,5 +1,5 @@
-// Attention's backward by a plan: by a kernel that visits each edge once, where the arguments have one, and by the
-// composition of attention_composed.cpp otherwise. A run only carves its scratch from the workspace.
+// Attention's planned backward: one kernel that reads each edge once if the arguments have such a kernel, otherwise the
+// composition of attention_composed.cpp. A run takes its scratch memory only from the workspace.
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-/// Whether edges have more to say than which nodes they join.
+/// Whether edges have a term or a bias of their own.
 bool has_edge_terms(const AttentionInputs& in) { return in.edge.given || in.bias.given; }
 
 AttentionShape checked(const Context& context, const Graph& graph, const AttentionInputs& in,
@@ -33,24 +33,24 @@ AttentionShape checked(const Context& context, const Graph& graph, const Attenti
   return shape;
 }
 
-/// Those that the edges are visited by; null: by none.
+/// The plan's row windows; null if it has none.
 const RowWindows* windows_of(const AttentionBackwardPlan& plan) {
   if (plan.gather.device.kind == DeviceKind::cpu) return nullptr;
   return plan.gather.cuda().core == Core::tensor ? plan.gather.backing.windows->windows.get() : nullptr;
 }
-/// The graph whose edges have score gradients of their own: all of them, or where there are windows the residual's.
+/// The graph whose edges have score gradients in memory: the whole graph, or the windows' residual.
 Graph scored_graph(const AttentionBackwardPlan& plan, const Graph& graph) {
   const RowWindows* const windows = windows_of(plan);
   return windows != nullptr ? windows->residual().transpose() : graph;
 }
 
-/// A run's part of the workspace. Over an arena without memory this only counts.
+/// The scratch memory of a run. Over an arena without memory, take() only counts.
 struct BackwardScratch {
   std::span<std::byte> destinations;  // [rows, heads, 4], or on a CPU [rows, 4, heads]
   std::span<std::byte> scores;        // [edges, heads], of the scored graph
-  std::span<std::byte> sums;          // [rows, heads], where dst's gradient is rounded from them
-  std::span<std::byte> column_sums;   // [heads, places in tiles], where there are windows
-  std::span<std::byte> staging;       // of one plan after the other
+  std::span<std::byte> sums;          // [rows, heads], if dst's gradient is rounded from them
+  std::span<std::byte> column_sums;   // [heads, columns in tiles], if there are windows
+  std::span<std::byte> staging;       // for one plan after the other
 
   static BackwardScratch take(Arena& arena, const Graph& graph, const AttentionShape& shape,
                               const AttentionBackwardPlan& plan) {
@@ -72,7 +72,7 @@ struct BackwardScratch {
   Arena arena() const { return {staging.data(), staging.size()}; }
 };
 
-/// But for the transpose, of which the plan says what a run takes.
+/// All arguments except the view of the transpose, which depends on the plan.
 AttentionBackwardArgs backward_args(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
                                     const Operand& out_grad, const Result& value_grad) {
   AttentionBackwardArgs args;
@@ -82,7 +82,7 @@ AttentionBackwardArgs backward_args(const Graph& graph, const AttentionInputs& i
   return args;
 }
 
-/// A gradient in memory of its own, which is aligned as well as any can be: before there is one.
+/// A gradient in memory of its own with the best alignment, for planning before the memory exists.
 Operand any_operand(const AttentionShape& shape) {
   const Features& f = shape.value;
   return {nullptr, shape.desc.dtype, f.heads * f.width, f.width, 1};
@@ -91,7 +91,7 @@ Result any_result(const AttentionShape& shape) {
   return {nullptr, shape.desc.dtype, shape.value.heads * shape.value.width};
 }
 
-/// With heads as wide as `shape` says, in copies that are not there yet.
+/// Arguments with the padded heads of `shape`, whose copies do not exist yet.
 AttentionBackwardArgs any_args(const Graph& graph, const AttentionInputs& in, const AttentionShape& shape) {
   AttentionBackwardArgs args = backward_args(graph, in, shape, any_operand(shape), any_result(shape));
   args.forward.value = any_operand(shape);
@@ -144,7 +144,7 @@ void check_gradients(const Context& context, const Graph& graph, const Attention
                {out_grad, "out_grad"}});
 }
 
-/// Why arguments that were planned for one visit of the edges cannot have it.
+/// Throws an Error that says why the arguments cannot run by a plan with at_once.
 [[noreturn]] void refuse(const AttentionInputs& in, const AttentionShape& shape, ConstTensorView out_grad,
                          const AttentionGradientViews& into, const char* keeps_from_windows) {
   WEFT_CHECK(keeps_from_windows == nullptr, unsupported,
@@ -191,15 +191,15 @@ void run_composed(Context& context, const AttentionBackwardPlan& plan, const Gra
   composed_attention_backward(context, *plan.composed, graph, in, shape, given, out_grad, into);
 }
 
-/// Whether a kernel visits each edge once for all gradients. On a CPU that is the one in accumulators: see
-/// kernels/cpu/attention_backward-inl.hpp.
+/// Whether a kernel reads each edge once for all gradients. On a CPU there is one for storage types that are their own
+/// accumulators: see kernels/cpu/attention_backward-inl.hpp.
 bool has_one_visit(const AttentionBackwardArgs& args, const Plan& gather) {
   if (args.forward.score != Score::gat || args.forward.edge.given() || args.forward.bias.given()) return false;
   if (gather.device.kind == DeviceKind::cuda) return cuda::has_attention_backward(args, gather);
   return gather.desc.dtype == accumulator(gather.desc.dtype);
 }
 
-/// A plan of one visit of the edges; `at_once` is false, and nothing else worth having, where `args` have none.
+/// A plan of that kernel; if `args` have no such kernel, `at_once` is false and the plan is of no use.
 AttentionBackwardPlan plan_at_once(const Context& context, const Graph& graph, const AttentionBackwardArgs& args,
                                    const AttentionShape& shape, const OpDesc& desc, const Policy& policy) {
   AttentionBackwardPlan plan;
@@ -260,7 +260,7 @@ void run_at_once(Context& context, Arena arena, const AttentionBackwardPlan& pla
     const Operand residual = scored.num_edges() > 0 ? operand(sums, Features::of(by_row)) : Operand{};
     cuda::attention_column_gradients(args, plan.gather, residual, result(into.dst), context.stream());
   } else if (rounds) {
-    reduce_to(context, sums, into.dst);  // only rounds, as nothing is missing
+    reduce_to(context, sums, into.dst);  // only rounds: the shapes are equal
   }
 }
 
@@ -270,7 +270,7 @@ void check_gradient_values(Context& context, const AttentionGradientViews& into)
   check_result(context, into.dst, "attention_backward (dst)");
 }
 
-/// With heads as wide as the plan says.
+/// Runs with the plan's padded heads.
 void run_widened(Context& context, const AttentionBackwardPlan& plan, const Graph& graph, const AttentionInputs& in,
                  const AttentionShape& shape, const AttentionResultViews& given, ConstTensorView out_grad,
                  const AttentionGradientViews& into) {

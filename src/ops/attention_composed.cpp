@@ -1,6 +1,6 @@
-// Attention's backward: one pass over the edges recomputes the weights (on a CPU by the forward's row statistics, on a
-// GPU from the scores alone) and gives the gradients of the scores, [E, H] each; every other gradient is a row sum over
-// the graph or its transpose.
+// Attention's backward: the weights are recomputed (on a CPU from the forward's row statistics, on a GPU from the
+// scores alone), and with them the gradients of the scores, [E, H] each; every other gradient is a row sum over the
+// graph or its transpose.
 #include "ops/attention_composed.hpp"
 
 #include <algorithm>
@@ -17,21 +17,21 @@ OpDesc sum_of(Dtype dtype, const Features& features) {
   return {OpKind::spmm, dtype, features.heads, features.width, Reduce::sum, true};
 }
 
-/// Of the sums that give the gradients of src and dst.
+/// Describes the sums for the gradients of src and dst.
 OpDesc scores_desc(const AttentionInputs& in, const AttentionShape& shape) {
   return in.score == Score::gat ? score_sums(shape) : sum_of(shape.desc.dtype, shape.score);
 }
 
-/// A run's part of the workspace. Over an arena without memory this only counts.
+/// The scratch memory of a run. Over an arena without memory, take() only counts.
 struct Scratch {
-  // [E, H, 1] accumulators, unread once there are score gradients and those of value.
+  // [E, H, 1] accumulators, not read after the gradients of scores and value are computed.
   TensorView alpha, alpha_grad;  // the second on a GPU only
-  TensorView leaky;              // gatv2: [rows, H, D] accumulators, in their place
+  TensorView leaky;              // gatv2: [rows, H, D] accumulators, in the same memory
   TensorView score_grad;         // [E, H, 1] accumulators
-  TensorView sums;               // gat: [rows or columns, H, 1] accumulators, where gradients are rounded from them
+  TensorView sums;               // gat: [rows or columns, H, 1] accumulators, if gradients are rounded from them
   TensorView attn;               // gatv2: [1, H, D] accumulators, likewise
 
-  /// The operators' own parts come first, one operator's after the other's: each begins at the workspace's start.
+  /// The operators' scratch memory comes first and is shared: each uses it from the start of the workspace.
   static Scratch take(Arena& arena, const Graph& graph, const AttentionInputs& in, const AttentionShape& shape,
                       const ComposedAttention& plan) {
     std::size_t most = 0;
@@ -50,7 +50,7 @@ struct Scratch {
     const Shape by_row(graph.num_rows(), heads, shape.score.width);
     const bool leans = in.score == Score::gatv2, sums = in.score == Score::gat && rounds;
     Scratch s;
-    // Whole words of 16, whatever the number of edges.
+    // Rounded up to a multiple of 16 bytes, so that alpha_grad is aligned.
     const std::size_t apart = (bytes(by_edge) + 15) / 16 * 16;
     const bool both = plan.value.device.kind == DeviceKind::cuda;
     const auto weights =
@@ -65,7 +65,7 @@ struct Scratch {
   }
 };
 
-/// Weights in `alpha` (after dropout, where there is any) and gradients of scores in `score_grad`.
+/// Computes the weights in `alpha` (after dropout, if any) and the gradients of scores in `score_grad`.
 void edge_gradients(Context& context, const ComposedAttention& plan, const Graph& graph, const AttentionInputs& in,
                     const AttentionShape& shape, const AttentionResultViews& given, ConstTensorView out_grad,
                     const Scratch& scratch, TensorView bias_grad) {
@@ -76,9 +76,10 @@ void edge_gradients(Context& context, const ComposedAttention& plan, const Graph
   args.score_grad = result(scratch.score_grad);
   if (bias_grad.given) args.bias_grad = result(bias_grad);
   if (context.device().kind == DeviceKind::cpu) return cpu::attention_edges(args, plan.edges, context.arena());
-  // On a GPU: weights, products of gradients and values, and the softmax's own backward. Weights come from the scores
-  // anew: these are added up in another order than in the forward, and by its sums the weights of a row with scores
-  // around 20 would add up to 1 but for some 1e-6, which the difference of a product and the row's mean shows whole.
+  // On a GPU: weights, products of gradients and values, and the softmax's own backward. The weights are normalised
+  // anew and not by the forward's statistics: scores are summed here in another order, so with the forward's sums the
+  // weights of a row with scores around 20 would miss a total of 1 by some 1e-6, and that error would fully appear in
+  // the difference of a product and the row's mean.
   cuda::attention_scores(args.forward, args.alpha, context.device(), context.stream());
   edge_softmax(context, plan.softmax, graph, scratch.alpha, scratch.alpha);
   sddmm(context, plan.dots, graph, spelled(in.value), spelled(out_grad), scratch.alpha_grad, {});
@@ -92,7 +93,7 @@ void edge_gradients(Context& context, const ComposedAttention& plan, const Graph
   cuda::attention_through_leaky(args, context.device(), context.stream());
 }
 
-/// Sums of the score gradients over each row of `graph`.
+/// Sums the score gradients over each row of `graph`.
 void sum_scores(Context& context, const Plan& plan, const Graph& graph, const Scratch& scratch, TensorView out) {
   SpmmOptions options;
   options.op = SpmmOp::copy_e;
@@ -100,7 +101,7 @@ void sum_scores(Context& context, const Plan& plan, const Graph& graph, const Sc
   TensorView sums = scratch.sums;
   sums.shape.rows = graph.num_rows();
   spmm(context, plan, graph, {}, scratch.score_grad, sums, options);
-  reduce_to(context, sums, out);  // only rounds, as nothing is missing
+  reduce_to(context, sums, out);  // only rounds: the shapes are equal
 }
 
 /// sum of factor * f(col[u] + row[v] + edge) over each row of `graph`; see LeakyArgs.
@@ -127,7 +128,7 @@ void leaky_sum(Context& context, const Plan& plan, const Graph& graph, ConstTens
   }
 }
 
-/// Gatv2's gradient of what edges add to leaky_relu's argument.
+/// Gatv2's gradient of the edge term inside leaky_relu.
 void term_gradients(Context& context, const Plan& plan, const Graph& graph, const AttentionInputs& in,
                     const AttentionShape& shape, ConstTensorView score_grad, TensorView into) {
   AttentionTermArgs args;
@@ -141,7 +142,7 @@ void term_gradients(Context& context, const Plan& plan, const Graph& graph, cons
   }
 }
 
-/// One row of so many edges, whose values are then added up like those of any long row.
+/// A graph of one row with `edges` edges, to sum all rows of a tensor like one long row.
 Graph row_of_all(const Context& context, std::int64_t edges) {
   Tensor ends = Tensor::zeros(Shape(2), Dtype::i64);
   ends.span<EdgeId>()[1] = edges;

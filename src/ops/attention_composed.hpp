@@ -1,27 +1,27 @@
-// Attention's gradients as a composition of other operators: what every device has for every score.
+// Attention's gradients as a composition of other operators, for every score on every device.
 #pragma once
 
 #include "ops/attention_inputs.hpp"
 
 namespace weft {
 
-/// Every operator of the composition planned for one graph.
+/// The plans of all operators in the composition, for one graph.
 struct ComposedAttention {
   Plan edges;                       // on a CPU: weights and gradients of scores
   Plan dots, softmax;               // on a GPU: gradients of weights, and of the softmax
   Plan value;                       // over the transpose
   Plan src, dst;                    // over the transpose, over the graph
-  Graph all_rows;                   // gatv2: one row with an edge for each of the graph's, and
+  Graph all_rows;                   // gatv2: a graph of one row, with an edge per row of the graph, and
   Plan attn;                        //   the sum over it
   std::size_t workspace_bytes = 0;  // exact
 };
 
 ComposedAttention plan_composed_attention(Context& context, const Graph& graph, const AttentionInputs& inputs,
                                           const AttentionShape& shape);
-/// An Error unless the plan is for such arguments.
+/// Throws an Error unless the plan is for these arguments.
 void check_composed(const Context& context, const ComposedAttention& plan, const Graph& graph,
                     const AttentionInputs& inputs, const AttentionShape& shape);
-/// Of checked arguments. Allocates nothing.
+/// The arguments must be checked already. Allocates nothing.
 void composed_attention_backward(Context& context, const ComposedAttention& plan, const Graph& graph,
                                  const AttentionInputs& inputs, const AttentionShape& shape,
                                  const AttentionResultViews& given, ConstTensorView out_grad,

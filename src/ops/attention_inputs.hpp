@@ -12,12 +12,12 @@ struct AttentionShape {
 
 AttentionShape resolve(const Context& context, const Graph& graph, const AttentionInputs& inputs);
 AttentionArgs arguments(const Graph& graph, const AttentionInputs& inputs, const AttentionShape& shape);
-/// The same for a backward, which reads what the forward gave.
+/// The same for a backward, which also reads the forward's results.
 AttentionArgs arguments(const Graph& graph, const AttentionInputs& inputs, const AttentionShape& shape,
                         const AttentionResultViews& given);
-/// Of gat's score gradients, added up over rows in the type scores are accumulated in.
+/// Describes sums of gat's score gradients over rows, in the scores' accumulator type.
 OpDesc score_sums(const AttentionShape& shape);
-/// out, row_max and row_sum as the forward writes them and the backward reads them.
+/// Checks out, row_max and row_sum, which the forward writes and the backward reads.
 void check_results(const Context& context, const Graph& graph, const AttentionShape& shape, ConstTensorView out,
                    ConstTensorView row_max, ConstTensorView row_sum);
 

@@ -48,7 +48,7 @@ WidenedBackward::WidenedBackward(Context& context, Arena& arena, std::int64_t he
   const TensorView value = view(copies.value.data(), desc.dtype, columns),
                    out = view(copies.out.data(), result.out.dtype, rows);
   out_grad = view(copies.out_grad.data(), desc.dtype, rows);
-  // The forward's result is read before a gradient of value is written.
+  // They share memory: the forward's result is read before value's gradient is written.
   into.value = view(copies.out.data(), gradients.value.dtype, columns);
   copy_heads(context, inputs.value, value);
   copy_heads(context, result.out, out);

@@ -1,16 +1,16 @@
-// Attention with heads that run wider than they are: see plan/cuda/wide_heads.hpp.
+// Attention whose heads run with a larger, padded width: see plan/cuda/wide_heads.hpp.
 #pragma once
 
 #include "ops/attention_inputs.hpp"
 
 namespace weft {
 
-/// The first features of every head, and zeros behind them where `to` has more; of one type.
+/// Copies the first features of every head, and pads with zeros if `to` has more; both have the same dtype.
 void copy_heads(const Context& context, ConstTensorView from, TensorView to);
-/// The forward, by a plan that says how wide heads run; `args` are of the heads as they are.
+/// The forward with the padded width of the plan; `args` have the heads' own width.
 void run_widened(Context& context, const Plan& plan, AttentionArgs args, ConstTensorView value, TensorView out);
 
-/// What a backward reads and writes, in the copies of its run.
+/// The inputs and outputs of a backward, in padded copies in the workspace.
 struct WidenedBackward {
   AttentionShape shape;
   AttentionInputs in;
@@ -18,7 +18,7 @@ struct WidenedBackward {
   TensorView out_grad;
   AttentionGradientViews into;
 
-  /// Takes the copies from the arena and fills those that are read.
+  /// Allocates the copies from the arena and fills the inputs.
   WidenedBackward(Context& context, Arena& arena, std::int64_t head_width, const AttentionShape& of,
                   const AttentionInputs& inputs, const AttentionResultViews& result, ConstTensorView gradient,
                   const AttentionGradientViews& gradients);

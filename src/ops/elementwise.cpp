@@ -8,11 +8,11 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;  // elements per task at least
+constexpr std::int64_t grain = 1 << 14;  // fewest elements per task
 
 bool on_cuda(const Context& context) { return context.device().kind == DeviceKind::cuda; }
 
-/// out = a op b, with `factor` in place of b where that is not given.
+/// out = a op b, or a op `factor` if b is not given.
 void combine_on_cuda(const Context& context, ConstTensorView a, ConstTensorView b, SddmmOp op, double factor,
                      TensorView out) {
   const Features features = Features::of(out.shape);
@@ -30,7 +30,7 @@ void for_rows(const Context& context, const Shape& shape, F&& body) {
                   });
 }
 
-/// First and number of the positions that make up position `at` of a dimension of `size`, from one of `from`.
+/// The first of, and the number of, positions in a dimension of `from` that reduce to position `at` of one of `size`.
 std::pair<std::int64_t, std::int64_t> source(std::int64_t at, std::int64_t size, std::int64_t from) {
   if (size == 1) return {0, from};
   return {from == 1 ? 0 : at, 1};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
-/// The first element that is not finite, counted row by row, and what it is.
+/// The index of the first element that is not finite, counted row by row, and whether it is NaN.
 struct Found {
   std::int64_t element = none;
   bool nan = false;

@@ -1,4 +1,4 @@
-// A check of results that is off unless somebody looks for what made them infinite.
+// A check of results for infinity and NaN, which is off by default.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Where the environment asks for it (WEFT_CHECK_FINITE=1): as check_finite, of what `op` has written. It waits for the
-/// context then; otherwise it does nothing.
+/// With WEFT_CHECK_FINITE=1 in the environment, runs check_finite on the output of `op`, which waits for the context;
+/// otherwise, and during the capture of a CUDA graph, it does nothing.
 void check_result(const Context& context, ConstTensorView out, std::string_view op);
 
 }  // namespace weft

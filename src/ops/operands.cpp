@@ -25,7 +25,7 @@ std::int64_t joined(std::int64_t a, std::int64_t b, std::string_view dimension, 
                     std::string_view a_name, ConstTensorView b_tensor, std::string_view b_name) {
   if (a == b || b == 1) return a;
   if (a == 1) return b;
-  // The one mistake people make: one value per head, without the trailing 1 that says so.
+  // The usual mistake: one value per head without the trailing dimension of 1.
   const bool heads_as_width = dimension == "width" && a_tensor.shape.rank == 3 && b_tensor.shape.rank == 2 &&
                               b_tensor.shape.width == a_tensor.shape.heads;
   fail(ErrorCode::invalid_argument, "{} {} and {} {} do not broadcast: their {} is {} and {}, expected equal or 1{}",
@@ -41,7 +41,7 @@ bool apart(ConstTensorView a, ConstTensorView b) {
   };
   const std::less<const void*> before;
   if (!before(a.data, end(b)) || !before(b.data, end(a))) return true;
-  // Different columns of one matrix are apart although their spans overlap.
+  // Different columns of one matrix do not overlap although their address ranges do.
   const auto element = static_cast<std::ptrdiff_t>(size_of(a.dtype));
   const std::ptrdiff_t distance = static_cast<const std::byte*>(a.data) - static_cast<const std::byte*>(b.data);
   const std::int64_t pitch = a.ld * element, first = ((distance % pitch) + pitch) % pitch;
@@ -105,7 +105,7 @@ Features broadcast(ConstTensorView a, std::string_view a_name, ConstTensorView b
 
 Operand operand(ConstTensorView tensor, Features features) {
   if (!tensor.given) return {};
-  static const double nothing = 0;  // an empty tensor is still given
+  static const double nothing = 0;  // so that an empty tensor counts as given
   Operand o;
   o.data = tensor.data != nullptr ? tensor.data : &nothing;
   o.dtype = tensor.dtype;

@@ -1,5 +1,5 @@
-// What every operator checks before it runs: devices, dtypes, shapes, broadcasting, plans. All messages
-// name the argument as ops.hpp spells it.
+// The checks of every operator before it runs: devices, dtypes, shapes, broadcasting, plans. All messages name the
+// argument as ops.hpp does.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// The dimensions of a tensor behind its rows.
+/// The dimensions of a tensor after its rows.
 struct Features {
   std::int64_t heads = 1, width = 1;
   int rank = 1;  // of the whole tensor
@@ -25,52 +25,52 @@ struct Features {
   bool same_size(const Features& other) const { return heads == other.heads && width == other.width; }
 };
 
-/// A tensor that must be there, on the context's device, floating, with `rows` rows of sane layout.
-/// `per` says what a row stands for.
+/// Checks that a tensor is given, on the context's device, floating, and has `rows` rows with a valid layout. `per`
+/// says what a row stands for.
 void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows,
                   std::string_view per);
-/// The same with exact features.
+/// The same, with these exact features.
 void check_tensor(const Context& context, ConstTensorView tensor, std::string_view name, std::int64_t rows,
                   std::string_view per, Features features);
 void check_dtype(ConstTensorView tensor, std::string_view name, Dtype wanted, std::string_view because);
 
-/// An output holds the storage type, or the type it is accumulated in.
+/// Checks that an output has the storage type or its accumulator type.
 void check_out_dtype(ConstTensorView out, Dtype storage);
 
-/// NumPy's broadcasting of the dimensions behind the rows; an Error names both tensors.
+/// NumPy's broadcasting of the dimensions after the rows; an Error names both tensors.
 Features broadcast(ConstTensorView a, std::string_view a_name, ConstTensorView b, std::string_view b_name);
 
-/// The same tensor with all three dimensions spelled, whatever the caller spelled.
+/// The same tensor with rank 3, whatever rank the caller gave.
 ConstTensorView spelled(ConstTensorView tensor);
 
-/// The tensor as a kernel reads it under `features`.
+/// The tensor as a kernel operand, broadcast to `features`.
 Operand operand(ConstTensorView tensor, Features features);
-/// A tensor of which every row holds one value: row scales and the like.
+/// An operand with one value per row, such as a row scale.
 Operand operand(ConstTensorView tensor);
 Result result(TensorView tensor);
 
-/// A context of the same device, threads and stream for one call without a plan of the caller's: its scratch goes with
-/// it, and the caller's workspace stays for runs by plans.
+/// A context with the same device, threads and stream, for one call without a plan: it owns its scratch memory, and the
+/// caller's workspace stays as it is for planned runs.
 Context with_own_workspace(const Context& context, std::size_t bytes);
 
-/// The plan fits the graph, the context and what is about to run.
+/// Checks that the plan is for this graph, context and operator.
 void check_plan(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
-/// A plan that only says whom it is for: the device, the graph and the operator, and no way to run.
+/// A plan that has only the device, the graph and the operator, and cannot be run.
 Plan planned_for(const Context& context, const Graph& graph, const OpDesc& desc);
-/// check_plan of such a one.
+/// check_plan for such a plan.
 void check_planned_for(const Context& context, const Plan& plan, std::uint64_t graph, const OpDesc& desc);
-/// An Error where edges are to be sampled: `op` does not.
+/// Throws an Error if a sample is given, which `op` does not support.
 void check_unsampled(const std::optional<EdgeSample>& sample, std::string_view op);
 
-/// A row or column scale, where one is given: one value of dtype `acc` a row.
+/// Checks a row or column scale, if given: one value of dtype `acc` per row.
 void check_scale(const Context& context, ConstTensorView scale, std::string_view name, std::int64_t rows,
                  std::string_view per, Dtype acc);
 
-/// Winners of max or min: `wanted` (i32 or i64), shaped like the output, without padding.
+/// Checks the winners of max or min: dtype `wanted` (i32 or i64), shaped like the output, without padding.
 void check_winners(const Context& context, ConstTensorView arg, std::string_view name, Dtype wanted, std::int64_t rows,
                    Features features);
 
-/// Where a gradient goes: a view like the tensor `of` where the plan has that gradient, and none where it has not.
+/// Checks a gradient's output: a view like the tensor `of` if the plan has that gradient, else none.
 void check_gradient_view(const Context& context, bool planned, TensorView view, std::string_view name,
                          ConstTensorView of, std::string_view of_name);
 
@@ -78,10 +78,10 @@ struct NamedTensor {
   ConstTensorView tensor;
   std::string_view name;
 };
-/// No tensor that is written overlaps another that is written or one that is read, in memory.
+/// Checks that no output overlaps another output or an input in memory.
 void check_apart(std::initializer_list<NamedTensor> written, std::initializer_list<NamedTensor> read);
 
-/// The type values of this storage type are accumulated in.
+/// The accumulator type of a storage type.
 constexpr Dtype accumulator(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
 
 }  // namespace weft

@@ -1,6 +1,5 @@
-// Gradients of sddmm, by a plan. Each operand's gradient is the gradient of the result times the derivative of the
-// operator on every edge, summed over the edges that touch the operand's node. A run only carves its scratch from the
-// workspace.
+// sddmm's planned backward. Each operand's gradient is the result's gradient times the operator's derivative per edge,
+// for node operands summed over the edges of the node. A run takes its scratch memory only from the workspace.
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -21,9 +20,9 @@ struct Side {
   bool at_node() const { return target != Target::e; }
 };
 
-/// How one operand's gradient comes about. `at_nodes`: of a dot of two tensors of the same nodes, whose other operand
-/// stands outside the sum. `by_sum`: of a dot of two ends, a weighted sum over the graph. `by_edges`: all others, from
-/// a derivative on every edge.
+/// How one operand's gradient is computed. `at_nodes`: for a dot whose operands are at the same endpoint, so the other
+/// operand is a factor outside the sum. `by_sum`: for a dot of both endpoints, by a weighted sum over the graph.
+/// `by_edges`: for all others, from the derivative per edge.
 enum class Way { at_nodes, by_sum, by_edges };
 
 /// The gradient of one operand.
@@ -33,7 +32,7 @@ struct Wanted {
   Side own, other;
   bool own_is_left;
   Features out;     // of the result
-  Features inputs;  // of both operands together
+  Features inputs;  // of both operands, broadcast
   Dtype dtype;
 
   Dtype acc() const { return accumulator(dtype); }
@@ -54,7 +53,7 @@ struct Wanted {
   Features of_own() const { return Features::of(own.tensor.shape); }
 
   Features of_result() const { return {out.heads, out.width, 3}; }
-  /// Of the derivative on every edge.
+  /// The features of the derivative per edge.
   Features of_edges() const {
     Features f = of_result();
     const auto also = [&](const Side& side, int power) {
@@ -66,7 +65,7 @@ struct Wanted {
     also(own, power_of_own());
     return f;
   }
-  /// Of the sums over edges.
+  /// The features of the sums over edges.
   Features of_sums() const {
     switch (way()) {
       case Way::at_nodes: return of_result();
@@ -75,7 +74,7 @@ struct Wanted {
     }
   }
   bool sums() const { return own.at_node(); }
-  /// Sums that are the gradient as they are.
+  /// Whether the sums are already the gradient.
   bool sums_to_own() const {
     return sums() && way() != Way::at_nodes && dtype == acc() && of_sums().same_size(of_own()) && slope_is_positive();
   }
@@ -91,15 +90,15 @@ struct Wanted {
   }
 };
 
-/// A run's part of the workspace, in the accumulator type. Over an arena without memory this only counts.
+/// The scratch memory of a run, in the accumulator type. Over an arena without memory, take() only counts.
 struct Scratch {
-  TensorView grad;        // [E, result's]: out_grad, where it is narrower
-  TensorView other, own;  // widened, where they are factors of edges or sums and narrower
-  TensorView edges[2];    // [E, features]: one factor after the other
+  TensorView grad;        // [E, result's features]: out_grad, widened if its type is narrower
+  TensorView other, own;  // widened if their type is narrower, as factors of edges or sums
+  TensorView edges[2];    // [E, features]: products with one factor after the other
   TensorView sums;        // [nodes, features]
   TensorView full;        // [nodes, both operands' features], for dots at one node
 
-  /// The operators' own parts come first: each begins at the workspace's start.
+  /// The operators' scratch memory comes first and is shared: each uses it from the start of the workspace.
   static Scratch take(Arena& arena, const Wanted& w, const SddmmBackwardPlan::OfOperand& plan, Device device) {
     arena.take<std::byte>(std::max(plan.edges.workspace_bytes, plan.sums.workspace_bytes), "parts of cut rows");
     const auto taken = [&](bool needed, const Shape& of, const char* what) {
@@ -130,7 +129,7 @@ ConstTensorView in_accumulator(const Context& context, ConstTensorView tensor, T
   return room;
 }
 
-/// The gradient of the result times the derivative on every edge, but for its sign.
+/// The result's gradient times the derivative per edge, without the derivative's sign.
 ConstTensorView derivative(Context& context, const Plan& plan, const Wanted& w, const Scratch& scratch,
                            ConstTensorView grad) {
   int step = 0;
@@ -182,7 +181,7 @@ Wanted wanted(const Graph& graph, const SddmmShape& shape, ConstTensorView lhs, 
           own_is_left, shape.out,  shape.operands,      shape.desc.dtype};
 }
 
-/// f(the operand's part of the plan, its gradient, its view in `into`) for both operands.
+/// Calls f(the operand's part of the plan, its gradient, whether it is lhs) for each operand whose gradient is wanted.
 template <class Plans, class F>
 void for_operands(Plans& plan, const Graph& graph, const SddmmShape& shape, ConstTensorView lhs, ConstTensorView rhs,
                   const SddmmOptions& options, const F& f) {

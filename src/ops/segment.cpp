@@ -1,5 +1,5 @@
-// Segments: the rows of x as edges without sources, stored in the order of their ids, so that every reduction and
-// every gradient of one is that of spmm's copy_e.
+// Segments: the rows of x are edges without sources, stored in the order of their ids, so every reduction and its
+// gradient are those of spmm with copy_e.
 #include "core/device.hpp"
 #include "core/parallel.hpp"
 #include "graph/cuda/edges.hpp"
@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-/// Where segments begin, as kernels read it; on a GPU with memory of its own for what the caller did not give.
+/// The segments as a graph view for kernels; on a GPU it owns the arrays that the caller did not give.
 struct Segments {
   GraphView view;
   DeviceBuffer offsets, rows;
@@ -31,7 +31,7 @@ void check_count(std::int64_t entries) {
   WEFT_CHECK(entries > 0, invalid_argument, "offsets is empty: expected one entry more than there are segments");
 }
 
-/// Adds the row of every entry, which kernels on a GPU want.
+/// Adds the row of every entry, which GPU kernels need.
 Segments with_rows(const Context& context, Segments segments) {
   GraphView& view = segments.view;
   check_node_count(view.num_rows, "the number of segments");
@@ -61,7 +61,7 @@ Segments segments_of(const Context& context, std::span<const EdgeId> offsets, Co
   return with_rows(context, std::move(segments));
 }
 
-/// Offsets on a GPU are looked at there, which waits for them, unless the caller vouches for them.
+/// Offsets on a GPU are checked there, which waits for the device, unless they are trusted.
 Segments segments_of(const Context& context, ConstTensorView offsets, ConstTensorView x, Validate validate) {
   WEFT_CHECK(offsets.given, invalid_argument, "offsets is missing: expected where every segment begins, and the end");
   WEFT_CHECK(offsets.dtype == Dtype::i64, invalid_argument, "offsets has dtype {}: expected i64", name(offsets.dtype));
@@ -100,7 +100,7 @@ Segments segments_of(const Context& context, ConstTensorView offsets, ConstTenso
   return with_rows(context, std::move(segments));
 }
 
-/// To a GPU's planner segments are an spmm whose tasks have no columns to be ordered by.
+/// For the GPU planner segments are an spmm whose tasks have no columns to order by.
 Plan plan_for(const Context& context, const GraphView& view, ConstTensorView x, Reduce reduce) {
   const bool cpu = context.device().kind == DeviceKind::cpu;
   const OpDesc desc{cpu ? OpKind::segment : OpKind::spmm, x.dtype, x.shape.heads, x.shape.width, reduce, true};
@@ -130,7 +130,7 @@ void reduce_into(const Context& context, const GraphView& view, ConstTensorView 
   check_result(context, out, "segment_reduce");
 }
 
-/// What the backward reads and writes.
+/// The inputs and the output of the backward.
 struct Backward {
   GraphView view;
   ConstTensorView x, out_grad;
@@ -146,7 +146,7 @@ void run_on_cpu(const Backward& b, const Plan& plan) {
     const std::int64_t row = b.x.shape.row_size();
     T* dx = b.grad.as<T>();
     const std::int64_t dx_ld = b.grad.ld;
-    // Both write a segment, or a piece of a long one, whose gradient is dy.
+    // Both write the gradients of a segment, or of a piece of a long one, from the segment's gradient dy.
     const auto won = [&](const Run& run, const T* dy) {
       const EdgeId* winner = b.winners + run.row * row;
       for (EdgeId k = run.begin; k < run.end; ++k)

@@ -1,11 +1,11 @@
-// What segments are to a planner: edges without sources.
+// The planner's view of segments: edges without sources.
 #pragma once
 
 #include "weft/plan.hpp"
 
 namespace weft {
 
-/// On a GPU there are no sources to order work by, nor is there a kernel over tiles.
+/// On a GPU there are no sources to order the work by, and no kernel that stages edges in shared memory.
 inline Policy policy_of_segments(const Context& context) {
   Policy policy;
   if (context.device().kind == DeviceKind::cpu) return policy;

@@ -45,7 +45,7 @@ void edge_softmax(Context& context, const Plan& plan, const Graph& graph, ConstT
   check_plan(context, plan, graph.identity(), desc);
   check_out(context, graph, scores, out);
   if (out.data != scores.data || out.ld != scores.ld)
-    check_apart({{out, "out"}}, {{scores, "scores"}});  // in place is fine
+    check_apart({{out, "out"}}, {{scores, "scores"}});  // in place is allowed
   const SoftmaxArgs args = arguments(graph, scores, out);
   if (context.device().kind == DeviceKind::cuda) {
     cuda::softmax_forward(args, plan, context.arena(), context.stream());

@@ -1,7 +1,7 @@
-// Gradients of spmm, by a plan. With respect to x: a sum over the transpose, with the degree norms folded in before
-// the one rounding. With respect to edge values: one result per edge from both its ends. What a message's derivative
-// says of the input itself is the same for all that is added up, and so it is applied to the sum. A run only carves its
-// scratch from the workspace.
+// spmm's planned backward. The gradient of x is a sum over the transpose, with the degree norms applied before the
+// single rounding. The gradient of edge values is one result per edge from both endpoints. The part of a message's
+// derivative that depends on the input itself is the same for all terms, so it is applied to the sum. A run takes its
+// scratch memory only from the workspace.
 #include <algorithm>
 
 #include "core/expected_runs.hpp"
@@ -22,7 +22,7 @@ struct Problem {
   const SpmmOptions& options;
   Features features;
   Dtype dtype;
-  WantGradients want;  // of what the op reads
+  WantGradients want;  // only of tensors that the op reads
 
   Dtype acc() const { return accumulator(dtype); }
   bool extremum() const { return is_extremum(options.reduce); }
@@ -44,11 +44,11 @@ struct Problem {
       return slope;
     });
   }
-  /// x's gradient is the sum over the transpose as it is, and not made from it.
+  /// Whether the sum over the transpose is already x's gradient.
   bool sums_to_x() const { return of_x().same_size(features) && by_x().left == 0; }
-  /// x[u] * out_grad[v] is summed over heads, one after the other: nothing of E x H x F is stored.
+  /// Whether x[u] * out_grad[v] is summed head by head, so that no E x H x F tensor is stored.
   bool by_heads() const { return by_edge().left == 1 && of_edge().width != 1 && of_edge().heads != features.heads; }
-  /// Whether gradients depend on what x holds.
+  /// Whether gradients depend on the values of x.
   bool reads_x() const { return extremum() || (want.x && by_x().left != 0) || (want.edge && by_edge().left != 0); }
   bool reads_edge() const { return extremum() || (want.x && by_x().right != 0) || (want.edge && by_edge().right != 0); }
 };
@@ -85,7 +85,7 @@ Problem resolve_backward(const Context& context, const Graph& graph, ConstTensor
   return p;
 }
 
-/// The message that takes gradients back along an edge, times edge^power.
+/// The message of a gradient against an edge: times edge^power.
 SpmmOp times_edge(int power) { return power == 0 ? SpmmOp::copy_u : power > 0 ? SpmmOp::u_mul_e : SpmmOp::u_div_e; }
 
 OpDesc desc_of_x(const Problem& p) {
@@ -102,7 +102,7 @@ OpDesc desc_of_edge(const Problem& p) {
   return {OpKind::sddmm, p.acc(), p.by_heads() ? 1 : both.heads, both.width, Reduce::sum, false};
 }
 
-/// The gradient of x, gathered over the transpose, or of edge, over the graph, of a max or min.
+/// Arguments for a max's or min's gradient of x, gathered over the transpose, or of edge, over the graph.
 ExtremumBackwardArgs extremum_args(const Problem& p, const GraphView& over, bool of_x) {
   const ConstTensorView input = of_x ? p.x : p.edge;
   ExtremumBackwardArgs args;
@@ -115,29 +115,30 @@ ExtremumBackwardArgs extremum_args(const Problem& p, const GraphView& over, bool
   return args;
 }
 
-/// Of an operator whose tasks on a GPU follow from the graph: only whom it is for, and its workspace.
+/// A plan of that gradient. On a GPU the graph determines its tasks: the plan has only the graph, device, operator and
+/// workspace.
 Plan extremum_plan(const Context& context, const Problem& p, const Graph& over, bool of_x) {
   const OpDesc desc = of_x ? desc_of_x(p) : desc_of_edge(p);
   if (context.device().kind == DeviceKind::cpu) return make_plan(context, over, desc);
   Plan plan = planned_for(context, over, desc);
-  const ExtremumBackwardArgs args = extremum_args(p, over.view(), of_x);  // makes what runs read of the graph
+  const ExtremumBackwardArgs args = extremum_args(p, over.view(), of_x);  // also builds the graph data that runs read
   if (of_x) plan.workspace_bytes = cuda::extremum_workspace(args);
   return plan;
 }
 
-/// A run's part of the workspace, in the accumulator type. Over an arena without memory this only counts.
+/// The scratch memory of a run, in the accumulator type. Over an arena without memory, take() only counts.
 struct Scratch {
-  TensorView norms;  // [rows]: the row scale over the degree, of means
-  TensorView x_sum;  // [cols, features], where x's gradient is made from it
-  // The others are those of edge's gradient.
+  TensorView norms;  // [rows]: for means, the row scale divided by the degree
+  TensorView x_sum;  // [cols, features], if x's gradient is computed from it
+  // The others are for edge's gradient.
   TensorView grad;    // [rows, features]: out_grad
-  TensorView x;       // [cols, x's features]: x, where products take it
-  TensorView narrow;  // [rows, edge's features]: grad, where nothing else counts
-  TensorView dots;    // [E, heads, 1], where they are then added up over heads
+  TensorView x;       // [cols, x's features]: x, if it is a factor
+  TensorView narrow;  // [rows, edge's features]: grad, if x is not a factor
+  TensorView dots;    // [E, heads, 1], if they are then summed over heads
   TensorView one;     // [E, width]: one head's products
   TensorView edge;    // [E, edge's features]
 
-  /// The operators' own parts come first, one operator's after the other's: each begins at the workspace's start.
+  /// The operators' scratch memory comes first and is shared: each uses it from the start of the workspace.
   static Scratch take(Arena& arena, const Problem& p, const SpmmBackwardPlan& plan, Device device) {
     arena.take<std::byte>(std::max(plan.x.workspace_bytes, plan.edge.workspace_bytes), "parts of cut rows");
     const auto taken = [&](bool needed, const Shape& of, const char* what) {
@@ -162,7 +163,7 @@ struct Scratch {
     s.edge = taken(true, wanted.with_rows(edges), "the gradient of edge");
     return s;
   }
-  /// What gradients of outputs are multiplied by, where that is not 1.
+  /// The factor per destination of output gradients; none if it is 1.
   ConstTensorView destinations(const Problem& p) const {
     return p.divides() ? ConstTensorView(norms) : p.options.epilogue.row_scale;
   }
@@ -183,7 +184,7 @@ void x_gradient(Context& context, const Plan& plan, const Problem& p, const Scra
   if (!p.sums_to_x()) reduce_to(context, sum, into);
 }
 
-/// x[u] * out_grad[v] summed over what the edge tensor broadcasts.
+/// Computes x[u] * out_grad[v], summed over the dimensions that the edge tensor broadcasts.
 void products(Context& context, const Plan& plan, const Problem& p, const Scratch& scratch) {
   const Features wanted = p.of_edge();
   SddmmOptions options;
@@ -219,7 +220,7 @@ void edge_gradient(Context& context, const Plan& plan, const Problem& p, const S
     sddmm(context, plan, p.graph, sources, scratch.narrow, scratch.edge, options);
   }
   times_power(context, scratch.edge, slope.sign, p.edge, slope.right);
-  reduce_to(context, scratch.edge, into);  // only rounds, as nothing is missing
+  reduce_to(context, scratch.edge, into);  // only rounds: the shapes are equal
 }
 
 void extremum_gradient(Context& context, const Plan& plan, const Problem& p, const Scratch& scratch, bool of_x,
@@ -255,7 +256,7 @@ void check_planned(const Context& context, const SpmmBackwardPlan& plan, const P
   WEFT_CHECK(plan.op == p.options.op && plan.reduce == p.options.reduce, invalid_argument,
              "plan was made for op {} and reduce {}, but they are {} and {}: make a plan with plan_spmm_backward",
              name(plan.op), name(plan.reduce), name(p.options.op), name(p.options.reduce));
-  // On a GPU the plan of a max or min only says whom it is for.
+  // On a GPU the plan of a max or min has only the graph, device and operator.
   const auto check = p.extremum() && context.device().kind == DeviceKind::cuda ? check_planned_for : check_plan;
   if (plan.want.x) check(context, plan.x, p.graph.transpose().identity(), desc_of_x(p));
   if (plan.want.edge) check(context, plan.edge, p.graph.identity(), desc_of_edge(p));
@@ -268,7 +269,7 @@ SpmmBackwardPlan plan_for(Context& context, const Problem& p) {
   plan.want = p.want;
   const auto planned = [&](const Graph& over, bool of_x) {
     if (p.extremum()) return extremum_plan(context, p, over, of_x);
-    // Windows for tensor cores do not scale sources.
+    // Row windows on tensor cores cannot scale sources.
     const ExpectedRuns runs(context, p.scales_destinations() ? 1 : context.expected_runs());
     return make_plan(context, over, of_x ? desc_of_x(p) : desc_of_edge(p));
   };
