@@ -79,7 +79,7 @@ struct OpDesc {
   Reduce reduce = Reduce::sum;
   bool weighted = true;
   bool backward = false;          // attention: the kernel that computes all gradients at once, over the transpose
-  std::int64_t sample_width = 0;  // spmm and attention: rows keep at most so many edges; 0: all
+  std::int64_t sample_width = 0;  // spmm and attention: rows keep at most this many edges; 0: all
   /// Whether the calls are known to have kernels over row windows, which the fields above do not tell: sums of x times
   /// one value per edge in x's type, without col_scale; dot products of an edge's two endpoints; gat (slope 0 to 1) and
   /// dot attention without edge terms and dropout. Then the planner may choose windows by itself; the plan still runs
@@ -94,18 +94,18 @@ struct OpDesc {
 
 /// Values that a caller may fix; the planner chooses those that are unset.
 struct Policy {
-  std::int64_t tasks = 0;  // 0: the planner's
+  std::int64_t tasks = 0;  // 0: planner's choice
   std::optional<ScheduleKind> schedule;
   Assignment assignment = Assignment::dynamic;
-  int prefetch_edges = -1;  // -1: the tuning table's
+  int prefetch_edges = -1;  // -1: the tuning table's value
   // On a GPU:
-  std::int64_t edges_a_group = 0;  // edges per group of threads; 0: the planner's
+  std::int64_t edges_a_group = 0;  // edges per group of threads; 0: planner's choice
   std::optional<WorkOrder> order;
   std::optional<bool> joined;   // whether a block's groups combine the partial sums of rows that they share
-  std::int64_t whole_row = -1;  // joined: tasks do not cut rows of up to so many edges; -1: the planner's
-  int vector = 0;               // most elements per load: 1, 2, 4 or 8; 0: the planner's
-  int lanes = 0;      // threads that cover a row: one per pack (a power of two), or half of that; 0: the planner's
-  int loads = 0;      // rows in flight per group: 2, 4 or 8; 0: the planner's
+  std::int64_t whole_row = -1;  // joined: tasks do not cut rows of up to this many edges; -1: planner's choice
+  int vector = 0;               // most elements per load: 1, 2, 4 or 8; 0: planner's choice
+  int lanes = 0;      // threads that cover a row: one per pack (a power of two), or half of that; 0: planner's choice
+  int loads = 0;      // rows in flight per group: 2, 4 or 8; 0: planner's choice
   bool waves = true;  // true: task sizes that fill the GPU a whole number of times; false: of the mean degree
   // Techniques of HP-SpMM and GNNOne, for sums only (round_robin is another one):
   std::optional<int> stage_edges;  // edges that a warp holds in shared memory: 32, 64 or 128; 0: in registers
@@ -114,8 +114,8 @@ struct Policy {
   SampleKernel sample_kernel = SampleKernel::usual;
   // Row windows:
   std::optional<Core> core;  // unset: tensor cores if the context's expected runs pay for windows
-  int window = 0;            // rows: 16, 64 or 128; 0: the planner's
-  int threshold = 0;         // fewest edges of a dense column in a window; 0: the planner's
+  int window = 0;            // rows: 16, 64 or 128; 0: planner's choice
+  int threshold = 0;         // fewest edges of a dense column in a window; 0: planner's choice
   std::optional<WindowLayout> layout;
   std::optional<WindowSelect> select;
   bool tf32 = false;  // f32 sums on tensor cores round x to 10 bits of mantissa, outside of weft's error bound
@@ -147,7 +147,7 @@ struct CudaPlan {
   std::int64_t rows_a_task = 0;
   WorkOrder order = WorkOrder::none;
   bool joined = false;           // a task belongs to a block, whose groups of threads share it; else to a group
-  std::int64_t whole_row = 0;    // joined: tasks do not cut rows of up to so many edges
+  std::int64_t whole_row = 0;    // joined: tasks do not cut rows of up to this many edges
   std::int64_t staged_rows = 0;  // staging slots for partial sums of cut rows
   bool finish_pass = true;       // whether a second kernel follows, for cut rows and rows without edges
   int stage_edges = 0;           // edges that a warp holds in shared memory, with a task per warp; 0: in registers
@@ -155,7 +155,7 @@ struct CudaPlan {
   Flush flush = Flush::ordered;
   Accumulate accumulate = Accumulate::f32;
   SampleKernel sample_kernel = SampleKernel::usual;
-  Core core = Core::cuda;    // tensor: the next five fields are of the windows, all others of the residual edges
+  Core core = Core::cuda;    // tensor: the next five fields describe windows, all others but `order` the residual
   int window_rows = 0;       // rows per window
   int window_threshold = 0;  // fewest edges of a dense column
   WindowLayout window_layout = WindowLayout::none;
