@@ -89,6 +89,10 @@ struct OpDesc {
   /// allows it, whose scores do not read value. Then the planner may choose it for head widths that do not map well to
   /// a GPU's lanes.
   bool widens = false;
+  /// spmm: whether the calls have a col_scale on x[u], x[u] * e or x[u] / e, where x has all features of the output.
+  /// Then the planner may scale sources in a pass before the sums, which costs f32 and f64 a rounding per message;
+  /// halves would lose bits. The plan still runs other calls.
+  bool scales_sources = false;
   friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };
 
@@ -137,6 +141,7 @@ struct CpuPlan {
   std::int64_t piece_edges = 0;  // longer rows are cut into pieces of this many edges
   std::int64_t long_rows = 0;    // rows that are cut
   std::int64_t pieces = 0;       // staging slots of their pieces
+  std::int64_t scaled_rows = 0;  // sources that a pass scales before the sums; 0: they are scaled along the edges
   int prefetch_edges = 0;        // how many edges ahead source rows are prefetched
   friend bool operator==(const CpuPlan&, const CpuPlan&) = default;
 };

@@ -225,10 +225,10 @@ std::string to_string(const Plan& plan) {
         plan.workspace_bytes);
   const CpuPlan& cpu = plan.cpu();
   return fmt::format(
-      "{} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch {} edges, "
+      "{} (threads: {}): {}, tasks: {} {}, pieces of {} edges (long rows: {}, pieces: {}), prefetch {} edges, {}"
       "workspace {} bytes",
       what, cpu.threads, name(plan.schedule), plan.tasks, name(plan.assignment), cpu.piece_edges, cpu.long_rows,
-      cpu.pieces, cpu.prefetch_edges, plan.workspace_bytes);
+      cpu.pieces, cpu.prefetch_edges, cpu.scaled_rows > 0 ? "sources scaled before, " : "", plan.workspace_bytes);
 }
 
 }  // namespace weft

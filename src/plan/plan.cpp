@@ -99,6 +99,15 @@ double imbalance(const Partition& partition, int threads, Assignment assignment)
   return sum > 0 ? *std::max_element(load.begin(), load.end()) * threads / sum : 1.0;
 }
 
+/// Sources that a pass scales before the sums: all of them where edges are several times as many, so that a pass over
+/// the nodes costs less than a scale per edge (bench/records/cpu-xeon-avx512/scaled-sums.json).
+std::int64_t scaled_rows(const OpDesc& desc, const GraphView& graph) {
+  constexpr std::int64_t edges_per_source = 4;
+  const bool fits = desc.kind == OpKind::spmm && desc.scales_sources && size_of(desc.dtype) > 2 &&
+                    !is_extremum(desc.reduce) && desc.sample_width == 0;
+  return fits && graph.num_edges / edges_per_source >= graph.num_cols ? graph.num_cols : 0;
+}
+
 PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const LongRows> long_rows) {
   const tuning::CpuRates rates = tuning::cpu_rates();
   const OpDesc& d = plan.desc;
@@ -156,6 +165,8 @@ PlanReport weigh(const Context& context, const GraphView& graph, std::uint64_t i
   cpu.prefetch_edges = narrow                       ? 0
                        : policy.prefetch_edges >= 0 ? policy.prefetch_edges
                                                     : tuning::prefetch_edges(row_bytes);
+
+  cpu.scaled_rows = scaled_rows(desc, graph);
 
   const std::int64_t work = graph.num_edges + graph.num_rows;
   const std::int64_t smallest =

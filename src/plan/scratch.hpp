@@ -26,6 +26,7 @@ struct RowScratch {
   std::span<Acc> levels;         // [threads, levels per thread, row]
   std::span<Acc> staged;         // [threads, block_edges, heads * 2 + row]: edge scalars and messages of one block
   std::span<Acc> bias;           // [row]
+  std::span<Acc> scaled;         // [plan.cpu().scaled_rows, row]: sources times their scale
   std::span<Acc> slots;          // [pieces, row]: results of the pieces of long rows
   std::span<std::int32_t> args;  // [threads, row]: winning edge of a piece, counted from its start
   std::span<EdgeId> slot_args;   // [pieces, row]
@@ -48,6 +49,7 @@ struct RowScratch {
     s.levels = arena.take<Acc>(threads * static_cast<std::size_t>(s.level_stride), "partial sums");
     s.staged = arena.take<Acc>(threads * static_cast<std::size_t>(s.stage_stride), "staged edges");
     s.bias = arena.take<Acc>(row_size, "the bias");
+    s.scaled = arena.take<Acc>(static_cast<std::size_t>(plan.cpu().scaled_rows) * row_size, "scaled sources");
     s.slots = arena.take<Acc>(pieces * row_size, "pieces of long rows");
     if (extremum) {
       s.args = arena.take<std::int32_t>(threads * static_cast<std::size_t>(s.arg_stride), "winning edges");

@@ -208,6 +208,48 @@ TEST(spmm, adds_the_own_rows_of_x_at_every_width_where_rows_are_short_long_and_m
   }
 }
 
+TEST(spmm, scales_sources_in_a_pass_or_along_the_edges_as_the_plan_says) {
+  const Graph dense = skewed_graph(50, 5000, 18), sparse = random_graph(40, 60, 100, 19);
+  for (const Graph& graph : {dense, sparse}) {
+    for (const Dtype dtype : floating_dtypes) {
+      const bool in_a_pass = graph.num_edges() > 1000 && (dtype == Dtype::f32 || dtype == Dtype::f64);
+      for (const SpmmOp op : {SpmmOp::copy_u, SpmmOp::u_mul_e, SpmmOp::u_div_e, SpmmOp::u_add_e}) {
+        for (const auto& [heads, width] : {std::pair(1, 1), std::pair(1, 7), std::pair(1, 16), std::pair(3, 5)}) {
+          Embedded rows(random_tensor(Shape(graph.num_cols(), heads * width), dtype, 20));
+          ConstTensorView x = rows.view();  // with a gap between rows
+          if (heads > 1) x.shape = Shape(graph.num_cols(), heads, width);
+          const Tensor edge =
+              op == SpmmOp::copy_u ? Tensor{} : random_divisors(Shape(graph.num_edges(), heads, 1), dtype, 21);
+          const Tensor scale =
+              random_tensor(Shape(graph.num_cols()), dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32, 22);
+          const ConstTensorView values = edge ? edge.view() : ConstTensorView{};
+          SpmmOptions options = with(op, Reduce::sum);
+          options.epilogue.col_scale = scale;
+          SpmmExpected expected = expected_spmm(graph, x, values, options);
+          expected.more = 1;
+          const std::string text =
+              fmt::format("{} {} {}x{} over {} edges", name(dtype), name(op), heads, width, graph.num_edges());
+          for (const bool known : {false, true}) {
+            Context context = Context::cpu(2);
+            OpDesc desc{OpKind::spmm, dtype, heads, width, Reduce::sum, op != SpmmOp::copy_u};
+            desc.scales_sources = known && op != SpmmOp::u_add_e;
+            const Plan plan = make_plan(context, graph, desc);
+            EXPECT_EQ(plan.cpu().scaled_rows, desc.scales_sources && in_a_pass ? graph.num_cols() : 0) << text;
+            context.reserve(plan.workspace_bytes);
+            Tensor out = constant(expected.shape, dtype, nan);
+            spmm(context, plan, graph, x, values, out, options);
+            expect_within_bound(out, expected, text);
+            // The plan runs calls without a scale, too.
+            SpmmOptions plain = with(op, Reduce::sum);
+            spmm(context, plan, graph, x, values, out, plain);
+            expect_within_bound(out, expected_spmm(graph, x, values, plain), text + ", without a scale");
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(spmm, keeps_nan_through_relu) {
   const Graph graph = Graph::from_csr(1, 1, std::vector<EdgeId>{0, 1}, std::vector<NodeId>{0});
   const Tensor x = tensor_of(Shape(1, 3), {nan, -1, 2});

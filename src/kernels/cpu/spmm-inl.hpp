@@ -106,10 +106,36 @@ void with_message(const SpmmArgs& args, F&& f) {
   });
 }
 
+/// Whether col_scale may be applied to the rows of x instead of the messages: those are proportional to x, and rows of
+/// x are as long as those of the output.
+inline bool scales_rows(const SpmmArgs& args) {
+  const bool proportional = args.op == SpmmOp::copy_u || args.op == SpmmOp::u_mul_e || args.op == SpmmOp::u_div_e;
+  return proportional && args.col_scale.given() && (args.width == 1 || args.x.feature_stride == 1) &&
+         (args.heads == 1 || args.x.head_stride == args.width);
+}
+
+/// x times col_scale, row by row. Along the edges the scales would cost sums of narrow rows as much time again.
+template <class Acc>
+void scale_sources(const SpmmArgs& args, int threads, const RowScratch<Acc>& scratch) {
+  constexpr std::int64_t grain = 1 << 14;  // elements a task moves at least
+  const auto* const x = static_cast<const Acc*>(args.x.data);
+  const auto* const scale = static_cast<const Acc*>(args.col_scale.data);
+  parallel_ranges(threads, args.graph.num_cols, grain / scratch.row + 1,
+                  [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+                    for (std::int64_t u = begin; u < end; ++u) {
+                      const Acc* const from = x + u * args.x.row_stride;
+                      Acc* const to = scratch.scaled.data() + u * scratch.row;
+                      for_each_element_block<Acc>(scratch.row, [&](auto d, std::int64_t i) HWY_ATTR {
+                        hn::StoreU(hn::Mul(hn::LoadU(d, from + i), hn::Set(d, scale[u])), d, to + i);
+                      });
+                    }
+                  });
+}
+
 template <class Storage>
 void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   using Acc = AccumulatorOf<Storage>;
-  const SpmmArgs args = with_heads_joined(given);
+  SpmmArgs args = with_heads_joined(given);
   const auto scratch = RowScratch<Acc>::take(arena, plan);
   Finish<Acc> finish{args.out,  scratch.row,    semantics::divides_by_edges(args.reduce),
                      args.relu, args.row_scale, nullptr};
@@ -120,6 +146,14 @@ void spmm_storage(const SpmmArgs& given, const Plan& plan, Arena arena) {
   }
   if (args.saturate) finish.most = static_cast<Acc>(largest_value(args.out.dtype));
   if (scratch.row == 0) return;
+  if constexpr (std::is_same_v<Storage, Acc>) {
+    if (plan.cpu().scaled_rows > 0 && scales_rows(args)) {
+      scale_sources(args, plan.cpu().threads, scratch);
+      args.x.data = scratch.scaled.data();
+      args.x.row_stride = scratch.row;
+      args.col_scale = {};
+    }
+  }
   if (args.bias.given()) {
     with_floating(args.bias.dtype, "bias", [&](auto tag) {
       using Bias = typename decltype(tag)::type;
