@@ -99,13 +99,14 @@ double imbalance(const Partition& partition, int threads, Assignment assignment)
   return sum > 0 ? *std::max_element(load.begin(), load.end()) * threads / sum : 1.0;
 }
 
-/// Sources that a pass scales before the sums: all of them where edges are several times as many, so that a pass over
-/// the nodes costs less than a scale per edge (bench/records/cpu-xeon-avx512/scaled-sums.json).
+/// The number of sources that a pass scales before the sums: all, or 0. A scale along the edges costs as much per edge
+/// as the pass costs per 8 features of a source (bench/records/cpu-xeon-avx512/scaled-sums.json).
 std::int64_t scaled_rows(const OpDesc& desc, const GraphView& graph) {
-  constexpr std::int64_t edges_per_source = 4;
+  constexpr std::int64_t features_per_edge = 8;
   const bool fits = desc.kind == OpKind::spmm && desc.scales_sources && size_of(desc.dtype) > 2 &&
                     !is_extremum(desc.reduce) && desc.sample_width == 0;
-  return fits && graph.num_edges / edges_per_source >= graph.num_cols ? graph.num_cols : 0;
+  const std::int64_t features = desc.heads * desc.width;
+  return fits && graph.num_edges * features_per_edge >= graph.num_cols * features ? graph.num_cols : 0;
 }
 
 PlanCandidate evaluate(const GraphView& graph, Plan plan, std::shared_ptr<const LongRows> long_rows) {
