@@ -5,8 +5,8 @@
 // trailing dimension of 1 broadcasts, as in NumPy (one scalar per head is [E, H, 1]).
 // Rows without edges give 0 for every reducer; a softmax over nothing gives 0. max and min propagate NaN.
 // f16, bf16 and f32 accumulate in f32, f64 in f64; results are rounded once at the end.
-// Results are bitwise the same from run to run: on a CPU for any number of threads and any plan, on a GPU for the same
-// plan (except with flush=atomic, which is used only on request).
+// Results are bitwise the same from run to run: on a CPU for any number of threads and any plan of one OpDesc, on a GPU
+// for the same plan (except with flush=atomic, which is used only on request).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ namespace weft {
 // ---- SpMM ------------------------------------------------------------------------------------
 
 /// out[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * op(x[u], edge)) + self_scale[v] * x[v] + bias),
-/// all of it before the single rounding. A result past the range of out's type (65504 for f16) becomes infinity, or the
-/// type's largest value with `saturate`; NaN stays NaN.
+/// all of it before the single rounding. (A CPU may round col_scale * x of f32 and f64 first, see
+/// OpDesc::scales_sources.) A result past the range of out's type (65504 for f16) becomes infinity, or the type's
+/// largest value with `saturate`; NaN stays NaN.
 struct Epilogue {
   ConstTensorView row_scale = {};  // [num_rows], f32 (f64 for f64 storage)
   ConstTensorView col_scale = {};  // [num_cols], f32 (f64 for f64 storage)

@@ -89,9 +89,9 @@ struct OpDesc {
   /// allows it, whose scores do not read value. Then the planner may choose it for head widths that do not map well to
   /// a GPU's lanes.
   bool widens = false;
-  /// spmm: whether the calls have a col_scale on x[u], x[u] * e or x[u] / e, where x has all features of the output.
-  /// Then the planner may scale sources in a pass before the sums, which costs f32 and f64 a rounding per message;
-  /// halves would lose bits. The plan still runs other calls.
+  /// spmm: whether the calls have a col_scale and the op copy_u. Then the planner may scale sources in a pass before the
+  /// sums, into [sources, features] of the workspace, which rounds each of them once more; f16 and bf16 would lose bits
+  /// and keep the scale along the edges. The plan still runs other calls.
   bool scales_sources = false;
   friend bool operator==(const OpDesc&, const OpDesc&) = default;
 };

@@ -32,8 +32,7 @@ SpmmShape resolve(const Context& context, const Graph& graph, ConstTensorView x,
   }
   r.desc = {kind, dtype, r.features.heads, r.features.width, options.reduce, on_edge};
   r.desc.fits_windows = weighs_by_one_value(options.op, edge, dtype) && !options.epilogue.col_scale.given;
-  r.desc.scales_sources = options.epilogue.col_scale.given && node && options.op != SpmmOp::u_add_e &&
-                          options.op != SpmmOp::u_sub_e && Features::of(x.shape).same_size(r.features);
+  r.desc.scales_sources = options.epilogue.col_scale.given && options.op == SpmmOp::copy_u;
   if (options.sample) {
     validate(*options.sample);
     r.desc.sample_width = options.sample->width;

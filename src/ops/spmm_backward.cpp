@@ -93,7 +93,7 @@ OpDesc desc_of_x(const Problem& p) {
   const SpmmOp op = times_edge(p.by_x().right);
   OpDesc desc{OpKind::spmm, p.dtype, p.features.heads, p.features.width, Reduce::sum, op != SpmmOp::copy_u};
   desc.fits_windows = weighs_by_one_value(op, p.edge, p.dtype) && !p.scales_destinations();
-  desc.scales_sources = p.scales_destinations();
+  desc.scales_sources = p.scales_destinations() && op == SpmmOp::copy_u;
   return desc;
 }
 

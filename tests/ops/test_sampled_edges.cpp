@@ -30,6 +30,19 @@ void expect_text(std::string_view text, const std::function<void()>& call) {
   EXPECT_NE(refusal_of(call).find(text), std::string::npos) << "expected '" << text << "' in: " << refusal_of(call);
 }
 
+TEST(sampled_spmm, adds_own_rows_of_x_whole) {
+  Context context = Context::cpu(1);
+  // Rows of 3, 0 and 1 edges.
+  const Graph graph = Graph::from_csr(3, 3, std::vector<EdgeId>{0, 3, 3, 4}, std::vector<NodeId>{0, 1, 2, 1});
+  const Tensor x = tensor_of(Shape(3), {1, 10, 100}), own = tensor_of(Shape(3), {1000, 2000, 3000});
+  EdgeSample sample{EdgeSampling::bucket, 2};
+  SpmmOptions options = with_sample(sample, SpmmOp::copy_u);
+  options.epilogue.self_scale = own;
+  expect_values(spmm(context, graph, x, {}, options), {1011, 20000, 300010});
+  options.sample->norm = SampleNorm::scaled;
+  expect_values(spmm(context, graph, x, {}, options), {1016.5, 20000, 300010});
+}
+
 TEST(sampled_spmm, sums_the_first_edges_of_a_row_by_bucket) {
   Context context = Context::cpu(1);
   // Rows of 3 and 1 edges.

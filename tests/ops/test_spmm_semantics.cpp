@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "ops/spmm_inputs.hpp"
 #include "support/oracle.hpp"
 #include "support/small_graphs.hpp"
 
@@ -223,16 +224,17 @@ TEST(spmm, scales_sources_in_a_pass_or_along_the_edges_as_the_plan_says) {
           const Tensor scale =
               random_tensor(Shape(graph.num_cols()), dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32, 22);
           const ConstTensorView values = edge ? edge.view() : ConstTensorView{};
+          const Tensor own = random_tensor(Shape(graph.num_rows()), dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32, 23);
           SpmmOptions options = with(op, Reduce::sum);
           options.epilogue.col_scale = scale;
-          SpmmExpected expected = expected_spmm(graph, x, values, options);
-          expected.more = 1;
+          if (graph.num_rows() == graph.num_cols()) options.epilogue.self_scale = own;  // of x as it was given
+          const SpmmExpected expected = expected_spmm(graph, x, values, options);
           const std::string text =
               fmt::format("{} {} {}x{} over {} edges", name(dtype), name(op), heads, width, graph.num_edges());
           for (const bool known : {false, true}) {
             Context context = Context::cpu(2);
             OpDesc desc{OpKind::spmm, dtype, heads, width, Reduce::sum, op != SpmmOp::copy_u};
-            desc.scales_sources = known && op != SpmmOp::u_add_e;
+            desc.scales_sources = known && op == SpmmOp::copy_u;
             const Plan plan = make_plan(context, graph, desc);
             const bool pays = graph.num_edges() * 8 >= graph.num_cols() * heads * width;
             EXPECT_EQ(plan.cpu().scaled_rows, desc.scales_sources && wide && pays ? graph.num_cols() : 0) << text;
@@ -249,6 +251,24 @@ TEST(spmm, scales_sources_in_a_pass_or_along_the_edges_as_the_plan_says) {
       }
     }
   }
+}
+
+TEST(spmm, plans_scaled_sources_for_sums_and_for_the_gradients_of_means) {
+  const Graph graph = random_graph(40, 50, 4000, 24);
+  const Tensor x = random_tensor(Shape(50, 16), Dtype::f32, 25), edge = random_tensor(Shape(4000), Dtype::f32, 26);
+  const Tensor cols = random_tensor(Shape(50), Dtype::f32, 27);
+  Context context = Context::cpu(2);
+  SpmmOptions options = with(SpmmOp::copy_u, Reduce::mean);
+  EXPECT_FALSE(resolve(context, graph, x, {}, options).desc.scales_sources);
+  // Backward a mean divides the gradients of its rows.
+  EXPECT_EQ(plan_spmm_backward(context, graph, x, {}, options).x.cpu().scaled_rows, 40);
+  options.reduce = Reduce::sum;
+  EXPECT_EQ(plan_spmm_backward(context, graph, x, {}, options).x.cpu().scaled_rows, 0);
+  options.epilogue.col_scale = cols;
+  EXPECT_TRUE(resolve(context, graph, x, {}, options).desc.scales_sources);
+  options.op = SpmmOp::u_mul_e;
+  EXPECT_FALSE(resolve(context, graph, x, edge, options).desc.scales_sources);
+  EXPECT_EQ(plan_spmm_backward(context, graph, x, edge, options).x.cpu().scaled_rows, 0);
 }
 
 TEST(spmm, keeps_nan_through_relu) {

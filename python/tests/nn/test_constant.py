@@ -118,18 +118,88 @@ def test_sums_of_inference_mode_serve_training():
     assert layer.lin.weight.grad is not None
 
 
-def test_compiled_layers_sum_in_every_run():
+def test_compiled_layers_sum_in_every_run_and_are_not_compiled_again_for_a_mark():
+    from torch._dynamo.testing import CompileCounterWithBackend
+
     graph, layer = weft.Graph.from_edge_index(awkward_edges(), size=9), weft.nn.GCNConv(6, 20)
-    x = weft.constant(features(9, 6).detach())
-    want = layer(x, graph)
+    x = features(9, 6).detach()
+    want = layer(x, graph)  # what depends on the graph alone is there when the program is made
     torch._dynamo.reset()
-    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(layer, fullgraph=True, backend=counter)
     torch.testing.assert_close(compiled(x, graph), want)
+    weft.constant(x)
+    layer(x, graph)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x, graph), layer(x.clone(), graph))
+        x.add_(1)
+    assert counter.frame_count == 1
+
+
+def test_a_tensor_that_is_marked_again_keeps_its_sums(sums):
+    graph, layer = weft.Graph.from_edge_index(awkward_edges(), size=9), weft.nn.GCNConv(6, 4)
+    x = weft.constant(features(9, 6).detach())
+    layer(x, graph)
+    del sums[:]
+    layer(weft.constant(x), graph)
+    assert sums == []
+
+
+def test_sums_that_a_caller_changed_in_place_are_made_again():
+    graph = weft.Graph.from_edge_index(awkward_edges(), size=9)
+    x = weft.constant(features(9, 6).detach())
+    layer = weft.nn.GINConv(torch.nn.Sequential(torch.nn.LeakyReLU(0.5, inplace=True), torch.nn.Linear(6, 4)))
+    with torch.no_grad():
+        want = layer((x.clone(), None), graph)
+        for _ in range(3):
+            torch.testing.assert_close(layer((x, None), graph), want)
+
+
+def test_other_strides_are_another_tensor():
+    graph, layer = weft.Graph.from_edge_index(awkward_edges(), size=9), weft.nn.GCNConv(9, 4)
+    x = weft.constant(features(9, 9).detach())
+    layer(x, graph)
+    x.data = x.data.t()
+    torch.testing.assert_close(layer(x, graph), layer(x.clone(), graph))
+
+
+def test_torch_func_makes_sums_of_its_own_and_takes_those_that_are_there():
+    graph, layer = weft.Graph.from_edge_index(awkward_edges(), size=9), weft.nn.GCNConv(6, 4)
+    x = features(9, 6).detach()
+
+    def loss(parameters, x):
+        return torch.func.functional_call(layer, parameters, (x, graph)).square().sum()
+
+    parameters = dict(layer.named_parameters())
+    want = torch.func.grad(loss)(parameters, x)
+    weft.constant(x)
+    for _ in range(2):
+        for name, got in torch.func.grad(loss)(parameters, x).items():
+            torch.testing.assert_close(got, want[name])
+        layer(x, graph)
+
+
+def test_layers_with_edge_weights_keep_the_cheaper_order(monkeypatch):
+    graph = weft.Graph.from_edge_index(awkward_edges(), size=9)
+    weight, x, layer = torch.rand(graph.num_edges), weft.constant(features(9, 6).detach()), weft.nn.GCNConv(6, 1)
+    widths = []
+
+    def noted(graph, x, *rest, **options):
+        widths.append(x.shape[1])
+        return weft.spmm_scaled(graph, x, *rest, **options)
+
+    monkeypatch.setattr(normalised, "spmm_scaled", noted)
+    layer(x, graph, weight)
+    assert widths == [1]  # W x, as no sums are cached
+    layer(x, graph)
+    assert widths == [1, 6]
 
 
 def test_what_cannot_be_constant_is_named():
     with pytest.raises(ValueError, match="x requires a gradient"):
         weft.constant(torch.ones(2, 2, requires_grad=True))
+    with pytest.raises(ValueError, match="x has layout torch.sparse_coo"):
+        weft.constant(torch.eye(3).to_sparse())
     with pytest.raises(TypeError, match="x is of type list"):
         weft.constant([1.0])
     with torch.inference_mode(), pytest.raises(ValueError, match="inference mode"):

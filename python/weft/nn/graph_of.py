@@ -36,7 +36,7 @@ def stamp_of(tensor: Tensor) -> Optional[Tuple]:
         return None
     if tensor.layout is not torch.strided:
         return tensor._version, tensor.layout, tuple(tensor.shape)
-    return tensor._version, tensor.data_ptr(), tuple(tensor.shape)
+    return tensor._version, tensor.data_ptr(), tensor.shape, tensor.stride()
 
 
 def remembered(tensor: Tensor, counts: Optional[Counts], make: Callable[[], Graph]) -> Graph:

@@ -7,6 +7,7 @@
 #define WEFT_KERNELS_CPU_FINISH_INL
 #endif
 
+#include "core/check.hpp"
 #include "kernels/cpu/simd-inl.hpp"
 #include "kernels/signatures.hpp"
 
@@ -49,7 +50,8 @@ struct Finish {
       using Self = typename decltype(tag)::type;
       constexpr bool same = std::is_same_v<Self, Out>, wide = std::is_same_v<Out, Acc>;
       if constexpr ((same || wide) && std::is_same_v<Acc, double> == std::is_same_v<Self, double>)
-        write<Out>(r, degree, sum, to, static_cast<const Self*>(self.data) + r * self.row_stride);
+        return write<Out>(r, degree, sum, to, static_cast<const Self*>(self.data) + r * self.row_stride);
+      fail(ErrorCode::internal, "x is of type {} and out of type {}", name(self.dtype), name(out.dtype));
     });
   }
 

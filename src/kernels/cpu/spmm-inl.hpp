@@ -106,11 +106,11 @@ void with_message(const SpmmArgs& args, F&& f) {
   });
 }
 
-/// Whether col_scale may be applied to the rows of x instead of the messages: those are proportional to x, and rows of
-/// x are as long as those of the output.
+/// Whether col_scale may be applied to the rows of x before the sums: those are the messages, and rows of x are as long
+/// as those of the output. (With edge values a scale along the edges costs little more than they do, and x times its
+/// scale could leave the range that x times both stays in.)
 inline bool scales_rows(const SpmmArgs& args) {
-  const bool proportional = args.op == SpmmOp::copy_u || args.op == SpmmOp::u_mul_e || args.op == SpmmOp::u_div_e;
-  return proportional && args.col_scale.given() && (args.width == 1 || args.x.feature_stride == 1) &&
+  return args.op == SpmmOp::copy_u && args.col_scale.given() && (args.width == 1 || args.x.feature_stride == 1) &&
          (args.heads == 1 || args.x.head_stride == args.width);
 }
 

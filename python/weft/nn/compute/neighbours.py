@@ -6,12 +6,13 @@ from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.nn.functional import linear, normalize
 
-from weft.graph import Graph
+from weft.graph import Graph, is_traced
 from weft.nn.compute.edge_values import weights_of
 from weft.nn.compute.order import is_plain, mapped, maps_first
-from weft.nn.constant import is_constant, kept_sums
+from weft.nn.constant import cached_as, kept_sums
 from weft.ops import spmm, spmm_scaled
 
 Pair = Tuple[Tensor, Optional[Tensor]]  # of sources and targets
@@ -22,12 +23,11 @@ def _with_root(lin, root, graph: Graph, x: Pair, weight: Optional[Tensor], reduc
     sources, targets = x
     if weight is not None:
         weight = weights_of(graph, weight).to(sources.dtype)
-    bias = None
-    if reduce in ("sum", "mean") and maps_first(lin, sources):
+    name, bias = cached_as(sources, ("spmm", reduce) if weight is None else None), None
+    if reduce in ("sum", "mean") and maps_first(lin, sources, name is not None):
         h, bias = linear(sources, lin.weight), lin.bias
         out = spmm(graph, h, None if weight is None else weight.to(h.dtype), reduce=reduce)
     else:
-        name = ("spmm", reduce) if weight is None else None
         out = lin(kept_sums(graph, sources, name, lambda: spmm(graph, sources, weight, reduce=reduce)))
     if root is None or targets is None:
         return out if bias is None else out + bias.to(out.dtype)
@@ -45,6 +45,14 @@ def sage(layer, graph: Graph, x: Pair, reduce: str, weight: Optional[Tensor] = N
     return normalize(out, p=2.0, dim=-1) if layer.normalize else out
 
 
+def _is_number(eps: Tensor, x: Tensor) -> bool:
+    """Whether eps is a plain number of x's dtype, so that (1 + eps) x can be a part of the sum, which has no derivative by
+    it: not trained, not traced, not batched or differentiated by torch.func, and not promoting x to another dtype."""
+    if eps.requires_grad or eps.dtype is not x.dtype or is_traced() or torch.is_autocast_enabled(x.device.type):
+        return False
+    return forward_ad._current_level < 0 and not torch._C._are_functorch_transforms_active()
+
+
 def gin(
     layer, graph: Graph, x: Pair, reduce: str = "sum", weight: Optional[Tensor] = None, mean_scale: float = 0.0
 ) -> Tensor:
@@ -52,14 +60,13 @@ def gin(
     sources, targets = x
     if weight is not None:
         weight = weights_of(graph, weight).to(sources.dtype)
-    is_plain_sum = reduce == "sum" and not mean_scale and not layer.eps.requires_grad
-    if targets is sources and is_plain_sum and not is_constant(sources):
+    if mean_scale:
+        reduce = "mean"
+    name = cached_as(sources, ("spmm", reduce) if weight is None else None)
+    if targets is sources and reduce == "sum" and name is None and _is_number(layer.eps, sources):
         wide = torch.float64 if sources.dtype is torch.float64 else torch.float32
         own = (1 + layer.eps).to(wide).expand(sources.shape[0]).contiguous()
         return layer.nn(spmm_scaled(graph, sources, weight, self_scale=own))
-    if mean_scale:
-        reduce = "mean"
-    name = ("spmm", reduce) if weight is None else None
     out = kept_sums(graph, sources, name, lambda: spmm(graph, sources, weight, reduce=reduce))
     if mean_scale and mean_scale != 1:
         out = out * mean_scale

@@ -11,7 +11,7 @@ from torch.nn.functional import dropout
 from weft.graph import Graph
 from weft.nn.compute.edge_values import weights_of
 from weft.nn.compute.order import mapped, sums_first
-from weft.nn.constant import kept_sums
+from weft.nn.constant import cached_as, kept_sums
 from weft.nn.kept import kept
 from weft.nn.loops import loop_counts, loop_edges
 from weft.ops import spmm, spmm_scaled
@@ -115,9 +115,9 @@ def _inverse_root(degrees: Tensor) -> Tensor:
 
 def gcn(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     """GCNConv: applies the linear map before or after the sum, whichever is cheaper."""
-    before = sums_first(layer.lin, x)
-    if before:
-        sums = kept_sums(graph, x, norm.name and ("gcn", norm.name), lambda: norm.times(graph, x))
+    name = cached_as(x, norm.name and ("gcn", norm.name))
+    if sums_first(layer.lin, x, name is not None):
+        sums = kept_sums(graph, x, name, lambda: norm.times(graph, x))
         return mapped(layer.lin, sums, layer.bias)
     h = norm.times(graph, mapped(layer.lin, x))
     return h if layer.bias is None else h + layer.bias
@@ -140,5 +140,9 @@ def appnp(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     for _ in range(layer.K):
         drops = layer.dropout > 0 and layer.training
         hop = norm.dropped(graph, x, layer.dropout) if drops else norm
-        x = torch.add(start, hop.times(graph, x), alpha=1 - layer.alpha)
+        h = hop.times(graph, x)
+        if isinstance(layer.alpha, Tensor):  # learned
+            x = h * (1 - layer.alpha) + start
+        else:
+            x = torch.add(start, h, alpha=1 - layer.alpha)
     return x

@@ -8,8 +8,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from weft.nn.constant import is_constant
-
 
 # Classes are given by name, so that PyG need not be installed.
 _PLAIN = frozenset((
@@ -18,10 +16,10 @@ _PLAIN = frozenset((
 ))
 
 
-def _input_is_less(width_in: int, width_out: int, x: Tensor) -> bool:
-    """Whether summing the input is cheaper. The sum has no backward if x needs no gradient, as in a first layer, and is
-    cached if x is constant."""
-    if is_constant(x):
+def _input_is_less(width_in: int, width_out: int, x: Tensor, cached: bool) -> bool:
+    """Whether summing the input is cheaper: always if its sums are cached. The sum has no backward if x needs no
+    gradient, as in a first layer."""
+    if cached:
         return True
     backward = torch.is_grad_enabled() and not x.requires_grad
     return width_in < (2 * width_out if backward else width_out)
@@ -39,20 +37,22 @@ def is_plain(lin) -> bool:
 
 
 def mapped(lin, x: Tensor, bias: Optional[Tensor] = None) -> Tensor:
-    """lin(x) + bias, for a linear map without a bias of its own: one GEMM if the map is plain and the dtype of the result
-    is the same. Under autocast the result takes the dtype of the bias."""
+    """lin(x) + bias: one GEMM if the map is plain, has no bias of its own, and the dtype of the result is the same. Under
+    autocast the result takes the dtype of the bias."""
     if not is_plain(lin):
         return lin(x) if bias is None else lin(x) + bias
-    if bias is None or (bias.dtype is x.dtype and not torch.is_autocast_enabled(x.device.type)):
-        return linear(x, lin.weight, bias)
-    return linear(x, lin.weight) + bias
+    own = lin.bias
+    if own is None and bias is not None and bias.dtype is x.dtype and not torch.is_autocast_enabled(x.device.type):
+        own, bias = bias, None
+    out = linear(x, lin.weight, own)
+    return out if bias is None else out + bias
 
 
-def sums_first(lin, x: Tensor) -> bool:
+def sums_first(lin, x: Tensor, cached: bool) -> bool:
     """Whether lin(sum of x) equals the sum of lin(x) and is the cheaper order."""
-    return is_plain(lin) and lin.bias is None and _input_is_less(x.shape[-1], lin.weight.shape[0], x)
+    return is_plain(lin) and lin.bias is None and _input_is_less(x.shape[-1], lin.weight.shape[0], x, cached)
 
 
-def maps_first(lin, x: Tensor) -> bool:
-    """Whether the sum of W x is exact and the cheaper order."""
-    return is_plain(lin) and not _input_is_less(x.shape[-1], lin.weight.shape[0], x)
+def maps_first(lin, x: Tensor, cached: bool) -> bool:
+    """Whether W (sum of x) equals the sum of W x and the latter is the cheaper order."""
+    return is_plain(lin) and not _input_is_less(x.shape[-1], lin.weight.shape[0], x, cached)
