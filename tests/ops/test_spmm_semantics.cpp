@@ -3,7 +3,6 @@
 
 #include <limits>
 
-#include "ops/spmm_inputs.hpp"
 #include "support/oracle.hpp"
 #include "support/small_graphs.hpp"
 
@@ -251,24 +250,6 @@ TEST(spmm, scales_sources_in_a_pass_or_along_the_edges_as_the_plan_says) {
       }
     }
   }
-}
-
-TEST(spmm, plans_scaled_sources_for_sums_and_for_the_gradients_of_means) {
-  const Graph graph = random_graph(40, 50, 4000, 24);
-  const Tensor x = random_tensor(Shape(50, 16), Dtype::f32, 25), edge = random_tensor(Shape(4000), Dtype::f32, 26);
-  const Tensor cols = random_tensor(Shape(50), Dtype::f32, 27);
-  Context context = Context::cpu(2);
-  SpmmOptions options = with(SpmmOp::copy_u, Reduce::mean);
-  EXPECT_FALSE(resolve(context, graph, x, {}, options).desc.scales_sources);
-  // Backward a mean divides the gradients of its rows.
-  EXPECT_EQ(plan_spmm_backward(context, graph, x, {}, options).x.cpu().scaled_rows, 40);
-  options.reduce = Reduce::sum;
-  EXPECT_EQ(plan_spmm_backward(context, graph, x, {}, options).x.cpu().scaled_rows, 0);
-  options.epilogue.col_scale = cols;
-  EXPECT_TRUE(resolve(context, graph, x, {}, options).desc.scales_sources);
-  options.op = SpmmOp::u_mul_e;
-  EXPECT_FALSE(resolve(context, graph, x, edge, options).desc.scales_sources);
-  EXPECT_EQ(plan_spmm_backward(context, graph, x, edge, options).x.cpu().scaled_rows, 0);
 }
 
 TEST(spmm, keeps_nan_through_relu) {
