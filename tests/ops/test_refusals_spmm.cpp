@@ -119,7 +119,8 @@ TEST_F(refusals_spmm, epilogue_operands_that_do_not_fit) {
 TEST_F(refusals_spmm, own_rows_of_x_that_are_not_there_or_do_not_fit) {
   const Graph square = random_graph(5, 5, 14, 166);
   const Tensor scale = random_tensor(Shape(5), Dtype::f32, 167), one = random_tensor(Shape(5, 1), Dtype::f32, 168);
-  options.epilogue.self_scale = random_tensor(Shape(6), Dtype::f32, 167).view();
+  const Tensor longer = random_tensor(Shape(6), Dtype::f32, 169);
+  options.epilogue.self_scale = longer;
   const auto refused_over = [&](const Graph& over, ConstTensorView any_x, std::string_view names) {
     expect_refused([&] { spmm(context, over, any_x, edge, options); }, names, ErrorCode::invalid_argument);
   };
@@ -136,8 +137,7 @@ TEST_F(refusals_spmm, own_rows_of_x_that_are_not_there_or_do_not_fit) {
   options.op = SpmmOp::copy_e;
   refused_over(square, {}, "self_scale is given, but op copy_e reads no x");
   options.op = SpmmOp::u_mul_e;
-  const Tensor rows_of_out = random_tensor(Shape(6), Dtype::f32, 169);
-  options.epilogue.self_scale = rows_of_out;
+  options.epilogue.self_scale = longer;
   refused(x, edge, "self_scale is given for a graph of 5 sources and 6 destinations");
 }
 
