@@ -12,15 +12,13 @@ best of five rounds.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
 from pathlib import Path
 
 import torch
 
 import weft
-from train_pyg import read
+from files import edges_of, write_record
 
 WIDTH = 16
 
@@ -87,7 +85,7 @@ def main():
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", type=torch.device)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    edge_index, nodes = read(args.graph)
+    edge_index, nodes = edges_of(args.graph)
     graph = weft.Graph.from_edge_index(edge_index.to(args.device), nodes)
     calls = calls_of(graph, args.device)
     best = {}
@@ -100,12 +98,7 @@ def main():
     for r in results:
         print(f"{r['call']:32} {r['no_grad_us']:8.1f} {r['forward_us']:8.1f} {r['forward_backward_us']:13.1f}")
     if args.json:
-        device = torch.cuda.get_device_name() if args.device.type == "cuda" else "cpu"
-        record = {
-            "command": " ".join(sys.argv), "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "device": device,
-            "torch": torch.__version__, "weft": weft.__version__, "results": results,
-        }
-        args.json.write_text(json.dumps(record, indent=1) + "\n")
+        write_record(args.json, args.device, results)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import statistics
-import sys
 import time
 from pathlib import Path
 
@@ -23,16 +21,9 @@ import torch_geometric
 from torch_geometric.nn import GATConv
 
 import weft
-from train_pyg import read
+from files import edges_of, write_record
 
 MOST_OFF = 1e-4  # allowed difference over the largest value, in float32
-
-
-def edges_of(path: Path):
-    if path.suffix == ".csr":
-        return read(path)
-    graph, _ = weft.Graph.load(path)
-    return graph.edge_index(), graph.num_nodes
 
 
 def milliseconds(call, device: torch.device, repeat: int) -> float:
@@ -104,12 +95,9 @@ def main():
                 f"{r['weft_ms']:7.1f} ({r['pyg_ms'] / r['weft_ms']:.2f} x)", flush=True,
             )
     if args.json:
-        info = {
-            "command": f"python3 bench/python/gat_layers.py {args.graph.name}", "graph": args.graph.stem,
-            "edges": edge_index.size(1), "threads": torch.get_num_threads(), "torch": torch.__version__,
-            "pyg": torch_geometric.__version__, "weft": weft.__version__, "results": results,
-        }
-        args.json.write_text(json.dumps(info, indent=1) + "\n")
+        write_record(
+            args.json, args.device, results, graph=args.graph.stem, edges=edge_index.size(1), pyg=torch_geometric.__version__
+        )
 
 
 if __name__ == "__main__":

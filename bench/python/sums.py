@@ -11,7 +11,6 @@ device, between two events around all repetitions. Results are compared with a f
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -19,7 +18,7 @@ from pathlib import Path
 import torch
 
 import weft
-from gat_layers import edges_of
+from files import edges_of, write_record
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 MOST_OFF = {"f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}  # allowed difference over the largest value
@@ -105,12 +104,7 @@ def main():
             for dtype in args.dtype.split(","):
                 results += measure(path.stem, graph, width, dtype, args.repeat)
     if args.json:
-        device = torch.cuda.get_device_name() if args.device.type == "cuda" else "cpu"
-        record = {
-            "command": " ".join(sys.argv), "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "device": device,
-            "torch": torch.__version__, "weft": weft.__version__, "results": results,
-        }
-        args.json.write_text(json.dumps(record, indent=1) + "\n")
+        write_record(args.json, args.device, results)
 
 
 if __name__ == "__main__":

@@ -13,20 +13,19 @@ from __future__ import annotations
 import argparse
 import copy
 import gc
-import json
 import math
 import statistics
 import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import torch
 import torch_geometric
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
 import weft
+from files import edges_of, write_record
 
 DATASETS = {  # features, classes
     "cora": (1433, 7), "pubmed": (500, 3), "yeast": (74, 2), "arxiv": (128, 40), "reddit": (602, 41), "products": (100, 47),
@@ -77,15 +76,6 @@ class Model(nn.Module):
         for layer in self.layers[:-1]:
             x = layer(x, edges).relu()
         return self.layers[-1](x, edges)
-
-
-def read(path: Path):
-    data = np.fromfile(path, dtype=np.int64, count=3)
-    rows, cols, nnz = (int(n) for n in data)
-    rest = np.fromfile(path, dtype=np.int32, offset=24)
-    rowptr, col = torch.from_numpy(rest[: rows + 1].copy()).long(), torch.from_numpy(rest[rows + 1 : rows + 1 + nnz].copy())
-    target = torch.repeat_interleave(torch.arange(rows), rowptr.diff())
-    return torch.stack([col.long(), target]), rows
 
 
 FIRST = 5  # warm-up epochs: they plan, fill caches, compile and capture
@@ -165,7 +155,7 @@ def train(model, x, edges, labels, epochs, device, autocast=None, compiled=None,
 def cell(name, graphs, device, epochs, variants, profile):
     kind, layers, hidden, heads, dataset = CELLS[name]
     features, classes = DATASETS[dataset]
-    edges_cpu, nodes = read(graphs[dataset])
+    edges_cpu, nodes = edges_of(graphs[dataset])
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(nodes, features, generator=generator).to(device)
     labels = torch.randint(classes, (nodes,), generator=generator).to(device)
@@ -264,12 +254,7 @@ def main():
         results += cell(name, graphs, args.device, args.epochs, variants, args.profile)
     print("\n".join(summary(results)))
     if args.json:
-        device = torch.cuda.get_device_name() if args.device.type == "cuda" else "cpu"
-        record = {
-            "command": " ".join(sys.argv), "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "device": device,
-            "torch": torch.__version__, "pyg": torch_geometric.__version__, "weft": weft.__version__, "results": results,
-        }
-        args.json.write_text(json.dumps(record, indent=1) + "\n")
+        write_record(args.json, args.device, results, pyg=torch_geometric.__version__)
 
 
 if __name__ == "__main__":
