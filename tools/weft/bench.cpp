@@ -302,7 +302,7 @@ Command add_bench(CLI::App& root) {
   app->add_option("GRAPH", options->sources, "Graphs: files, folders or names (docs/formats.md), or SPECs")
       ->type_name("GRAPH")
       ->required();
-  app->add_option("--width", options->width, "Features a node (a head) has: K or K,K,..")->type_name("K");
+  app->add_option("--width", options->width, "Features per node (per head): K or K,K,..")->type_name("K");
   app->add_option("--dtype", options->dtype, "Storage type, or several as T,T,..")
       ->type_name(one_of_floating_dtypes())
       ->capture_default_str();

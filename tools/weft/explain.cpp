@@ -254,7 +254,7 @@ Command add_explain(CLI::App& root) {
   app->add_option("GRAPH", options->source, "A graph: a file, folder or name (docs/formats.md), or a SPEC")
       ->type_name("GRAPH")
       ->required();
-  app->add_option("--width", options->width, "Features a node (a head) has")->type_name("K");
+  app->add_option("--width", options->width, "Features per node (per head)")->type_name("K");
   app->add_option("--heads", options->heads, "Heads")->type_name("N")->capture_default_str();
   app->add_option("--dtype", options->dtype, "Storage type")
       ->type_name(one_of_floating_dtypes())
