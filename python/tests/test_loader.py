@@ -388,7 +388,7 @@ def test_norms_make_losses_and_sums_expect_those_of_the_whole(device, kind):
         ),
         (lambda g: NeighborLoader(g, [2]).set_epoch(-1), "epoch is -1"),
         (lambda g: NeighborLoader(weft.Graph.from_edge_index(g.edge_index(), (60, 61)), [2]), "one kind of nodes"),
-        (lambda g: NeighborLoader("a path that is none.npz", [2]), "a path that is none"),
+        (lambda g: NeighborLoader("a path that is none.weft", [2]), "a path that is none"),
         (lambda g: GraphSAINTNodeSampler(g, 0), "batch_size is 0"),
         (lambda g: GraphSAINTNodeSampler(g, 5, num_steps=0), "num_steps is 0"),
         (lambda g: GraphSAINTRandomWalkSampler(g, 5, 0), "walk_length is 0"),
