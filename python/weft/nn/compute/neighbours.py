@@ -11,7 +11,7 @@ from torch.nn.functional import linear, normalize
 
 from weft.graph import Graph, is_traced
 from weft.nn.compute.edge_values import weights_of
-from weft.nn.compute.order import is_plain, mapped, maps_first
+from weft.nn.compute.order import mapped, maps_first
 from weft.nn.constant import cached_as, kept_sums
 from weft.ops import spmm, spmm_scaled
 
@@ -29,11 +29,11 @@ def _with_root(lin, root, graph: Graph, x: Pair, weight: Optional[Tensor], reduc
         out = spmm(graph, h, None if weight is None else weight.to(h.dtype), reduce=reduce)
     else:
         out = lin(kept_sums(graph, sources, name, lambda: spmm(graph, sources, weight, reduce=reduce)))
+    if bias is not None:
+        bias = bias.to(out.dtype)
     if root is None or targets is None:
-        return out if bias is None else out + bias.to(out.dtype)
-    if bias is None or (is_plain(root) and root.bias is None):  # the product adds the bias that lin has left
-        return out + mapped(root, targets, None if bias is None else bias.to(out.dtype))
-    return out + bias.to(out.dtype) + root(targets)
+        return out if bias is None else out + bias
+    return out + mapped(root, targets, bias)
 
 
 def sage(layer, graph: Graph, x: Pair, reduce: str, weight: Optional[Tensor] = None) -> Tensor:
