@@ -16,7 +16,7 @@ SCORES = ("gat", "gatv2", "dot")
 
 def _fake(rows, key, num_sources, value, src, dst, attn, bias, edge, score, slope, scale, dropout, seed, step):
     targets, heads, width = rows[0].shape[0] - 1, value.shape[1], value.shape[2]
-    wide = torch.float64 if value.dtype is torch.float64 else torch.float32
+    wide = torch.promote_types(value.dtype, torch.float32)
     statistics = [value.new_empty([targets, heads, 1], dtype=wide) for _ in range(2)]
     return value.new_empty([targets, heads, width]), *statistics
 

@@ -129,7 +129,7 @@ def _spmm_of_kept(spmm, graph, x, edge, op, reduce, sample, scaled):
         return spmm(kept, x, edge, op=op, reduce=reduce)
     # As in the operator, half-precision sums are scaled before they are rounded.
     typed = x if x is not None else edge
-    wide = torch.float64 if typed.dtype is torch.float64 else torch.float32
+    wide = torch.promote_types(typed.dtype, torch.float32)
     with torch.autocast(graph._device_type, enabled=False):
         out = spmm(kept, *(None if t is None else t.to(wide) for t in (x, edge)), op=op, reduce=reduce)
     degree, kept_degree = (g.rowptr[1:] - g.rowptr[:-1] for g in (graph, kept))

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from weft.graph import Graph
+from weft.nn.compute.aligned import cut, linear_in_packs
 from weft.nn.compute.edge_values import features_of
 from weft.nn.compute.order import is_plain
 from weft.nn.loops import edges_as_sources, looped
@@ -46,7 +47,11 @@ def _with_edge(term: Optional[Tensor]) -> dict:
 def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None) -> Tensor:
     sources, targets = x
     of_sources, of_targets = (layer.lin, layer.lin) if layer.lin is not None else (layer.lin_src, layer.lin_dst)
-    h = of_sources(sources).view(-1, layer.heads, layer.out_channels)
+    if _by_weight(of_sources):
+        h = linear_in_packs(graph, sources, of_sources.weight, heads=layer.heads)
+    else:
+        h = of_sources(sources)
+    h = h.unflatten(1, (layer.heads, -1))
     if targets is sources and of_targets is of_sources:
         source_term, target_term = _terms(layer, of_sources, sources, (layer.att_src, layer.att_dst), h)
     else:
@@ -61,7 +66,12 @@ def gat(layer, graph: Graph, x: Pair, edge_attr: Optional[Tensor] = None) -> Ten
         graph, h, source_term, target_term, score="gat", slope=layer.negative_slope, dropout=_dropout(layer),
         **_with_edge(edge),
     )
-    return _finished(layer, out, targets)
+    return _finished(layer, cut(out, layer.out_channels), targets)
+
+
+def _by_weight(lin) -> bool:
+    """Whether lin(x) is x W^T."""
+    return is_plain(lin) and lin.bias is None
 
 
 def _terms(layer, lin, x: Tensor, atts: Sequence[Tensor], mapped: Optional[Tensor] = None) -> Tuple[Tensor, ...]:
@@ -69,7 +79,7 @@ def _terms(layer, lin, x: Tensor, atts: Sequence[Tensor], mapped: Optional[Tenso
     lin(x), which for edges is a tensor of edges x features, is not needed. ``mapped`` is lin(x), if it exists
     already."""
     shape = layer.heads, layer.out_channels
-    if is_plain(lin) and lin.bias is None:
+    if _by_weight(lin):
         weight = lin.weight.view(*shape, -1)
         together = torch.cat([(weight * att.view(*shape, 1)).sum(1) for att in atts])
         return functional.linear(x, together).unsqueeze(-1).split(layer.heads, dim=1)
@@ -117,7 +127,7 @@ def _transformer_with_edges(layer, graph, query, key, value, edge_attr, scale) -
     """For edge features e: q . (k + W e) = q . k + (W^T q) . e, and the sum of alpha (v + W e) is the sum of alpha v
     plus W times the sum of alpha e. So W e, a tensor of edges x features, is not made if the map is W alone."""
     lin, shape, weight = layer.lin_edge, (layer.heads, layer.out_channels), None
-    if is_plain(lin) and lin.bias is None:
+    if _by_weight(lin):
         weight = lin.weight.view(*shape, -1).to(query.dtype)
         e, asked = edge_attr.to(query.dtype).unsqueeze(1), torch.einsum("nhc,hcd->nhd", query, weight)
     else:

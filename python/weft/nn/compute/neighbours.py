@@ -7,9 +7,10 @@ from typing import Optional, Tuple
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
-from torch.nn.functional import linear, normalize
+from torch.nn.functional import normalize
 
 from weft.graph import Graph, is_traced
+from weft.nn.compute.aligned import cut, linear_in_packs
 from weft.nn.compute.edge_values import weights_of
 from weft.nn.compute.order import mapped, maps_first
 from weft.nn.constant import cached_as, kept_sums
@@ -25,14 +26,15 @@ def _with_root(lin, root, graph: Graph, x: Pair, weight: Optional[Tensor], reduc
         weight = weights_of(graph, weight).to(sources.dtype)
     name, bias = cached_as(sources, ("spmm", reduce) if weight is None else None), None
     if reduce in ("sum", "mean") and maps_first(lin, sources, name is not None):
-        h, bias = linear(sources, lin.weight), lin.bias
+        h, bias = linear_in_packs(graph, sources, lin.weight), lin.bias
         out = spmm(graph, h, None if weight is None else weight.to(h.dtype), reduce=reduce)
+        out = cut(out, lin.weight.shape[0])
     else:
         out = lin(kept_sums(graph, sources, name, lambda: spmm(graph, sources, weight, reduce=reduce)))
     if bias is not None:
         bias = bias.to(out.dtype)
     if root is None or targets is None:
-        return out if bias is None else out + bias
+        return out.contiguous() if bias is None else out + bias
     return out + mapped(root, targets, bias)
 
 
@@ -64,7 +66,7 @@ def gin(
         reduce = "mean"
     name = cached_as(sources, ("spmm", reduce) if weight is None else None)
     if targets is sources and reduce == "sum" and name is None and _is_number(layer.eps, sources):
-        wide = torch.float64 if sources.dtype is torch.float64 else torch.float32
+        wide = torch.promote_types(sources.dtype, torch.float32)
         own = (1 + layer.eps).to(wide).expand(sources.shape[0]).contiguous()
         return layer.nn(spmm_scaled(graph, sources, weight, self_scale=own))
     out = kept_sums(graph, sources, name, lambda: spmm(graph, sources, weight, reduce=reduce))

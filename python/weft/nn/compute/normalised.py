@@ -9,8 +9,9 @@ from torch import Tensor
 from torch.nn.functional import dropout
 
 from weft.graph import Graph
+from weft.nn.compute.aligned import cut, linear_in_packs
 from weft.nn.compute.edge_values import weights_of
-from weft.nn.compute.order import mapped, sums_first
+from weft.nn.compute.order import is_plain, mapped, sums_first
 from weft.nn.constant import cached_as, kept_sums
 from weft.nn.kept import kept
 from weft.nn.loops import loop_counts, loop_edges
@@ -36,7 +37,7 @@ class Norm(NamedTuple):
             return self._with_gradients_of_scales(graph, x, weight)
         if own is None and loop is not None:
             own = _own(loop, scale)
-        wide = torch.float64 if x.dtype is torch.float64 else torch.float32
+        wide = torch.promote_types(x.dtype, torch.float32)
         if scale is not None and scale.dtype is not wide:  # a cached norm may be that of a model of another dtype
             scale = scale.to(wide)
         if own is not None and own.dtype is not wide:
@@ -74,7 +75,7 @@ def gcn_norm(
     without any, and keeps only the last of several (PyG's rule for an ``edge_index``); ``add`` adds one to every node
     (for a sparse torch matrix); ``replace`` replaces a node's loops by one (for torch_sparse); None adds none. Without
     edge weights every node has one loop of weight 1, as in PyG, whatever ``fill`` is and ``loops``, if not None."""
-    wide = torch.float64 if dtype is torch.float64 else torch.float32
+    wide = torch.promote_types(dtype, torch.float32)
     if edge_weight is None:
         return kept(graph, ("gcn_norm", loops is None, wide), lambda g: _of_degrees(g, loops is not None, wide))
     weight = weights_of(graph, edge_weight).to(wide)
@@ -119,8 +120,12 @@ def gcn(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
     if sums_first(layer.lin, x, name is not None):
         sums = kept_sums(graph, x, name, lambda: norm.times(graph, x))
         return mapped(layer.lin, sums, layer.bias)
-    h = norm.times(graph, mapped(layer.lin, x))
-    return h if layer.bias is None else h + layer.bias
+    if is_plain(layer.lin):
+        weight = layer.lin.weight
+        h = cut(norm.times(graph, linear_in_packs(graph, x, weight, layer.lin.bias)), weight.shape[0])
+    else:
+        h = norm.times(graph, layer.lin(x))
+    return h.contiguous() if layer.bias is None else h + layer.bias
 
 
 def sgc(layer, graph: Graph, x: Tensor, norm: Norm) -> Tensor:
