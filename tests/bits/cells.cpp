@@ -27,6 +27,7 @@ class Cells {
     for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
       for (const std::int64_t width : {16, 32, 64, 128, 256}) spmm_cell(dtype, width, SpmmOp::u_mul_e, Reduce::sum);
       for (const std::int64_t width : {1, 4, 30, 47, 64, 100}) spmm_cell(dtype, width, SpmmOp::copy_u, Reduce::sum);
+      for (const std::int64_t width : {32, 64, 128}) normalised_cell(dtype, width);
       spmm_cell(dtype, 64, SpmmOp::copy_u, Reduce::mean);
       spmm_cell(dtype, 64, SpmmOp::copy_u, Reduce::max);
       spmm_cell(dtype, 47, SpmmOp::copy_u, Reduce::mean);
@@ -58,6 +59,19 @@ class Cells {
     report(fmt::format("spmm {} {} {} {}", name(op), name(reduce), name(dtype), width), [&] {
       spmm(context_, plan, graph_, x, weighted ? ConstTensorView(edge) : ConstTensorView{}, out, options);
     });
+  }
+  /// As GCN sums: with factors of sources and targets and each node's own features.
+  void normalised_cell(Dtype dtype, std::int64_t width) {
+    const Tensor x = zeros(Shape(graph_.num_cols(), width), dtype), scale = zeros(Shape(graph_.num_rows()), Dtype::f32);
+    Tensor out = zeros(Shape(graph_.num_rows(), width), dtype);
+    SpmmOptions options;
+    options.epilogue.row_scale = scale;
+    options.epilogue.self_scale = scale;
+    options.epilogue.col_scale = scale;
+    options.op = SpmmOp::copy_u;
+    const Plan plan = planned({OpKind::spmm, dtype, 1, width, Reduce::sum, false});
+    report(fmt::format("spmm copy_u normalised {} {}", name(dtype), width),
+           [&] { spmm(context_, plan, graph_, x, {}, out, options); });
   }
   void sddmm_cell(Dtype dtype, std::int64_t width) {
     const Tensor u = zeros(Shape(graph_.num_cols(), width), dtype), v = zeros(Shape(graph_.num_rows(), width), dtype);

@@ -1,5 +1,6 @@
 // Attention on a GPU whose edges add to leaky_relu's argument: one value per head in gat, vectors in gatv2.
 #include <cmath>
+#include <tuple>
 
 #include "battery/sweep.hpp"
 #include "cuda/attention_on_gpu.hpp"
@@ -15,6 +16,15 @@ class cuda_edge_terms : public GpuTest, public ::testing::WithParamInterface<Dty
 INSTANTIATE_TEST_SUITE_P(storage, cuda_edge_terms, ::testing::ValuesIn(floating_dtypes),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
+/// The reference takes minutes for all graphs: parts of them run side by side.
+constexpr int parts = 4;
+class cuda_edge_terms_on_graphs : public GpuTest, public ::testing::WithParamInterface<std::tuple<Dtype, int>> {};
+INSTANTIATE_TEST_SUITE_P(storage, cuda_edge_terms_on_graphs,
+                         ::testing::Combine(::testing::ValuesIn(floating_dtypes), ::testing::Range(0, parts)),
+                         [](const auto& tested) {
+                           return fmt::format("{}_part_{}", name(std::get<0>(tested.param)), std::get<1>(tested.param));
+                         });
+
 struct HeadShape {
   std::int64_t heads, width, depth;
 };
@@ -27,8 +37,9 @@ AttentionCase case_of(const Graph& graph, Score score, Dtype dtype, const HeadSh
   return inputs;
 }
 
-TEST_P(cuda_edge_terms, agree_with_the_reference_on_every_graph_head_count_and_width) {
+TEST_P(cuda_edge_terms_on_graphs, agree_with_the_reference_for_every_head_count_and_width) {
   Context context = Context::cuda();
+  const auto [dtype, part] = GetParam();
   std::uint64_t seed = 8200;
   constexpr HeadShape shapes[] = {{1, 1, 1},   {1, 7, 7},   {8, 8, 8},    {1, 64, 64}, {4, 16, 16},
                                   {4, 64, 64}, {3, 10, 10}, {2, 47, 47},  {1, 16, 5},  {4, 8, 32},
@@ -36,12 +47,15 @@ TEST_P(cuda_edge_terms, agree_with_the_reference_on_every_graph_head_count_and_w
   std::size_t turn = 0;  // scores take turns: every graph, and every shape, has both
   std::vector<BatteryGraph> graphs = battery_graphs();
   graphs.push_back({"a transpose, with ids of its own", battery::power_law_graph().transpose()});
-  for (const BatteryGraph& battery : graphs) {
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    const BatteryGraph& battery = graphs[g];
     const Graph there = battery.graph.to(gpu);
     for (const HeadShape& shape : shapes) {
       const Score score = leaky_scores[++turn % std::size(leaky_scores)];
       const bool biased = turn % 3 == 0;
-      const AttentionCase inputs = case_of(battery.graph, score, GetParam(), shape, biased, seed += 10);
+      seed += 10;
+      if (static_cast<int>(g % parts) != part) continue;
+      const AttentionCase inputs = case_of(battery.graph, score, dtype, shape, biased, seed);
       const AttentionCase moved = inputs.to(gpu);
       const AttentionExpected expected = expected_attention(battery.graph, inputs.views(), inputs.largest_score);
       for (const char* policy : {"", turn % 4 < 2 ? "edges=16" : "edges=32,order=clusters"}) {
@@ -50,7 +64,7 @@ TEST_P(cuda_edge_terms, agree_with_the_reference_on_every_graph_head_count_and_w
                         shape.heads, shape.width, shape.depth, biased ? " biased" : "", policy, seed);
         const AttentionResult r = attention_on_gpu(context, there, moved.views(), policy);
         expect_within_bound(r.out, expected.out, where);
-        const double tolerance = (GetParam() == Dtype::f64 ? 0x1p-52 : 0x1p-23) * 2 *
+        const double tolerance = (dtype == Dtype::f64 ? 0x1p-52 : 0x1p-23) * 2 *
                                  (error_factor(battery.graph.num_edges()) + expected.out.more);
         expect_near(normalisers(r), normalisers(expected), tolerance, where + " statistics");
         EXPECT_TRUE(bitwise_equal(attention_on_gpu(context, there, moved.views(), policy).out, r.out)) << where;

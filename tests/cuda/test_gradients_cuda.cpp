@@ -154,8 +154,15 @@ TEST_F(cuda_gradients, of_spmm_agree_for_every_op_reducer_and_edge_shape) {
                   "tangled");
 }
 
-TEST_F(cuda_gradients, of_spmm_agree_on_every_battery_graph) {
-  for (const BatteryGraph& battery : battery_graphs()) {
+/// The CPU that the GPU is compared with takes minutes for all graphs: parts of them run side by side.
+constexpr int parts = 4;
+class cuda_gradients_on_graphs : public cuda_gradients, public ::testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(part, cuda_gradients_on_graphs, ::testing::Range(0, parts));
+
+TEST_P(cuda_gradients_on_graphs, of_spmm_agree) {
+  const std::vector<BatteryGraph> graphs = battery_graphs();
+  for (std::size_t g = GetParam(); g < graphs.size(); g += parts) {
+    const BatteryGraph& battery = graphs[g];
     const std::int64_t n = battery.graph.num_cols(), e = battery.graph.num_edges();
     check_spmm_over(battery.graph,
                     {{Shape(n, 8), Shape(e)}, {Shape(n, 2, 3), Shape(e, 2, 1)}, {Shape(n, 33), Shape(e, 33)}},

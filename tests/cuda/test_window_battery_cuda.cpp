@@ -212,8 +212,8 @@ class cuda_window_battery : public GpuTest, public ::testing::WithParamInterface
         if (HasFailure()) return;
       }
     expect_every_policy({OpKind::spmm, GetParam(), 1, 64, Reduce::sum, weighted});
-    EXPECT_EQ(by_cuda_cores.size(), 16u);
-    EXPECT_EQ(by_windows.size(), policies_.empty() ? 0u : 16u);
+    EXPECT_EQ(by_cuda_cores.size(), 32u);
+    EXPECT_EQ(by_windows.size(), policies_.empty() ? 0u : 32u);
   }
 
   std::optional<Context> context_;

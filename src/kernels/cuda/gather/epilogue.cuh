@@ -1,6 +1,7 @@
 // The epilogue: from a reduced row to the output.
 #pragma once
 
+#include "core/pack.hpp"
 #include "kernels/cuda/gather/accumulator.cuh"
 #include "kernels/cuda/primitives/row_at.cuh"
 #include "kernels/cuda/primitives/store_pack.cuh"
@@ -16,27 +17,44 @@ __device__ __forceinline__ void store_row(const RowEpilogue<Storage>& epilogue, 
   });
 }
 
-/// The same with mean, scale, x's own row, bias and ReLU where they are asked for; the row has `edges`.
-template <int Count, class Storage, class Acc>
-__device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilogue, std::int64_t row, EdgeId edges,
-                                               int feature, const Acc (&value)[Count]) {
+/// What the epilogue multiplies a row, and x's own one, by.
+template <class Acc>
+struct RowFactors {
+  Acc scale, self_scale;
+};
+/// Loads them if the row is `stored`.
+template <class Storage>
+__device__ __forceinline__ RowFactors<AccumulatorOf<Storage>> row_factors(const RowEpilogue<Storage>& epilogue,
+                                                                          std::int64_t row, bool stored) {
+  RowFactors<AccumulatorOf<Storage>> factors{1, 0};
+  if (stored && epilogue.row_scale != nullptr) factors.scale = __ldg(epilogue.row_scale + row);
+  if (stored && epilogue.self_scale != nullptr) factors.self_scale = __ldg(epilogue.self_scale + row);
+  return factors;
+}
+
+/// Stores a row with mean, scale, x's own row, bias and ReLU where they are asked for; the row has `edges`. x is loaded
+/// by `SelfPack` elements, which its alignment must allow.
+template <int Count, int SelfPack, class Storage, class Acc>
+__device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilogue, const RowFactors<Acc>& factors,
+                                               std::int64_t row, EdgeId edges, int feature, const Acc (&value)[Count]) {
   // One division a row instead of one per feature: the quotient has one rounding more.
   const Acc share = epilogue.mean && edges > 1 ? reciprocal(static_cast<Acc>(edges)) : Acc(1);
-  const Acc scale = epilogue.row_scale != nullptr ? __ldg(epilogue.row_scale + row) : Acc(1);
   Acc finished[Count];
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
     finished[i] = value[i];
     if (epilogue.mean) finished[i] *= share;
-    if (epilogue.row_scale != nullptr) finished[i] *= scale;
+    if (epilogue.row_scale != nullptr) finished[i] *= factors.scale;
   }
   if (epilogue.self_scale != nullptr) {
-    const Acc self_scale = __ldg(epilogue.self_scale + row);
     const Storage* const self =
         row_at(epilogue.self + feature, static_cast<std::uint32_t>(row), epilogue.self_pitch_bytes);
-    // Element by element: the fix-up's packs may be wider than the alignment of x allows.
 #pragma unroll
-    for (int i = 0; i < Count; ++i) finished[i] += self_scale * widen(self[i]);
+    for (int i = 0; i < Count; i += SelfPack) {
+      const auto pack = Pack<Storage, SelfPack>::load(self + i);
+#pragma unroll
+      for (int k = 0; k < SelfPack; ++k) finished[i + k] += factors.self_scale * widen(pack.values[k]);
+    }
   }
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
@@ -48,6 +66,13 @@ __device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilo
     finished[i] = v;
   }
   store_row<Count>(epilogue, row, feature, finished);
+}
+
+/// The same element by element, and with factors loaded now.
+template <int Count, class Storage, class Acc>
+__device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilogue, std::int64_t row, EdgeId edges,
+                                               int feature, const Acc (&value)[Count]) {
+  apply_epilogue<Count, 1>(epilogue, row_factors(epilogue, row, true), row, edges, feature, value);
 }
 
 /// The mean of a row of so many edges, without anything else.

@@ -109,8 +109,17 @@ struct Lane : LaneFeatures<Message, S> {
       if (leading(s) >= 0) args.staging.values[to + args.features + leading(s)] = total;
     }
   }
+  /// What a row is stored with, loaded ahead of write if it is `stored`.
+  __device__ __forceinline__ auto beside(NodeId row, bool stored) const {
+    if constexpr (totals > 0) {
+      return NothingBeside{};
+    } else {
+      return Row::beside(args, row, stored);
+    }
+  }
   /// A row of `degree` edges to the output.
-  __device__ __forceinline__ void write(const State& state, NodeId row, EdgeId degree) const {
+  template <class Beside>
+  __device__ __forceinline__ void write(const State& state, NodeId row, EdgeId degree, const Beside& beside) const {
     Acc total = 0;
 #pragma unroll
     for (int s = 0; s < S::steps; ++s) {
@@ -133,7 +142,7 @@ struct Lane : LaneFeatures<Message, S> {
       if constexpr (totals > 0) {
         Row::write(args, row, at(s), value, total, s < totals ? leading(s) : -1);
       } else {
-        Row::write(args, row, degree, at(s), value);
+        Row::write(args, row, degree, at(s), value, beside);
       }
     }
   }
@@ -164,7 +173,7 @@ struct Lane : LaneFeatures<Message, S> {
   /// A row that was cut: only the graph knows its degree.
   __device__ __forceinline__ void write(const State& state, NodeId row) const {
     const EdgeId* offsets = args.split.graph.offsets + row;
-    write(state, row, args.epilogue.mean ? __ldg(offsets + 1) - __ldg(offsets) : 1);
+    write(state, row, args.epilogue.mean ? __ldg(offsets + 1) - __ldg(offsets) : 1, beside(row, true));
   }
 };
 

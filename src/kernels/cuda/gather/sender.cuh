@@ -28,6 +28,8 @@ struct EdgeInput {
   __device__ __forceinline__ Loaded load(EdgeId, std::int32_t, NodeId) const { return {}; }
 };
 
+struct NothingBeside {};
+
 /// Rows without anything beside their features.
 template <class Message, class S, Reduction Kind>
 struct RowOf {
@@ -35,20 +37,29 @@ struct RowOf {
   static constexpr bool total_in_parts = false;
   static constexpr bool averages = Message::result == RowResult::mean;
 
+  /// What a row is stored with, loaded ahead.
+  using Beside = std::conditional_t<Message::result == RowResult::with_epilogue,
+                                    RowFactors<AccumulatorOf<typename Message::Storage>>, NothingBeside>;
+  static __device__ __forceinline__ Beside beside(const GatherArgs<Message>& args, NodeId row, bool stored) {
+    if constexpr (Message::result == RowResult::with_epilogue) return row_factors(args.epilogue, row, stored);
+    return {};
+  }
+
   template <int Count, class Acc>
   static __device__ __forceinline__ void write(const GatherArgs<Message>& args, NodeId row, EdgeId degree, int feature,
-                                               Acc (&value)[Count]) {
+                                               Acc (&value)[Count], const Beside& beside) {
     if constexpr (Message::result == RowResult::with_epilogue)
-      return apply_epilogue<Count>(args.epilogue, row, degree, feature, value);
+      return apply_epilogue<Count, Count>(args.epilogue, beside, row, degree, feature, value);
     if constexpr (averages) average(value, degree);
     store_row<Count>(args.epilogue, row, feature, value);
   }
 };
 
 /// How the walk closes rows that end within a batch. `collected`: all lanes of a warp add the same edges and select
-/// what counts, and no group waits for another's store. `one_by_one`: each group by itself, which the whole epilogue
-/// and winners need. `either`: whichever the call allows.
-enum class RowEnds { collected, one_by_one, either };
+/// what counts, and no group waits for another's store. `in_rounds`: see Walk::fold_in_rounds, for sums with the whole
+/// epilogue. `one_by_one`: each edge by itself, for winners, and for messages that take long to find. `either`:
+/// collected or one by one, whichever the call allows.
+enum class RowEnds { collected, in_rounds, one_by_one, either };
 
 /// The hooks with nothing to do, and rows of x.
 template <class Message, class S>

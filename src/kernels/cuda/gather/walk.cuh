@@ -87,7 +87,8 @@ struct Walk : BatchVisitor<S> {
     sender.weigh_ends(batch, share, edges, j);
     one_by_one = true;
     constexpr RowEnds ends = Send::row_ends;
-    if constexpr (ends != RowEnds::one_by_one) {
+    if constexpr (ends == RowEnds::in_rounds) return fold_in_rounds(edges, j, batch, row_ends);
+    if constexpr (ends == RowEnds::collected || ends == RowEnds::either) {
       if (ends == RowEnds::collected || args.epilogue.none_but_mean) {
         // Where lanes have several steps, or the path below is compiled too, one must serve for both: two take more
         // registers than there are.
@@ -99,7 +100,7 @@ struct Walk : BatchVisitor<S> {
         return;
       }
     }
-    if constexpr (ends != RowEnds::collected) fold_one_by_one(edges, j, batch, row_ends);
+    if constexpr (ends == RowEnds::one_by_one || ends == RowEnds::either) fold_one_by_one(edges, j, batch, row_ends);
   }
 
   /// Rows end, or edges are missing. No group waits for another's rows, but `WithBorders`, where the row ends that
@@ -150,11 +151,51 @@ struct Walk : BatchVisitor<S> {
         cut().save_carried(state);
         carried_open = false;
       } else {
-        here.write(state, row, p + 1 - begun);
+        here.write(state, row, p + 1 - begun, here.beside(row, true));
       }
       begun = p + 1;
       state.clear();
     }
+  }
+
+  /// All groups of the warp add up edges as far as their next row's end, store that row, and go on behind it. The code
+  /// that stores a row is there once: unrolled with the edges the whole epilogue would outgrow the instruction cache
+  /// (bench/records/h200/row-ends.json).
+  template <class Batch>
+  __device__ __forceinline__ void fold_in_rounds(const Edges& edges, int j, const Batch& batch, unsigned row_ends) {
+    state.settle();
+    const int first = edges.first + j;
+    const unsigned there = (1u << min(max(share.length - first, 0), loads)) - 1;
+    int from = 0;  // the first edge that is not added up yet
+#pragma unroll 1
+    do {
+      const bool over = row_ends != 0, stored = over && !carried_open;
+      const int last = over ? __ffs(static_cast<int>(row_ends)) - 1 : loads - 1;
+      const NodeId row = Edges::from_any_lane(edges.row, j + last);
+      const auto beside = here.beside(row, stored);
+      const unsigned round = (2u << last) - (1u << from) & there;
+#pragma unroll
+      for (int u = 0; u < loads; ++u) {
+        const bool counts = round >> u & 1u;
+        send<S, totals>(
+            sender, batch, u, sender.weight(batch, u), [&](int i, Acc message) __attribute__((always_inline)) {
+              if (counts) state.fold(i, message, origin + first + u);
+            });
+      }
+      if (over) {
+        state.settle();
+        if (stored) {
+          here.write(state, row, first + last + 1 - begun, beside);
+        } else {
+          cut().save_carried(state);
+          carried_open = false;
+        }
+        begun = first + last + 1;
+        state.clear();
+      }
+      from = last + 1;
+      row_ends &= row_ends - 1;
+    } while (__any_sync(~0u, from < loads));
   }
 };
 

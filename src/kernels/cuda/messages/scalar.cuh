@@ -142,8 +142,10 @@ struct Sender<Weighted<Storage>, S, Kind> : ScalarSender<ScalarWeights<Weighted<
 template <class Storage, class S, Reduction Kind>
 struct Sender<Scaled<Storage>, S, Kind> : ScalarSender<ScalarWeights<Scaled<Storage>, S, Kind>, S, true> {
   using ScalarSender<ScalarWeights<Scaled<Storage>, S, Kind>, S, true>::ScalarSender;
-  static constexpr RowEnds row_ends =
-      Kind == Reduction::extremum && !StorageTraits<Storage>::is_double ? RowEnds::either : RowEnds::one_by_one;
+  static constexpr RowEnds row_ends = Kind == Reduction::sum ? RowEnds::in_rounds
+                                      : Kind == Reduction::extremum && !StorageTraits<Storage>::is_double
+                                          ? RowEnds::either
+                                          : RowEnds::one_by_one;
 };
 
 }  // namespace weft::cuda

@@ -26,6 +26,17 @@ struct HeldEdges {
   static __device__ __forceinline__ T from_lane(const T (&held)[Each], int q) {
     return __shfl_sync(~0u, held[place_of(q)], lane_of(q), Lanes);
   }
+  /// The same for an edge that each group names when the kernel runs.
+  template <class T>
+  static __device__ __forceinline__ T from_any_lane(const T (&held)[Each], int q) {
+    T found = __shfl_sync(~0u, held[0], q % Lanes, Lanes);
+#pragma unroll
+    for (int i = 1; i < Each; ++i) {
+      const T other = __shfl_sync(~0u, held[i], q % Lanes, Lanes);
+      found = q / Lanes == i ? other : found;
+    }
+    return found;
+  }
   __device__ __forceinline__ std::uint32_t source(int q) const { return static_cast<std::uint32_t>(from_lane(col, q)); }
   /// Past the share's end: one that there is.
   __device__ __forceinline__ std::uint32_t destination(int q) const {

@@ -59,7 +59,7 @@ struct StageOfTile {
 };
 
 /// What a warp copies beside the rows of a tile: nothing.
-struct NothingBeside {
+struct NoOtherCopies {
   template <class Stage>
   __device__ __forceinline__ void operator()(Stage&, int2) const {}
 };
@@ -84,7 +84,7 @@ struct TileCopies {
 
   /// `next`: the columns of this warp's first tile. beside(stage, a lane's two columns) starts copies of its own; where
   /// it has drain(stage, tile), that takes what the warps that multiply left in the stage of each tile.
-  template <class Stage, int Stages, int Copiers, class Beside = NothingBeside>
+  template <class Stage, int Stages, int Copiers, class Beside = NoOtherCopies>
   __device__ __forceinline__ void run(TilePipeline<Stage, Stages, Copiers>& pipeline, int2 next,
                                       const Beside& beside = {}) const {
     constexpr int panels = sizeof(Stage::x) / sizeof(Stage::x[0]) / Copiers, tiles_apart = copying_warps / Copiers;
