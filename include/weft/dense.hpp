@@ -50,7 +50,7 @@ class MatrixProduct {
 ///   rows[v] = relu(row_scale[v] * reduce over u -> v of (col_scale[u] * edge * x[u]) + (1 + eps) * x[v] + bias),
 /// rounded to the storage type once, as spmm stores them. The names inside rows[v] are those of the Epilogue `rows`.
 struct SpmmLinearOptions {
-  Epilogue rows = {};             // bias [in], f32 (f64 for f64 storage)
+  Epilogue rows = {};             // without self_scale: see add_self; bias [in], f32 (f64 for f64 storage)
   bool add_self = false;          // adds (1 + eps) * x[v], for nodes that are both a row and a source
   ConstTensorView eps = {};       // one number, f32 (f64 for f64 storage); none: 0
   bool transpose_weight = false;  // weight is [out, in]
