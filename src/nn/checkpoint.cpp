@@ -10,7 +10,7 @@
 
 #include "core/check.hpp"
 #include "core/device.hpp"
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "nn/checkpoint_file.hpp"
 
 namespace weft::nn {
@@ -67,7 +67,7 @@ void check_same_data(const std::string& path, const Checkpoint& saved, const std
                      const DataFingerprint& data) {
   WEFT_CHECK(saved.data == sizes, invalid_argument,
              "{} was trained on other data ({}): expected {}; leave resume out or name another file", path,
-             weft::quoted(saved.data, 80), sizes);
+             weft::in_quotes(saved.data, 80), sizes);
   std::string other;
   for (std::size_t i = 0; i < data.names.size(); ++i)
     if (saved.fingerprint.parts[i] != data.parts[i])
@@ -84,12 +84,12 @@ void check_same_classes(const std::string& path, const NodeNames& theirs, const 
   WEFT_CHECK(ours, invalid_argument,
              "{} was trained on classes with names (class 0 is {}), and this run's data has none: expected the same; "
              "leave resume out or name another file",
-             path, weft::quoted(theirs.at(0)));
+             path, weft::in_quotes(theirs.at(0)));
   for (std::int64_t i = 0; i < ours.count(); ++i)
     WEFT_CHECK(theirs.at(i) == ours.at(i), invalid_argument,
                "{} was trained on classes of other names (class {} is {} where this run has {}): expected the same in "
                "the same order; leave resume out or name another file",
-               path, i, weft::quoted(theirs.at(i)), weft::quoted(ours.at(i)));
+               path, i, weft::in_quotes(theirs.at(i)), weft::in_quotes(ours.at(i)));
 }
 
 /// Where features are identity, a model knows its nodes one by one.
@@ -139,7 +139,7 @@ Restored restore(const std::string& path, Trainer& trainer, const Model& model, 
       saved.options == wanted, invalid_argument,
       "{} was trained with other options ({} where this run has {}): expected the same; leave resume out or name "
       "another file",
-      path, weft::quoted(theirs, 80), weft::quoted(ours, 80));
+      path, weft::in_quotes(theirs, 80), weft::in_quotes(ours, 80));
   check_same_data(path, saved, data_of(trainer), data);
   check_same_classes(path, saved.model.class_names, model.class_names);
   check_same_nodes(path, saved.model.known_nodes, model.known_nodes);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "graph/dataset/tensor_of.hpp"
 #include "graph/io/note.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 void check_lengths(const NodeNames& names, ErrorCode code) {
   for (std::int64_t i = 0; i < names.count(); ++i)
     if (const std::string_view name = names.at(i); name.size() > longest_class_name)
-      fail(code, "the name of class {} is {}, {} bytes: expected at most {}; shorten it", i, weft::quoted(name),
+      fail(code, "the name of class {} is {}, {} bytes: expected at most {}; shorten it", i, weft::in_quotes(name),
            name.size(), longest_class_name);
   if (names.text.size() > longest_class_names)
     fail(code, "the names of all {} classes take {} bytes: expected at most {}", names.count(), names.text.size(),
@@ -42,14 +42,15 @@ char next_byte(std::string_view& text, std::string_view whole) {
   constexpr std::size_t escape = 4;  // \xNN
   if (c != '\\') {
     WEFT_CHECK(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, invalid_file,
-               "the class name {} holds a control character: expected it as \\xNN", weft::quoted(whole));
+               "the class name {} holds a control character: expected it as \\xNN", weft::in_quotes(whole));
     text.remove_prefix(1);
     return c;
   }
   unsigned value = 0;
   const bool right = text.size() >= escape && text[1] == 'x' &&
                      std::from_chars(text.data() + 2, text.data() + escape, value, 16).ptr == text.data() + escape;
-  WEFT_CHECK(right, invalid_file, "the class name {} holds a backslash: expected \\xNN of a byte", weft::quoted(whole));
+  WEFT_CHECK(right, invalid_file, "the class name {} holds a backslash: expected \\xNN of a byte",
+             weft::in_quotes(whole));
   text.remove_prefix(escape);
   return static_cast<char>(value);
 }

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "core/check.hpp"
+#include "core/in_quotes.hpp"
 #include "core/mix.hpp"
 #include "core/parallel.hpp"
-#include "core/quoted.hpp"
 
 namespace weft::nn {
 namespace {
@@ -116,10 +116,10 @@ void parse_hashes(std::string_view text, std::string_view what, std::span<const 
     const char* const first = rest.data() + start.size();
     const bool fits = rest.starts_with(start) && rest.size() >= start.size() + digits;
     WEFT_CHECK(fits && std::from_chars(first, first + digits, hashes[i], 16).ptr == first + digits, invalid_file,
-               "the {} is {}: expected 16 hexadecimal digits of every part", what, weft::quoted(text, 80));
+               "the {} is {}: expected 16 hexadecimal digits of every part", what, weft::in_quotes(text, 80));
     rest.remove_prefix(start.size() + digits);
   }
-  WEFT_CHECK(rest.empty(), invalid_file, "the {} ends in {}: expected its {} parts alone", what, weft::quoted(rest),
+  WEFT_CHECK(rest.empty(), invalid_file, "the {} ends in {}: expected its {} parts alone", what, weft::in_quotes(rest),
              names.size());
 }
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "core/check.hpp"
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "nn/class_names.hpp"
 
 namespace weft::nn {
@@ -17,7 +17,7 @@ std::string listed(const NodeNames& names) {
   constexpr std::int64_t most = 5;
   std::string text;
   for (std::int64_t i = 0; i < std::min(names.count(), most); ++i)
-    text += (i > 0 ? ", " : "") + weft::quoted(names.at(i));
+    text += (i > 0 ? ", " : "") + weft::in_quotes(names.at(i));
   return names.count() > most ? text + ", ..." : text;
 }
 
@@ -26,14 +26,14 @@ std::vector<std::int32_t> by_name(const NodeNames& from, const NodeNames& to) {
   for (std::int64_t i = 0; i < to.count(); ++i)
     WEFT_CHECK(places.emplace(to.at(i), static_cast<std::int32_t>(i)).second, invalid_argument,
                "two of the model's classes are called {}: expected the data's classes in the same order",
-               weft::quoted(to.at(i)));
+               weft::in_quotes(to.at(i)));
   std::vector<std::int32_t> map;
   for (std::int64_t i = 0; i < from.count(); ++i) {
     const auto place = places.find(from.at(i));
     WEFT_CHECK(place != places.end(), invalid_argument,
                "the data's class {} is none of the model's {} ({}): expected labels of classes it was trained on; give "
                "such with --labels, or leave the data's out with --labels none",
-               weft::quoted(from.at(i)), to.count(), listed(to));
+               weft::in_quotes(from.at(i)), to.count(), listed(to));
     map.push_back(place->second);
   }
   return map;

@@ -1,7 +1,7 @@
 #include "nn/model_file.hpp"
 
 #include "core/check.hpp"
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "graph/io/naming.hpp"
 #include "nn/class_names.hpp"
 #include "nn/known_nodes.hpp"
@@ -24,7 +24,7 @@ void check_key(const TensorFile& file, const char* key, std::string_view wanted,
   WEFT_CHECK(found != file.metadata.end(), invalid_file,
              "{} has no '{}' in its metadata: expected a file that weft train wrote", path, key);
   WEFT_CHECK(found->second == wanted, invalid_file, "{}: '{}' is {}: this weft reads '{}'{}", path, key,
-             weft::quoted(found->second, 80), wanted, advice);
+             weft::in_quotes(found->second, 80), wanted, advice);
 }
 
 void take(std::vector<Parameter>& to, const std::vector<ParameterSpec>& specs, TensorFile& file,

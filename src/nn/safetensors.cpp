@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/in_quotes.hpp"
 #include "core/memory.hpp"
-#include "core/quoted.hpp"
 #include "graph/io/atomic_writer.hpp"
 #include "graph/io/checksum.hpp"
 #include "graph/io/folder.hpp"
@@ -46,12 +46,12 @@ std::string json_string(std::string_view text) {
   try {
     return nlohmann::json(text).dump();
   } catch (const nlohmann::json::type_error&) {
-    fail(ErrorCode::invalid_argument, "the text {} is not UTF-8: names and metadata have to be", weft::quoted(text));
+    fail(ErrorCode::invalid_argument, "the text {} is not UTF-8: names and metadata have to be", weft::in_quotes(text));
   }
 }
 
 void check_tensor(const NamedTensor& tensor) {
-  const std::string title = weft::quoted(tensor.name);
+  const std::string title = weft::in_quotes(tensor.name);
   const Tensor& value = tensor.value;
   WEFT_CHECK(tensor.name != metadata_key, invalid_argument, "a tensor is named {}: the layout keeps it for metadata",
              title);
@@ -71,7 +71,7 @@ std::vector<Bytes> data_of(const TensorFile& file) {
   for (const NamedTensor& tensor : file.tensors) {
     check_tensor(tensor);
     WEFT_CHECK(names.insert(tensor.name).second, invalid_argument, "two tensors are named {}: expected one",
-               weft::quoted(tensor.name));
+               weft::in_quotes(tensor.name));
     data.emplace_back(static_cast<const std::byte*>(tensor.value.view().data), tensor.value.bytes());
   }
   return data;
@@ -130,14 +130,14 @@ void check_checksum(std::string_view head, const std::vector<Bytes>& data, std::
              digits ? kind_key : checksum_key, advice);
   WEFT_CHECK(method.mapped() == kind, invalid_file,
              "'{}' is {}: expected '{}'; the file is damaged, or needs a newer weft", kind_key,
-             weft::quoted(method.mapped()), kind);
+             weft::in_quotes(method.mapped()), kind);
   const std::string_view header = head.substr(header_length_bytes);
   const std::string start = fmt::format("{}{}\"", sealed_start, digits.mapped());
   WEFT_CHECK(digits.mapped().size() == no_digits.size() && header.starts_with(start), invalid_file,
-             "'{}' {} does not stand where weft writes it: {}", checksum_key, weft::quoted(digits.mapped()), advice);
+             "'{}' {} does not stand where weft writes it: {}", checksum_key, weft::in_quotes(digits.mapped()), advice);
   const std::string found = checksum_digits(std::string(head), data);
   WEFT_CHECK(found == digits.mapped(), invalid_file, "its checksum is {}, but '{}' and '{}' say {}: {}", found,
-             kind_key, checksum_key, weft::quoted(digits.mapped()), advice);
+             kind_key, checksum_key, weft::in_quotes(digits.mapped()), advice);
 }
 
 TensorFile read(const io::Source& source, Checksum checksum) {
@@ -153,7 +153,7 @@ TensorFile read(const io::Source& source, Checksum checksum) {
   TensorFile file{std::move(header.metadata), {}};
   for (std::size_t i = 0; i < data.size(); ++i) {
     TensorEntry& entry = header.entries[i];
-    Tensor value = Tensor::empty(entry.shape, entry.dtype, fmt::format("tensor {}", weft::quoted(entry.name)));
+    Tensor value = Tensor::empty(entry.shape, entry.dtype, fmt::format("tensor {}", weft::in_quotes(entry.name)));
     if (!data[i].empty()) std::memcpy(value.view().mutable_data(), data[i].data(), data[i].size());
     file.tensors.push_back({std::move(entry.name), std::move(value)});
   }
@@ -183,8 +183,8 @@ const Tensor& tensor_named(const TensorFile& file, std::string_view name, const 
   constexpr std::size_t most = 8;
   std::string names;
   for (std::size_t i = 0; i < std::min(file.tensors.size(), most); ++i)
-    names += (i > 0 ? ", " : "") + weft::quoted(file.tensors[i].name);
-  fail(ErrorCode::invalid_file, "{}: it has no tensor {}; its {} tensors are {}{}", path, weft::quoted(name),
+    names += (i > 0 ? ", " : "") + weft::in_quotes(file.tensors[i].name);
+  fail(ErrorCode::invalid_file, "{}: it has no tensor {}; its {} tensors are {}{}", path, weft::in_quotes(name),
        file.tensors.size(), names, file.tensors.size() > most ? ", ..." : "");
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "graph/io/byte_order.hpp"
 
 namespace weft::nn {
@@ -40,13 +40,13 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     Numbers& numbers = of_shape ? *shape_ : *offsets_;
     WEFT_CHECK(!of_shape || numbers.count < 3, invalid_file,
                "tensor {} has more than 3 dimensions: weft's have 1 to 3; reshape it before saving it",
-               weft::quoted(name_));
+               weft::in_quotes(name_));
     WEFT_CHECK(of_shape || numbers.count < 2, invalid_file,
-               "the data_offsets of tensor {} hold more than 2 numbers: expected 2", weft::quoted(name_));
+               "the data_offsets of tensor {} hold more than 2 numbers: expected 2", weft::in_quotes(name_));
     numbers.values[numbers.count++] = static_cast<std::int64_t>(value);
     return true;
   }
-  bool number_float(number_float_t, const string_t& written) override { refuse(weft::quoted(written)); }
+  bool number_float(number_float_t, const string_t& written) override { refuse(weft::in_quotes(written)); }
   bool string(string_t& value) override {
     if (at_ == At::metadata) {
       metadata.emplace(key_, value);
@@ -54,7 +54,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
       const auto* known = std::ranges::find(tensor_dtype_names, value, [](const auto& pair) { return pair.second; });
       WEFT_CHECK(known != tensor_dtype_names.end(), invalid_file,
                  "tensor {} has the dtype {}: expected F32, F16, BF16, F64, I32 or I64; convert it before saving it",
-                 weft::quoted(name_), weft::quoted(value));
+                 weft::in_quotes(name_), weft::in_quotes(value));
       dtype_ = known->first;
     } else {
       refuse("a string");
@@ -72,18 +72,18 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   bool key(string_t& name) override {
     if (at_ == At::header) {
       WEFT_CHECK(names_.insert(name).second, invalid_file, "the header has the name {} twice: expected one",
-                 weft::quoted(name));
+                 weft::in_quotes(name));
       name_ = name;
     } else if (at_ == At::metadata) {
       WEFT_CHECK(!metadata.contains(name), invalid_file, "the metadata has the key {} twice: expected one",
-                 weft::quoted(name));
+                 weft::in_quotes(name));
       key_ = name;
     } else {
       const bool known = name == "dtype" || name == "shape" || name == "data_offsets";
       WEFT_CHECK(known, invalid_file, "tensor {} has the key {}: expected dtype, shape and data_offsets",
-                 weft::quoted(name_), weft::quoted(name));
+                 weft::in_quotes(name_), weft::in_quotes(name));
       const bool twice = name == "dtype" ? dtype_.has_value() : (name == "shape" ? shape_ : offsets_).has_value();
-      WEFT_CHECK(!twice, invalid_file, "tensor {} has the key {} twice: expected one", weft::quoted(name_), name);
+      WEFT_CHECK(!twice, invalid_file, "tensor {} has the key {} twice: expected one", weft::in_quotes(name_), name);
       key_ = name;
     }
     return true;
@@ -107,17 +107,17 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     WEFT_CHECK(position <= bytes_, invalid_file, "the header ends within its JSON: its length of {} bytes is wrong",
                bytes_);
     fail(ErrorCode::invalid_file, "byte {}: found {}, which is no JSON in UTF-8 here", header_length_bytes + position,
-         weft::quoted(last));
+         weft::in_quotes(last));
   }
 
  private:
   enum class At { start, header, metadata, tensor, numbers, end };
 
   [[noreturn]] void refuse(std::string_view found) const {
-    const std::string title = weft::quoted(name_);
+    const std::string title = weft::in_quotes(name_);
     switch (at_) {
       case At::metadata:
-        fail(ErrorCode::invalid_file, "the metadata {} is {}: expected a string", weft::quoted(key_), found);
+        fail(ErrorCode::invalid_file, "the metadata {} is {}: expected a string", weft::in_quotes(key_), found);
       case At::tensor:
         fail(ErrorCode::invalid_file, "the {} of tensor {} is {}: expected {}", key_, title, found,
              key_ == "dtype" ? "a string" : "a list of whole numbers");
@@ -129,7 +129,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void finish_tensor() {
-    const std::string title = weft::quoted(name_);
+    const std::string title = weft::in_quotes(name_);
     const std::string_view missing = !dtype_ ? "dtype" : !shape_ ? "shape" : !offsets_ ? "data_offsets" : "";
     WEFT_CHECK(missing.empty(), invalid_file, "tensor {} has no {}: expected dtype, shape and data_offsets", title,
                missing);
@@ -171,11 +171,11 @@ void arrange(std::vector<TensorEntry>& entries, std::int64_t data_bytes) {
   };
   for (const TensorEntry& entry : entries) {
     WEFT_CHECK(entry.end <= data_bytes, invalid_file,
-               "tensor {} ends at byte {} of the data, which has {}: the file was cut off", weft::quoted(entry.name),
+               "tensor {} ends at byte {} of the data, which has {}: the file was cut off", weft::in_quotes(entry.name),
                entry.end, data_bytes);
     WEFT_CHECK(entry.begin >= covered, invalid_file,
                "tensor {} starts at byte {} of the data, within the one before it, which ends at byte {}",
-               weft::quoted(entry.name), entry.begin, covered);
+               weft::in_quotes(entry.name), entry.begin, covered);
     check_gap(entry.begin);
     covered = entry.end;
   }
@@ -197,7 +197,7 @@ std::string_view head_of(std::string_view text) {
   // The parser skips a byte-order mark and takes a zero byte for the end.
   WEFT_CHECK(head[header_length_bytes] == '{', invalid_file,
              "its header starts with {}: expected '{{'; is it a safetensors file?",
-             weft::quoted(head.substr(header_length_bytes, header_alignment)));
+             weft::in_quotes(head.substr(header_length_bytes, header_alignment)));
   const std::size_t zero = head.find('\0', header_length_bytes);
   WEFT_CHECK(zero == head.npos, invalid_file, "byte {}: found a zero byte, which is no JSON in UTF-8 here", zero + 1);
   return head;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "graph/io/naming.hpp"
 
 namespace weft::nn {
@@ -77,7 +77,7 @@ class FlatObject : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool key(string_t& name) override {
-    WEFT_CHECK(!values.contains(name), invalid_file, "it has {} twice: expected one", weft::quoted(name));
+    WEFT_CHECK(!values.contains(name), invalid_file, "it has {} twice: expected one", weft::in_quotes(name));
     key_ = std::move(name);
     return true;
   }
@@ -85,7 +85,7 @@ class FlatObject : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { refuse("a list"); }
   bool end_array() override { return true; }
   bool parse_error(std::size_t position, const std::string& last, const nlohmann::json::exception&) override {
-    fail(ErrorCode::invalid_file, "byte {}: found {}, which is no JSON here", position, weft::quoted(last));
+    fail(ErrorCode::invalid_file, "byte {}: found {}, which is no JSON here", position, weft::in_quotes(last));
   }
 
  private:
@@ -96,7 +96,7 @@ class FlatObject : public nlohmann::json_sax<nlohmann::json> {
   }
   [[noreturn]] void refuse(std::string_view found) const {
     WEFT_CHECK(begun_, invalid_file, "it is {}: expected a JSON object", found);
-    fail(ErrorCode::invalid_file, "{} is {}: expected a number, a name, true or false", weft::quoted(key_), found);
+    fail(ErrorCode::invalid_file, "{} is {}: expected a number, a name, true or false", weft::in_quotes(key_), found);
   }
 
   bool begun_ = false;
@@ -115,7 +115,7 @@ struct Reader {
     const auto found = values.find(key);
     WEFT_CHECK(found != values.end(), invalid_file, "it has no '{}'", key);
     WEFT_CHECK(right_kind(found->second), invalid_file, "'{}' is {}: expected {}", key,
-               weft::quoted(found->second.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)), kind);
+               weft::in_quotes(found->second.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)), kind);
     return found->second;
   }
   template <class Enum, class Parse>
@@ -126,7 +126,7 @@ struct Reader {
         [](const nlohmann::json& j) {
           if (!j.is_string()) return false;
           const auto& text = j.get_ref<const std::string&>();
-          return weft::quoted(text) == "'" + text + "'";
+          return weft::in_quotes(text) == "'" + text + "'";
         },
         "a name");
     try {

@@ -87,7 +87,7 @@ std::optional<std::vector<std::byte>> unpacked(std::span<const std::byte> stream
 }
 
 /// Bytes of a stream that was mended; 0 for none.
-std::size_t mend_stream(std::span<std::byte> bytes) {
+std::size_t mend_bzip2_stream(std::span<std::byte> bytes) {
   if (io::packing_of(bytes) != io::Packing::bzip2) return 0;
   std::uint32_t sum = 0;
   for (std::optional<std::size_t> at = start_bits; at;) {
@@ -113,7 +113,7 @@ std::size_t mend_stream(std::span<std::byte> bytes) {
 }  // namespace
 
 void mend_bzip2(std::span<std::byte> bytes) {
-  while (const std::size_t mended = mend_stream(bytes)) bytes = bytes.subspan(mended);
+  while (const std::size_t mended = mend_bzip2_stream(bytes)) bytes = bytes.subspan(mended);
 }
 
 }  // namespace weft::test

@@ -100,7 +100,7 @@ std::optional<std::size_t> mend_index(std::span<std::byte> bytes) {
 }
 
 /// Bytes of a stream that was mended; 0 for none.
-std::size_t mend_stream(std::span<std::byte> bytes) {
+std::size_t mend_xz_stream(std::span<std::byte> bytes) {
   if (io::packing_of(bytes) != io::Packing::xz || bytes.size() < LZMA_STREAM_HEADER_SIZE) return 0;
   put_crc_behind(bytes.subspan(6, 6));  // of the two bytes of flags behind the mark
   lzma_stream_flags flags;
@@ -125,7 +125,7 @@ std::size_t mend_stream(std::span<std::byte> bytes) {
 }  // namespace
 
 void mend_xz(std::span<std::byte> bytes) {
-  while (const std::size_t mended = mend_stream(bytes)) bytes = bytes.subspan(mended);
+  while (const std::size_t mended = mend_xz_stream(bytes)) bytes = bytes.subspan(mended);
 }
 
 }  // namespace weft::test

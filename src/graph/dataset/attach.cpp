@@ -63,7 +63,7 @@ void check_there(const std::string& features) {
   std::vector<std::string_view> names;
   for (const Made& each : made_features) names.push_back(each.name);
   WEFT_CHECK(nearest(lower_case(features), names).empty(), invalid_argument,
-             "features {}: there is no such file: did you mean {}? expected one of {}, or a file", io::quoted(features),
+             "features {}: there is no such file: did you mean {}? expected one of {}, or a file", in_quotes(features),
              nearest(lower_case(features), names), fmt::join(names, ", "));
 }
 

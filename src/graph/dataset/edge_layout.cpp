@@ -43,7 +43,7 @@ EdgeColumns columns_of_header(const std::vector<std::string>& names, std::int64_
   if ((columns.source < 0) != (columns.target < 0)) {
     const bool found_source = columns.target < 0;
     fail(ErrorCode::invalid_file, "line {}: the header has the column {} but no {}: expected one called {}", line,
-         quoted(names[static_cast<std::size_t>(std::max(columns.source, columns.target))]),
+         in_quotes(names[static_cast<std::size_t>(std::max(columns.source, columns.target))]),
          found_source ? "target" : "source", found_source ? "target, dst or to" : "source, src or from");
   }
   if (columns.source >= 0) return columns;
@@ -64,7 +64,7 @@ std::string unread_note(const EdgeColumns& columns, const std::vector<std::strin
     if (c == columns.source || c == columns.target || c == columns.weight) continue;
     const bool named = static_cast<std::size_t>(c) < names.size();
     if (named && is_row_number(names[static_cast<std::size_t>(c)])) continue;
-    unread.push_back(named ? quoted(names[static_cast<std::size_t>(c)]) : fmt::to_string(c + 1));
+    unread.push_back(named ? in_quotes(names[static_cast<std::size_t>(c)]) : fmt::to_string(c + 1));
   }
   if (unread.empty()) return {};
   if (unread.size() == 1) return fmt::format("column {} is not read", unread.front());
@@ -97,7 +97,7 @@ void read_columns(EdgeLayout& layout, const Dialect& dialect, const Records& fir
     layout.columns.count = static_cast<int>(dialect.columns);
     if (layout.columns.count < 2)
       fail(ErrorCode::invalid_file, "line {}: found {}: expected a source and a target", first.line(),
-           quoted(first.raw()));
+           in_quotes(first.raw()));
     constexpr int most_columns = 8;
     if (layout.columns.count > most_columns)
       fail(ErrorCode::invalid_file,
@@ -137,7 +137,7 @@ void check_decimal_comma(const Records& first) {
   if (!numbers && (fields.size() != 3 || !halves)) return;
   const std::string expected = expected_number(fields[2], "a weight", "");
   if (!expected.empty())
-    fail(ErrorCode::invalid_file, "line {}: found {}: expected {}", first.line(), quoted(first.raw()), expected);
+    fail(ErrorCode::invalid_file, "line {}: found {}: expected {}", first.line(), in_quotes(first.raw()), expected);
 }
 
 }  // namespace

@@ -38,9 +38,9 @@ std::optional<Weight> weight_in(std::string_view dict) {
   return std::nullopt;
 }
 
-class Reader {
+class RecordReader {
  public:
-  Reader(std::string_view text, const EdgeLayout& layout)
+  RecordReader(std::string_view text, const EdgeLayout& layout)
       : layout_(layout),
         records_(text.substr(layout.skip), layout.braces ? '\n' : layout.record_delimiter, edge_comments,
                  std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(layout.skip), '\n')) {}
@@ -57,7 +57,8 @@ class Reader {
 
  private:
   [[noreturn]] void fail_line(std::string_view expected) const {
-    fail(ErrorCode::invalid_file, "line {}: found {}: expected {}", records_.line(), quoted(records_.raw()), expected);
+    fail(ErrorCode::invalid_file, "line {}: found {}: expected {}", records_.line(), in_quotes(records_.raw()),
+         expected);
   }
 
   void read_columns() {
@@ -130,6 +131,8 @@ class Reader {
 
 }  // namespace
 
-EdgeRecords read_edge_records(std::string_view text, const EdgeLayout& layout) { return Reader(text, layout).read(); }
+EdgeRecords read_edge_records(std::string_view text, const EdgeLayout& layout) {
+  return RecordReader(text, layout).read();
+}
 
 }  // namespace weft::io

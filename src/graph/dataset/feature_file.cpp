@@ -57,7 +57,7 @@ void read_archive(const Source& source, NodeFeatures& features, const Progress& 
   if (arrays.has("indptr")) {
     const std::string format = arrays.has("format") ? arrays.string("format") : "csr";
     WEFT_CHECK(format == "csr", unsupported, "its sparse matrix has the format {}: expected csr, as .tocsr() gives it",
-               quoted(format));
+               in_quotes(format));
     features.sparse = read_sparse_rows(arrays, "");
     features.rows.count = features.sparse.rows();
     return;

@@ -70,7 +70,7 @@ class ClassMap final : public ListsByName {
     const char* const end = name.data() + name.size();
     const auto [stop, error] = std::from_chars(name.data(), end, node_);
     WEFT_CHECK(!name.empty() && stop == end && error == std::errc() && node_ >= 0 && node_ < nodes_, invalid_file,
-               "found the id {}: expected a node, 0 to {}", quoted(name), nodes_ - 1);
+               "found the id {}: expected a node, 0 to {}", in_quotes(name), nodes_ - 1);
     WEFT_CHECK(!seen_[static_cast<std::size_t>(node_)], invalid_file, "found node {} again: expected it once", node_);
     seen_[static_cast<std::size_t>(node_)] = true;
   }
@@ -150,7 +150,7 @@ class Roles final : public ListsByName {
 
   void key(const std::string& name) override {
     at_ = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
-    WEFT_CHECK(at_ < names.size(), invalid_file, "found the name {}: expected tr, va and te", quoted(name));
+    WEFT_CHECK(at_ < names.size(), invalid_file, "found the name {}: expected tr, va and te", in_quotes(name));
     WEFT_CHECK(!given_[at_], invalid_file, "found {} again: expected it once", names[at_]);
     given_[at_] = true;
   }

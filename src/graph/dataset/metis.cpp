@@ -58,9 +58,9 @@ void skip_comments(TextCursor& cursor) {
 /// The first line that is neither blank nor a comment.
 bool to_header(TextCursor& cursor) { return cursor.to_content("%"); }
 
-class Reader {
+class MetisReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit MetisReader(std::string_view text) : text_(text) {}
 
   Dataset read() {
     TextCursor cursor(text_);
@@ -68,7 +68,7 @@ class Reader {
     header_at_ = cursor.position();
     if (!read_header(cursor, header_))
       fail_at(header_at_, fmt::format("found {}: expected the header of a METIS file, 'NODES EDGES [FMT [NCON]]'",
-                                      quoted(rest_of_line(text_, header_at_))));
+                                      in_quotes(rest_of_line(text_, header_at_))));
     check_counts(header_.nodes, header_.nodes, header_.edges);
     cursor.next_line();
     const char* const body = cursor.position();
@@ -99,7 +99,7 @@ class Reader {
  private:
   [[noreturn]] void fail_at(const char* at, std::string_view message) const { fail_at_line(text_, at, message); }
   [[noreturn]] void fail_found(const char* at, std::string_view expected) const {
-    fail_at(at, fmt::format("found {}: expected {}", quoted(rest_of_line(text_, at)), expected));
+    fail_at(at, fmt::format("found {}: expected {}", in_quotes(rest_of_line(text_, at)), expected));
   }
 
   /// A line for every node, and nothing but blank ones behind them.
@@ -265,7 +265,7 @@ bool sniff_metis(const Source& source) {
 Dataset read_metis(const Source& source, const ReadOptions& options) {
   Source content = source;
   load(content, options.progress);
-  return Reader(content.text()).read();
+  return MetisReader(content.text()).read();
 }
 
 }  // namespace

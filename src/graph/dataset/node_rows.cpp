@@ -83,7 +83,7 @@ std::string examples(const Dataset& data) {
 
 [[noreturn]] void fail_number(const NodeRows& rows, std::int64_t row, const Dataset& data) {
   fail(ErrorCode::invalid_file, "{}: {} is of node {}, but the graph's nodes are numbers ({})", rows.path,
-       rows.place_of(row), quoted(rows.keys[static_cast<std::size_t>(row)]), examples(data));
+       rows.place_of(row), in_quotes(rows.keys[static_cast<std::size_t>(row)]), examples(data));
 }
 
 /// Rows of nodes that the graph lacks, each node once; none of a file in the order of nodes.
@@ -96,7 +96,7 @@ std::vector<std::int64_t> rows_of_missing(const NodeRows& rows, const NodeIndex&
   }
   WEFT_CHECK(missing.empty() || missing.size() < rows.keys.size(), invalid_file,
              "{}: none of its {} rows is of a node of the graph: the first is of {}, and the graph's nodes are {}",
-             rows.path, rows.keys.size(), quoted(rows.keys.front()), examples(data));
+             rows.path, rows.keys.size(), in_quotes(rows.keys.front()), examples(data));
   return missing;
 }
 
@@ -120,7 +120,7 @@ NodeIndex::NodeIndex(const Dataset& data) : data_(data) {
   by_name_.reserve(static_cast<std::size_t>(data.node_names.count()));
   for (std::int64_t node = 0; node < data.node_names.count(); ++node)
     check_new(by_name_.emplace(data.node_names.at(node), static_cast<NodeId>(node)).second,
-              quoted(data.node_names.at(node)));
+              in_quotes(data.node_names.at(node)));
   if (!data.node_ids) return;
   const auto ids = data.node_ids.span<std::int64_t>();
   by_id_.reserve(ids.size());
@@ -145,7 +145,7 @@ NodeId NodeIndex::find(std::int64_t id) const {
 
 std::string title_of(const Dataset& data, NodeId node) {
   const auto at = static_cast<std::size_t>(node);
-  if (data.node_names) return quoted(data.node_names.at(node));
+  if (data.node_names) return in_quotes(data.node_names.at(node));
   return fmt::format("{}", data.node_ids ? data.node_ids.span<std::int64_t>()[at] : node);
 }
 
@@ -167,7 +167,7 @@ std::optional<Dataset> with_missing_nodes(const Dataset& data, std::span<const N
         const std::optional<std::int64_t> id = whole_number(key);
         if (!id) fail_number(*file, row, data);
         WEFT_CHECK(*id >= 0, invalid_file, "{}: {} is of node {}: expected an id of 0 or more", file->path,
-                   file->place_of(row), quoted(key));
+                   file->place_of(row), in_quotes(key));
         ids.push_back(*id);
       }
     }
@@ -204,10 +204,10 @@ std::vector<NodeId> nodes_of(const NodeRows& rows, const Dataset& data) {
     const std::string& key = rows.keys[static_cast<std::size_t>(row)];
     const NodeId node = nodes[static_cast<std::size_t>(row)] = index.find(key);
     WEFT_CHECK(node >= 0, invalid_file, "{}: {} is of node {}, which the graph does not have (its nodes are {})",
-               rows.path, rows.place_of(row), quoted(key), examples(data));
+               rows.path, rows.place_of(row), in_quotes(key), examples(data));
     std::int64_t& first = row_of[static_cast<std::size_t>(node)];
     WEFT_CHECK(first < 0, invalid_file, "{}: {} is of node {}, as {} is: expected one row per node", rows.path,
-               rows.place_of(row), quoted(key), rows.place_of(first));
+               rows.place_of(row), in_quotes(key), rows.place_of(first));
     first = row;
   }
   return nodes;

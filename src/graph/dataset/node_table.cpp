@@ -77,11 +77,12 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
         !doubtful, invalid_file,
         "it has {} lines, one more than the graph has nodes, and no line but the first is {}: if that is a header "
         "call it '{}', and else put such a line before it",
-        table->rows(), quoted(words.front()), columns.front());
+        table->rows(), in_quotes(words.front()), columns.front());
     NodeWords result{rows_of(source.path, table, -1), table->strings(0)};
     const std::vector<std::string>& names = table->dialect().names;
     if (!names.empty() && find_column(names, known) < 0)
-      result.rows.note = fmt::format("the first line of {}, {}, is taken for a header", source.path, quoted(names[0]));
+      result.rows.note =
+          fmt::format("the first line of {}, {}, is taken for a header", source.path, in_quotes(names[0]));
     return result;
   }
   // A first line such as ann,y is no header where ann is a node, although columns of labels are called y.
@@ -111,7 +112,7 @@ NodeWords read_node_words(const Source& source, const Dataset& data, std::span<c
     if (is_header(keys, words, NodeIndex(data))) {
       table = open(source, data, known, true);
       note = fmt::format("the first line of {} is taken for a header: no node is called {}; {}", source.path,
-                         quoted(keys.front()), taken_columns(*table, node, word, what));
+                         in_quotes(keys.front()), taken_columns(*table, node, word, what));
     }
   }
   NodeWords result{rows_of(source.path, table, node), table->strings(word)};

@@ -224,7 +224,7 @@ std::string split_folder(const Folder& splits) {
   for (const std::string& name : splits.files()) {
     if (!Folder::is_one(splits.path() + "/" + name) || first_of(splits, name + "/", tables).empty()) continue;
     WEFT_CHECK(found.empty(), unsupported, "it holds the splits {} and {}: expected one, so move the others away",
-               io::quoted(found), io::quoted(name));
+               in_quotes(found), in_quotes(name));
     found = name;
   }
   return found;

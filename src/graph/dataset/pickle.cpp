@@ -102,7 +102,7 @@ class PickleParser {
     T value{};
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc() || end != digits.data() + digits.size())
-      refuse("found {}: expected a number of at most 64 bits", quoted(digits));
+      refuse("found {}: expected a number of at most 64 bits", in_quotes(digits));
     return value;
   }
   std::int64_t take_long(std::size_t count);
@@ -238,7 +238,7 @@ void PickleParser::parse() {
     if (code == '.') break;
     const Opcode* const opcode = by_code[code];
     WEFT_CHECK(opcode != nullptr, invalid_file, "byte {} is the opcode {}, which weft does not read in a pickle",
-               start_, quoted(bytes_.substr(start_, 1)));
+               start_, in_quotes(bytes_.substr(start_, 1)));
     name_ = opcode->name;
     opcode->run(*this);
   }
@@ -362,7 +362,7 @@ void PickleParser::push_global() {
   for (const NamedGlobal& each : globals)
     if (each.module == module && each.name == called)
       return push({PickleKind::global, static_cast<std::int64_t>(each.global)});
-  refuse("it names {} of {}, which weft does not accept in a pickle", quoted(called), quoted(module));
+  refuse("it names {} of {}, which weft does not accept in a pickle", in_quotes(called), in_quotes(module));
 }
 
 /// Where Python would call what is named, the arguments say what it would make.

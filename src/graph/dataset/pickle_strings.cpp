@@ -26,7 +26,7 @@ int byte_in_hex(std::string_view text, std::size_t at, std::size_t digits) {
 
 DecodedString decode_quoted(std::string_view line) {
   const bool whole = line.size() >= 2 && line.front() == line.back() && (line.front() == '\'' || line.front() == '"');
-  if (!whole) return fault_of(fmt::format("found {}: expected a string in quotes", quoted(line)));
+  if (!whole) return fault_of(fmt::format("found {}: expected a string in quotes", in_quotes(line)));
   line = line.substr(1, line.size() - 2);
   if (line.find('\\') == std::string_view::npos) return as_it_is(line);
   DecodedString decoded;
@@ -48,7 +48,7 @@ DecodedString decode_quoted(std::string_view line) {
           break;
         default: byte = -1;
       }
-      if (byte < 0) return fault_of(fmt::format("the string has the escape {}", quoted(line.substr(start, 4))));
+      if (byte < 0) return fault_of(fmt::format("the string has the escape {}", in_quotes(line.substr(start, 4))));
     }
     decoded.bytes += static_cast<char>(byte);
   }
@@ -65,7 +65,7 @@ DecodedString decode_escaped(std::string_view line) {
       continue;
     }
     const int byte = byte_in_hex(line, i + 2, 4);
-    if (byte < 0) return fault_of(fmt::format("the text has {}: expected Latin-1", quoted(line.substr(i, 6))));
+    if (byte < 0) return fault_of(fmt::format("the text has {}: expected Latin-1", in_quotes(line.substr(i, 6))));
     decoded.bytes += static_cast<char>(byte);
     i += 5;
   }
@@ -85,7 +85,7 @@ DecodedString decode_utf8(std::string_view text) {
     }
     const unsigned next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0u;
     if ((lead != 0xc2 && lead != 0xc3) || (next & 0xc0u) != 0x80u)  // the two that lead to U+0080 to U+00FF
-      return fault_of(fmt::format("the text has {}: expected Latin-1 in UTF-8", quoted(text.substr(i, 2))));
+      return fault_of(fmt::format("the text has {}: expected Latin-1 in UTF-8", in_quotes(text.substr(i, 2))));
     decoded.bytes += static_cast<char>(((lead & 0x03u) << 6u) | (next & 0x3fu));
     ++i;
   }

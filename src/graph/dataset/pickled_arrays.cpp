@@ -35,7 +35,7 @@ void read_type(const Pickle& pickle, PickleValue dtype, NpyHeader& header) {
   WEFT_CHECK(std::ranges::find(known, type) != std::end(known) &&
                  std::string_view("<>|=").find(order) != std::string_view::npos,
              invalid_file, "the array's type is {}: weft reads f2, f4, f8, i1 to i8, u1 to u8 and booleans",
-             quoted(header.descr));
+             in_quotes(header.descr));
   header.kind = static_cast<NpyKind>(type[0]);
   header.item_bytes = type[1] - '0';
   header.swapped = order == '>';

@@ -30,12 +30,12 @@ Buffer<std::int32_t> one_a_node(const NpzArrays& arrays, const char* key, std::i
   return values;
 }
 
-void read_labels(const NpzArrays& arrays, Dataset& data) {
+void read_reddit_labels(const NpzArrays& arrays, Dataset& data) {
   data.labels = tensor_of(one_a_node(arrays, "label", data.num_nodes()), "labels");
   data.classes = classes_in(data.labels);
 }
 
-void read_splits(const NpzArrays& arrays, Dataset& data) {
+void read_reddit_splits(const NpzArrays& arrays, Dataset& data) {
   const Buffer<std::int32_t> types = one_a_node(arrays, "node_types", data.num_nodes());
   std::array<std::int64_t, 3> counts = {};
   for (std::size_t node = 0; node < types.size(); ++node) {
@@ -68,8 +68,8 @@ Dataset read_reddit(const Folder& given, const ReadOptions& options) {
     WEFT_CHECK(data.features.shape().rows == data.num_nodes(), invalid_file,
                "array 'feature' has {} rows: expected one for each of {} nodes", data.features.shape().rows,
                data.num_nodes());
-    read_labels(arrays, data);
-    read_splits(arrays, data);
+    read_reddit_labels(arrays, data);
+    read_reddit_splits(arrays, data);
   });
   return data;
 }

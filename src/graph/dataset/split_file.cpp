@@ -32,7 +32,7 @@ void read_table(const Source& source, const Dataset& data, NodeSplits& splits) {
     const auto known =
         std::ranges::find(words, lower_case(table.words[row]), &std::pair<std::string_view, Part>::first);
     WEFT_CHECK(known != words.end(), invalid_file, "{} has the split {}: expected train, val, test or none",
-               table.rows.place_of(static_cast<std::int64_t>(row)), quoted(table.words[row]));
+               table.rows.place_of(static_cast<std::int64_t>(row)), in_quotes(table.words[row]));
     splits.parts.push_back(known->second);
   }
   splits.rows = std::move(table.rows);

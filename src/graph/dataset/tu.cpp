@@ -261,7 +261,7 @@ Dataset read_tu(const Folder& given, const ReadOptions& options) {
   if (prefixes.size() > 1) {
     std::string found;
     for (std::size_t i = 0; i < prefixes.size() && found.size() < 200; ++i)
-      found += (found.empty() ? "" : ", ") + quoted(prefixes[i]);
+      found += (found.empty() ? "" : ", ") + in_quotes(prefixes[i]);
     fail(ErrorCode::invalid_file, "it holds {} collections, {}: expected a folder for each", prefixes.size(), found);
   }
   const Parts parts(folder, prefixes.front(), options.progress);

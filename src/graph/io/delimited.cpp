@@ -14,7 +14,7 @@
 namespace weft::io {
 namespace {
 
-constexpr std::size_t head_bytes = std::size_t{1} << 16;
+constexpr std::size_t sniffed_bytes = std::size_t{1} << 16;
 constexpr int head_records = 32;
 
 std::string_view trimmed(std::string_view text) {
@@ -41,7 +41,7 @@ using Fields = std::vector<std::string>;
 
 /// The first records of a text, those that a cut at its end may have shortened aside.
 std::vector<Fields> first_records(std::string_view text, char delimiter, std::string_view comments) {
-  const std::string_view head = text.substr(0, head_bytes);
+  const std::string_view head = text.substr(0, sniffed_bytes);
   std::vector<Fields> list;
   Records records(head, delimiter, comments);
   try {
@@ -105,7 +105,7 @@ void Records::read_quoted() {
     const std::size_t quote = text_.find('"', at_);
     if (quote == std::string_view::npos)
       fail(ErrorCode::invalid_file, "line {}: found {}: expected a quote that closes the field", opened,
-           quoted(text_.substr(begin - 1, text_.find('\n', begin) - begin + 1)));
+           in_quotes(text_.substr(begin - 1, text_.find('\n', begin) - begin + 1)));
     lines_ += std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
                          text_.begin() + static_cast<std::ptrdiff_t>(quote), '\n');
     at_ = quote;
@@ -126,7 +126,7 @@ void Records::read_quoted() {
   skip_blanks();
   if (!at_line_end() && text_[at_] != delimiter_ && (delimiter_ != ' ' || behind == at_))
     fail(ErrorCode::invalid_file, "line {}: found {} behind a closing quote: expected the end of the field", lines_ + 1,
-         quoted(text_.substr(at_, text_.find('\n', at_) - at_)));
+         in_quotes(text_.substr(at_, text_.find('\n', at_) - at_)));
 }
 
 void Records::read_field() {
@@ -232,9 +232,9 @@ DelimitedTable::DelimitedTable(Source source, const DelimitedOptions& options)
     const std::size_t found = records.fields().size();
     if (found != dialect_.columns)
       fail(ErrorCode::invalid_file, "line {}: found {} fields in {}: expected {}, as in the first line{}",
-           records.line(), found, quoted(records.raw()), dialect_.columns,
+           records.line(), found, in_quotes(records.raw()), dialect_.columns,
            found == dialect_.columns + 1 && records.ends_in_delimiter()
-               ? fmt::format("; leave out the {} at its end", quoted({&dialect_.delimiter, 1}))
+               ? fmt::format("; leave out the {} at its end", in_quotes({&dialect_.delimiter, 1}))
                : "");
     WEFT_CHECK(rows() < options.most_rows, invalid_file,
                "line {}: found more than {} rows: expected about one for each node of the graph", records.line(),
@@ -251,13 +251,13 @@ void DelimitedTable::check_last_column() const {
   fail(ErrorCode::invalid_file,
        "line {}: found {}, and every line ends so, with an empty column that has no name: leave out the {} at the end "
        "of lines",
-       line(0), quoted(records.raw()), quoted({&dialect_.delimiter, 1}));
+       line(0), in_quotes(records.raw()), in_quotes({&dialect_.delimiter, 1}));
 }
 
 std::string DelimitedTable::title(int column) const {
   const auto at = static_cast<std::size_t>(column);
   if (at >= dialect_.names.size()) return fmt::format("column {}", column + 1);
-  return fmt::format("column {} ({})", column + 1, quoted(dialect_.names[at]));
+  return fmt::format("column {} ({})", column + 1, in_quotes(dialect_.names[at]));
 }
 
 std::int64_t DelimitedTable::line(std::int64_t row) const {
@@ -288,7 +288,7 @@ void DelimitedTable::fail_field(const Records& record, int column, std::string_v
   const std::string_view field = record.fields()[static_cast<std::size_t>(column)];
   const auto start = record.raw().data() - text_.data();  // its own lines are counted from a task's first row
   fail(ErrorCode::invalid_file, "line {}: found {} in {}: expected {}",
-       1 + std::count(text_.begin(), text_.begin() + start, '\n'), quoted(field), title(column), expected);
+       1 + std::count(text_.begin(), text_.begin() + start, '\n'), in_quotes(field), title(column), expected);
 }
 
 std::vector<std::string> DelimitedTable::strings(int column) const {

@@ -38,13 +38,13 @@ std::string EdgeColumns::expected() const {
 
 std::string EdgeText::expected_columns(bool one_more) const {
   return fmt::format("{}, as in the first line{}", columns.expected(),
-                     one_more ? fmt::format("; leave out the {} at its end", quoted({&delimiter, 1})) : "");
+                     one_more ? fmt::format("; leave out the {} at its end", in_quotes({&delimiter, 1})) : "");
 }
 
 std::string EdgeText::expected_weight(std::string_view field) const {
   if (field.empty() && delimiter != ' ' && columns.weight == columns.count - 1)
     return fmt::format("a weight behind the {}; where edges have none, leave out the {} at the end of lines",
-                       quoted({&delimiter, 1}), quoted({&delimiter, 1}));
+                       in_quotes({&delimiter, 1}), in_quotes({&delimiter, 1}));
   return expected_number(field, "a weight", expected_columns());
 }
 
@@ -63,7 +63,7 @@ EdgeTable<Id> read_edges(TextBlocks&& blocks, const EdgeText& layout, const Prog
   const auto line = [&](TextCursor& cursor, std::int64_t row, std::string_view text, TextFault& fault) {
     const char* const start = cursor.position();
     const auto wrong = [&](const std::string& expected) {
-      fault = {start, fmt::format("found {}: expected {}", quoted(rest_of_line(text, start)), expected)};
+      fault = {start, fmt::format("found {}: expected {}", in_quotes(rest_of_line(text, start)), expected)};
       return false;
     };
     for (int c = 0; c < columns.count; ++c) {

@@ -62,7 +62,7 @@ void Folder::check_has(const std::string& file) const {
       found += ", ...";
       break;
     }
-    found += (found.empty() ? "" : ", ") + io::quoted(name);
+    found += (found.empty() ? "" : ", ") + in_quotes(name);
   }
   fail(ErrorCode::invalid_file, "it lacks the file {}: found {}", file, found.empty() ? "nothing" : found);
 }

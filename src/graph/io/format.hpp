@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "graph/io/atomic_writer.hpp"
 #include "graph/io/folder.hpp"
 #include "graph/io/source.hpp"
@@ -61,8 +61,6 @@ const Format& edge_list_format();
 std::span<const Format* const> formats();
 /// The one whose layout a folder is in, or null.
 const Format* format_of_folder(const Folder& folder);
-
-using weft::quoted;  // text from a file as it may stand in a message
 
 /// Refuses counts no Graph can have; node ids are 32-bit.
 void check_counts(std::int64_t rows, std::int64_t cols, std::int64_t edges);

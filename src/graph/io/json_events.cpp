@@ -67,7 +67,7 @@ class Adapter : public nlohmann::json_sax<nlohmann::json> {
       // Some write 1.0 for 1.
       const bool whole = std::trunc(value) == value && std::abs(value) < 9007199254740992.0;
       if (whole) return events_.integer(static_cast<std::int64_t>(value));
-      events_.other(io::quoted(written));
+      events_.other(in_quotes(written));
     });
   }
   bool string(string_t&) override {
@@ -92,7 +92,7 @@ class Adapter : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t position, const std::string& last, const nlohmann::json::exception&) override {
     const std::int64_t byte = at_ - text_.data();
     WEFT_CHECK(position <= text_.size(), invalid_file, "byte {}: the file ends within its JSON", byte);
-    fail(ErrorCode::invalid_file, "byte {}: found {}, which is no JSON here", byte, io::quoted(last));
+    fail(ErrorCode::invalid_file, "byte {}: found {}, which is no JSON here", byte, in_quotes(last));
   }
 
  private:

@@ -78,12 +78,12 @@ class Reader {
     const std::string banner = word(), object = word(), layout = word(), field = word(), symmetry = word();
     if (banner != "%%matrixmarket" || object != "matrix")
       fail_at(text_.data(), fmt::format("found {}: expected '%%MatrixMarket matrix coordinate FIELD SYMMETRY'",
-                                        quoted(text_.substr(0, line_end))));
+                                        in_quotes(text_.substr(0, line_end))));
     if (layout == "array")
       fail(ErrorCode::unsupported,
            "line 1: it is a dense matrix ('array'): weft reads 'coordinate', the sparse layout");
     if (layout != "coordinate")
-      fail_at(text_.data(), fmt::format("found the layout {}: expected 'coordinate'", quoted(layout)));
+      fail_at(text_.data(), fmt::format("found the layout {}: expected 'coordinate'", in_quotes(layout)));
     try {
       field_ = parse_in(field_names, "field", quoted_part(field));
       symmetry_ = parse_in(symmetry_names, "symmetry", quoted_part(symmetry));
@@ -97,7 +97,7 @@ class Reader {
 
   // A word as it may stand between the quotes that a message puts around it.
   static std::string quoted_part(std::string_view word) {
-    const std::string text = quoted(word);
+    const std::string text = in_quotes(word);
     return text.substr(1, text.size() - 2);
   }
 
@@ -110,8 +110,8 @@ class Reader {
     const bool read = cursor.read_integer(rows_) && cursor.read_integer(cols_) && cursor.read_integer(entries_);
     cursor.skip_blanks();
     if (!read || !cursor.at_line_end())
-      fail_at(start,
-              fmt::format("found {}: expected three numbers, rows, columns and entries", quoted(rest_of_line(start))));
+      fail_at(start, fmt::format("found {}: expected three numbers, rows, columns and entries",
+                                 in_quotes(rest_of_line(start))));
     try {
       check_counts(rows_, cols_, entries_);
       check_nodes_against_size(rows_, cols_, text_.size());
@@ -218,7 +218,7 @@ class Reader {
   }
 
   void blame(TextFault& fault, const char* at, std::string_view expected) const {
-    fault = {at, fmt::format("found {}: expected {}", quoted(rest_of_line(at)), expected)};
+    fault = {at, fmt::format("found {}: expected {}", in_quotes(rest_of_line(at)), expected)};
   }
   void blame_index(TextFault& fault, const char* at, std::string_view what, std::int64_t found,
                    std::int64_t most) const {

@@ -20,7 +20,7 @@ class Literal {
   void expect(char wanted) {
     skip_blanks();
     WEFT_CHECK(!rest_.empty() && rest_.front() == wanted, invalid_file,
-               "the .npy header is malformed at {}: expected '{}'", quoted(rest_), wanted);
+               "the .npy header is malformed at {}: expected '{}'", in_quotes(rest_), wanted);
     rest_.remove_prefix(1);
   }
   bool accept(char wanted) {
@@ -38,7 +38,7 @@ class Literal {
     expect(quote);
     const std::size_t end = rest_.find(quote);
     WEFT_CHECK(end != std::string_view::npos, invalid_file, "the .npy header has a string without an end: {}",
-               quoted(rest_));
+               in_quotes(rest_));
     const std::string_view value = rest_.substr(0, end);
     rest_.remove_prefix(end + 1);
     return value;
@@ -50,7 +50,7 @@ class Literal {
         rest_.remove_prefix(text.size());
         return value;
       }
-    fail(ErrorCode::invalid_file, "the .npy header is malformed at {}: expected True or False", quoted(rest_));
+    fail(ErrorCode::invalid_file, "the .npy header is malformed at {}: expected True or False", in_quotes(rest_));
   }
   std::vector<std::int64_t> tuple() {
     std::vector<std::int64_t> values;
@@ -60,7 +60,7 @@ class Literal {
       std::int64_t value = -1;
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
       WEFT_CHECK(error == std::errc() && value >= 0 && values.size() < 32, invalid_file,
-                 "the .npy header has the size {}: expected a number from 0 to 2^63 - 1", quoted(rest_));
+                 "the .npy header has the size {}: expected a number from 0 to 2^63 - 1", in_quotes(rest_));
       values.push_back(value);
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       accept('L');  // Python 2's long integers
@@ -85,7 +85,7 @@ void parse_descr(NpyHeader& header) {
   WEFT_CHECK(descr.find('O') == std::string_view::npos, invalid_file,
              "the array holds Python objects ('{}'): weft reads numbers only", descr);
   WEFT_CHECK(descr.size() >= 2, invalid_file, "the .npy header has the type {}: expected one like '<f4'",
-             quoted(descr));
+             in_quotes(descr));
   bool big = false;
   if (const char order = descr.front(); order == '<' || order == '>' || order == '|' || order == '=') {
     big = order == '>';
@@ -110,7 +110,7 @@ void parse_descr(NpyHeader& header) {
     default: break;
   }
   WEFT_CHECK(number && known, invalid_file,
-             "the array's type is {}: weft reads f2, f4, f8, i1 to i8, u1 to u8 and booleans", quoted(header.descr));
+             "the array's type is {}: weft reads f2, f4, f8, i1 to i8, u1 to u8 and booleans", in_quotes(header.descr));
   header.kind = static_cast<NpyKind>(descr.front());
   header.item_bytes = header.kind == NpyKind::text ? size * 4 : size;
   header.swapped = big;
@@ -120,7 +120,7 @@ void parse_descr(NpyHeader& header) {
 
 std::size_t npy_header_bytes(std::string_view prefix) {
   WEFT_CHECK(prefix.size() >= npy_prefix_bytes && prefix.starts_with(magic), invalid_file,
-             "it starts with {}: expected an array in .npy format", quoted(prefix.substr(0, 8)));
+             "it starts with {}: expected an array in .npy format", in_quotes(prefix.substr(0, 8)));
   const int version = static_cast<unsigned char>(prefix[6]);
   WEFT_CHECK(version >= 1 && version <= 3, invalid_file, "it is .npy version {}: weft knows versions 1 to 3", version);
   const std::size_t length = version == 1 ? 10 + load<std::uint16_t>(prefix.data() + 8)
@@ -153,7 +153,7 @@ NpyHeader parse_npy_header(std::string_view bytes) {
       seen |= 4;
     } else {
       fail(ErrorCode::invalid_file, "the .npy header has the key {}: expected descr, fortran_order and shape",
-           quoted(key));
+           in_quotes(key));
     }
     if (!literal.accept(',')) {
       literal.expect('}');

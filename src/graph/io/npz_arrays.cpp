@@ -28,7 +28,7 @@ void check_has_arrays(const std::vector<std::string>& names) {
   fail(ErrorCode::unsupported,
        "it is a zip archive of other files than arrays (the first is {}): unpack it, and give weft the file or folder "
        "inside",
-       quoted(names.front()));
+       in_quotes(names.front()));
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::string NpzArrays::keys() const {
   for (const std::string& name : names()) {
     if (list.size() > 200) return list + ", ...";
     if (!list.empty()) list += ", ";
-    list += quoted(name);
+    list += in_quotes(name);
   }
   return list.empty() ? "nothing" : list;
 }

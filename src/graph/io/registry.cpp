@@ -118,7 +118,7 @@ Dataset read(const std::string& path, const ReadOptions& options) {
   }
   if (format == nullptr) refuse_pickle(source.text());
   WEFT_CHECK(format != nullptr, invalid_file, "not a graph file weft knows: it starts with {}; known formats: {}",
-             quoted(source.text().substr(0, 16)), known_formats(false));
+             in_quotes(source.text().substr(0, 16)), known_formats(false));
   if (source.file && format == &weft_format()) source = map_file(path);
   if (source.file && format->unpacks) source.bytes = {};  // such readers go through TextBlocks
   Dataset result = format->read(source, options);

@@ -86,7 +86,7 @@ Graph read_scipy_matrix(const NpzArrays& arrays, std::size_t file_bytes, const s
   // Without a format they are rows: so do GraphSAINT's files.
   const std::string format = arrays.has(prefix + "format") ? arrays.string(prefix + "format") : "csr";
   WEFT_CHECK(format == "csr" || format == "csc" || format == "coo", unsupported,
-             "the matrix is in the format {}: weft reads csr, csc and coo", quoted(format));
+             "the matrix is in the format {}: weft reads csr, csc and coo", in_quotes(format));
   check_arrays(arrays, prefix, format);
   const Buffer<std::int64_t> shape = arrays.integers(prefix + "shape");
   WEFT_CHECK(shape.size() == 2, invalid_file, "array '{}shape' has {} elements: expected 2, rows and columns", prefix,

@@ -13,7 +13,7 @@ namespace weft::io {
 namespace {
 
 TextFault fault_of(std::string_view text, const char* at, std::string_view expected) {
-  return {at, fmt::format("found {}: expected {}", quoted(rest_of_line(text, at)), expected)};
+  return {at, fmt::format("found {}: expected {}", in_quotes(rest_of_line(text, at)), expected)};
 }
 
 bool to_next_column(TextCursor& cursor, const TableLayout& layout) {

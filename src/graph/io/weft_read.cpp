@@ -57,7 +57,7 @@ class Reader {
                sizeof(WeftHeader));
     header_ = load<WeftHeader>(source_.bytes.data());
     WEFT_CHECK(header_.magic == weft_magic, invalid_file, "it starts with {}: expected the mark of a .weft file",
-               quoted(source_.text().substr(0, weft_magic.size())));
+               in_quotes(source_.text().substr(0, weft_magic.size())));
     WEFT_CHECK(header_.byte_order != weft_byte_order_swapped, unsupported,
                "it was written on a big-endian machine: expected little-endian; write it as .mtx there");
     WEFT_CHECK(header_.byte_order == weft_byte_order, invalid_file,
@@ -86,15 +86,15 @@ class Reader {
       const auto section = load<WeftSection>(source_.bytes.data() + sizeof(WeftHeader) + i * sizeof(WeftSection));
       const std::size_t size = source_.bytes.size();
       WEFT_CHECK(section.offset % weft_alignment == 0 && section.offset >= header_.header_bytes, invalid_file,
-                 "section {} starts at byte {}: expected a multiple of {} behind the header", quoted(section.title()),
-                 section.offset, weft_alignment);
+                 "section {} starts at byte {}: expected a multiple of {} behind the header",
+                 in_quotes(section.title()), section.offset, weft_alignment);
       WEFT_CHECK(section.offset <= size && section.bytes <= size - section.offset, invalid_file,
-                 "section {} takes {} bytes from byte {}, but the file has {}: it was cut off", quoted(section.title()),
-                 section.bytes, section.offset, size);
+                 "section {} takes {} bytes from byte {}, but the file has {}: it was cut off",
+                 in_quotes(section.title()), section.bytes, section.offset, size);
       const std::string_view title = section.title();
       const bool known = std::ranges::find(known_sections, title) != std::end(known_sections);
       WEFT_CHECK(known || (section.flags & WeftSection::required) == 0, unsupported,
-                 "it needs section {}, which this weft does not know: use a newer weft", quoted(title));
+                 "it needs section {}, which this weft does not know: use a newer weft", in_quotes(title));
       if (!known) continue;
       WEFT_CHECK(!find(title), invalid_file, "it has two sections '{}': expected one", title);
       sections_.push_back(section);

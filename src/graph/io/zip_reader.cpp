@@ -21,8 +21,8 @@ ZipMember::~ZipMember() {
 void ZipMember::read(std::span<std::byte> out) {
   while (!out.empty()) {
     const zip_int64_t count = ::zip_fread(file_, out.data(), out.size());
-    WEFT_CHECK(count >= 0, invalid_file, "member {}: {}", quoted(name_), ::zip_file_strerror(file_));
-    WEFT_CHECK(count > 0, invalid_file, "member {} ends {} bytes too early", quoted(name_), out.size());
+    WEFT_CHECK(count >= 0, invalid_file, "member {}: {}", in_quotes(name_), ::zip_file_strerror(file_));
+    WEFT_CHECK(count > 0, invalid_file, "member {} ends {} bytes too early", in_quotes(name_), out.size());
     out = out.subspan(static_cast<std::size_t>(count));
   }
 }
@@ -30,8 +30,8 @@ void ZipMember::read(std::span<std::byte> out) {
 void ZipMember::finish() {
   std::byte more;
   const zip_int64_t count = ::zip_fread(file_, &more, 1);  // reaching the end is what checks the CRC
-  WEFT_CHECK(count >= 0, invalid_file, "member {}: {}", quoted(name_), ::zip_file_strerror(file_));
-  WEFT_CHECK(count == 0, invalid_file, "member {} is longer than its header says", quoted(name_));
+  WEFT_CHECK(count >= 0, invalid_file, "member {}: {}", in_quotes(name_), ::zip_file_strerror(file_));
+  WEFT_CHECK(count == 0, invalid_file, "member {} is longer than its header says", in_quotes(name_));
 }
 
 namespace {
@@ -53,7 +53,7 @@ void check_names_differ(std::vector<std::string> names) {
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end())
-    fail(ErrorCode::invalid_file, "the archive has two members {}: expected each name once", quoted(*twice));
+    fail(ErrorCode::invalid_file, "the archive has two members {}: expected each name once", in_quotes(*twice));
 }
 
 }  // namespace
@@ -99,18 +99,18 @@ ZipMember ZipReader::open(const std::string& name) const {
   ::zip_stat_init(&status);
   constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   WEFT_CHECK(::zip_stat(archive_, name.c_str(), 0, &status) == 0 && (status.valid & needed) == needed, invalid_file,
-             "member {}: {}", quoted(name), ::zip_strerror(archive_));
+             "member {}: {}", in_quotes(name), ::zip_strerror(archive_));
   // Deflate cannot pack more than 1032 bytes into one; a size beyond that is a lie.
   constexpr zip_uint64_t most_growth = 1032;
   const auto whole = static_cast<zip_uint64_t>(archive_bytes_);
   const zip_uint64_t most = status.comp_method == ZIP_CM_STORE ? status.comp_size : status.comp_size * most_growth + 64;
   WEFT_CHECK(status.comp_method == ZIP_CM_STORE || status.comp_method == ZIP_CM_DEFLATE, invalid_file,
-             "member {} is packed by method {}: expected stored or deflated", quoted(name), status.comp_method);
+             "member {} is packed by method {}: expected stored or deflated", in_quotes(name), status.comp_method);
   WEFT_CHECK(status.comp_size <= whole && status.size <= most, invalid_file,
-             "member {} declares {} bytes, packed into {}, in an archive of {}: impossible", quoted(name), status.size,
-             status.comp_size, whole);
+             "member {} declares {} bytes, packed into {}, in an archive of {}: impossible", in_quotes(name),
+             status.size, status.comp_size, whole);
   zip_file* file = ::zip_fopen(archive_, name.c_str(), 0);
-  WEFT_CHECK(file != nullptr, invalid_file, "member {}: {}", quoted(name), ::zip_strerror(archive_));
+  WEFT_CHECK(file != nullptr, invalid_file, "member {}: {}", in_quotes(name), ::zip_strerror(archive_));
   return ZipMember(file, name, static_cast<std::int64_t>(status.size));
 }
 

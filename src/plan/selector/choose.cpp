@@ -5,8 +5,8 @@
 
 #include "core/check.hpp"
 #include "core/environment.hpp"
+#include "core/in_quotes.hpp"
 #include "core/names.hpp"
-#include "core/quoted.hpp"
 #include "plan/selector/table.hpp"
 
 namespace weft {
@@ -77,7 +77,7 @@ SelectorChoice choose_selector(std::string_view device, Dtype dtype, int window_
     const SelectorRow* const row = table->find(dtype, window_rows);
     if (table->device != device) {
       choice.note =
-          fmt::format("{} is of {}, this GPU is '{}': not used", file.path, weft::quoted(table->device), device);
+          fmt::format("{} is of {}, this GPU is '{}': not used", file.path, weft::in_quotes(table->device), device);
     } else if (row == nullptr) {
       choice.note =
           fmt::format("{} has no row of {} and {} rows per window: not used", file.path, name(dtype), window_rows);

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/check.hpp"
+#include "core/in_quotes.hpp"
 #include "core/names.hpp"
-#include "core/quoted.hpp"
 #include "graph/io/naming.hpp"
 #include "graph/io/source.hpp"
 #include "plan/selector/builtin.hpp"
@@ -33,7 +33,9 @@ const json& at(const json& object, const char* key) {
   WEFT_CHECK(found != object.end(), invalid_file, "it has no '{}'; write it anew with weft tune", key);
   return *found;
 }
-std::string shown(const json& value) { return weft::quoted(value.dump(-1, ' ', true, json::error_handler_t::replace)); }
+std::string shown(const json& value) {
+  return weft::in_quotes(value.dump(-1, ' ', true, json::error_handler_t::replace));
+}
 
 std::string text_at(const json& object, const char* key) {
   const json& value = at(object, key);
@@ -59,7 +61,7 @@ SelectorRow row_of(const json& object) {
   SelectorRow row;
   const std::string dtype = text_at(object, "dtype");
   WEFT_CHECK(dtype == "f16" || dtype == "bf16" || dtype == "f32", invalid_file,
-             "'dtype' is {}: expected f16, bf16 or f32", weft::quoted(dtype));
+             "'dtype' is {}: expected f16, bf16 or f32", weft::in_quotes(dtype));
   row.dtype = parse_floating_dtype(dtype);
   const std::int64_t rows = count_at(object, "window");
   WEFT_CHECK(rows == 16 || rows == 64 || rows == 128, invalid_file, "'window' is {}: expected 16, 64 or 128 rows",

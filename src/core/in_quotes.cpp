@@ -1,10 +1,10 @@
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 #include <fmt/format.h>
 
 namespace weft {
 
-std::string quoted(std::string_view text, std::size_t most) {
+std::string in_quotes(std::string_view text, std::size_t most) {
   std::string result = "'";
   for (const char c : text.substr(0, most)) {
     const auto byte = static_cast<unsigned char>(c);
