@@ -27,7 +27,8 @@ class Cells {
     for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
       for (const std::int64_t width : {16, 32, 64, 128, 256}) spmm_cell(dtype, width, SpmmOp::u_mul_e, Reduce::sum);
       for (const std::int64_t width : {1, 4, 30, 47, 64, 100}) spmm_cell(dtype, width, SpmmOp::copy_u, Reduce::sum);
-      for (const std::int64_t width : {32, 64, 128}) normalised_cell(dtype, width);
+      for (const std::int64_t width : {32, 64, 128})
+        if (graph_.num_rows() == graph_.num_cols()) normalised_cell(dtype, width);
       spmm_cell(dtype, 64, SpmmOp::copy_u, Reduce::mean);
       spmm_cell(dtype, 64, SpmmOp::copy_u, Reduce::max);
       spmm_cell(dtype, 47, SpmmOp::copy_u, Reduce::mean);

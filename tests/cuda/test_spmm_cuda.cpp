@@ -147,6 +147,32 @@ TEST_F(cuda_spmm, reads_and_writes_only_its_own_columns_of_wider_tensors) {
   }
 }
 
+TEST_F(cuda_spmm, adds_own_rows_that_begin_anywhere_in_wider_tensors) {
+  Context context = Context::cuda();
+  const Graph graph = battery::power_law_graph();
+  ASSERT_EQ(graph.num_rows(), graph.num_cols());
+  const Graph there = graph.to(gpu);
+  const Tensor own = random_tensor(Shape(graph.num_rows()), Dtype::f32, 84), own_there = own.to(gpu);
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const std::int64_t width : {8, 24, 64, 100})
+      for (const std::int64_t before : {1, 2, 4, 8}) {
+        const std::int64_t pitch = width + 2 * before;
+        const Tensor x = random_tensor(Shape(graph.num_cols(), pitch), dtype, 85), x_there = x.to(gpu);
+        Tensor out = constant(Shape(graph.num_rows(), width), dtype, 5.0).to(gpu);
+        SpmmOptions options;
+        options.op = SpmmOp::copy_u;
+        options.epilogue.self_scale = own;
+        const ConstTensorView inner = columns(x.view(), before, width);
+        SpmmExpected expected = expected_spmm(graph, inner, {}, options);
+        expected.more = 1;
+        options.epilogue.self_scale = own_there;
+        const Plan plan = make_plan(context, there, {OpKind::spmm, dtype, 1, width, Reduce::sum, false});
+        context.reserve(plan.workspace_bytes);
+        spmm(context, plan, there, columns(x_there.view(), before, width), {}, out, options);
+        expect_within_bound(out.to(Device{}), expected, fmt::format("{} width {} from {}", name(dtype), width, before));
+      }
+}
+
 TEST_F(cuda_spmm, a_row_without_edges_is_not_touched_by_a_nan_in_x) {
   Context context = Context::cuda();
   // No edge reads source 0, so what pads the last task must not let it in either.

@@ -8,6 +8,13 @@ from conftest import random_edges
 from weft.nn.compute import aligned
 
 NODES = 60
+
+
+def replaced(layer, lin):
+    layer.lin = lin
+    return layer
+
+
 LAYERS = {
     "GCN": lambda: weft.nn.GCNConv(40, 13),
     "GCN without bias": lambda: weft.nn.GCNConv(40, 13, bias=False),
@@ -16,13 +23,16 @@ LAYERS = {
     "GAT": lambda: weft.nn.GATConv(40, 13, heads=3),
     "GAT with its heads' mean": lambda: weft.nn.GATConv(40, 13, heads=3, concat=False),
     "GAT of one head": lambda: weft.nn.GATConv(40, 13),
+    "GAT of one head without bias": lambda: weft.nn.GATConv(40, 13, bias=False),
+    "GAT with a map of its own for targets": lambda: weft.nn.GATConv((40, 40), 13, heads=2, bias=False),
+    "GCN whose map has a bias": lambda: replaced(weft.nn.GCNConv(40, 13), torch.nn.Linear(40, 13)),
 }
 
 
-def run(layer, x, graph):
+def run(layer, x, graph, *given):
     x = x.clone().requires_grad_()
     layer.zero_grad()
-    out = layer(x, graph)
+    out = layer((x, x.flip(0)) if isinstance(getattr(layer, "in_channels", 0), tuple) else x, graph, *given)
     (out * torch.linspace(-1, 1, out.numel(), device=x.device).view_as(out)).sum().backward()
     return [out, x.grad, *(p.grad for p in layer.parameters())]
 
@@ -49,6 +59,18 @@ def test_features_of_zeros_at_the_end_of_rows_do_not_show(name, device, monkeypa
     assert widths == [13]
     for a, b in zip(got, want):
         assert a.is_contiguous() and a.shape == b.shape
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["GCN", "GAT"])
+def test_nor_do_they_with_values_of_edges(name, device, monkeypatch):
+    torch.manual_seed(1)
+    layer = (weft.nn.GCNConv(40, 13) if name == "GCN" else weft.nn.GATConv(40, 13, heads=2, edge_dim=5)).to(device)
+    _, x, graph = prepared("GCN", device)
+    given = torch.rand(700, device=device) if name == "GCN" else torch.randn(700, 5, device=device)
+    want = run(layer, x, graph, given)
+    monkeypatch.setattr(aligned, "_missing_features", lambda graph, width, x: -width % 8)
+    for a, b in zip(run(layer, x, graph, given), want):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
 
 

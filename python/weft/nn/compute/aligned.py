@@ -10,8 +10,8 @@ from torch.nn.functional import linear, pad
 
 from weft.graph import Graph, is_traced
 
-_FROM_EDGES = 1 << 22  # with fewer the extra operators' host time is more than the sums save
-_FROM_FEATURES = 12  # the kernels for narrower rows load no packs
+_FROM_EDGES = 1 << 22  # with few, the extra operators' host time is more than the sums save
+_FROM_FEATURES = 12  # per head; what zeros at the end of narrower rows cost and save was not measured
 
 
 def _missing_features(graph: Graph, width: int, x: Tensor) -> int:

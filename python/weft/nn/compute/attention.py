@@ -33,7 +33,7 @@ def _finished(layer, out: Tensor, x: Optional[Tensor]) -> Tensor:
     out = out.flatten(1) if layer.concat else out.mean(dim=1)
     if layer.res is not None and x is not None:
         out = out + layer.res(x)
-    return out if layer.bias is None else out + layer.bias
+    return out.contiguous() if layer.bias is None else out + layer.bias
 
 
 def _dropout(layer) -> float:
