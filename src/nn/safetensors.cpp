@@ -21,7 +21,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view checksum_key = "weft.checksum", kind_key = "weft.checksum_kind", kind = "crc32";
+constexpr std::string_view checksum_key = "weft.checksum", checksum_kind_key = "weft.checksum_kind",
+                           checksum_kind = "crc32";
 // What a header with a checksum starts with, up to the digits.
 constexpr std::string_view sealed_start = R"({"__metadata__":{"weft.checksum":")";
 constexpr std::string_view no_digits = "00000000";
@@ -80,9 +81,9 @@ std::vector<Bytes> data_of(const TensorFile& file) {
 /// The header's length and the header, without its checksum yet.
 std::string unsealed_head_of(const TensorFile& file) {
   std::string header(sealed_start);
-  header += fmt::format(R"({}","{}":"{}")", no_digits, kind_key, kind);
+  header += fmt::format(R"({}","{}":"{}")", no_digits, checksum_kind_key, checksum_kind);
   for (const auto& [key, value] : file.metadata) {
-    WEFT_CHECK(key != checksum_key && key != kind_key, invalid_argument,
+    WEFT_CHECK(key != checksum_key && key != checksum_kind_key, invalid_argument,
                "the metadata has the key '{}': writing adds it, leave it out", key);
     header += fmt::format(",{}:{}", json_string(key), json_string(value));
   }
@@ -119,25 +120,26 @@ void write(const std::string& path, const TensorFile& file) {
 /// Removes the checksum from the metadata, and compares it where it is `required`.
 void check_checksum(std::string_view head, const std::vector<Bytes>& data, std::map<std::string, std::string>& metadata,
                     Checksum required) {
-  const auto digits = metadata.extract(std::string(checksum_key)), method = metadata.extract(std::string(kind_key));
+  const auto digits = metadata.extract(std::string(checksum_key)),
+             method = metadata.extract(std::string(checksum_kind_key));
   if (required == Checksum::ignored) return;
   constexpr std::string_view advice =
       "the file is damaged, or another tool rewrote it; a model that you trust is read without (weft infer "
       "--no-checksum, Checksum::ignored)";
   WEFT_CHECK(digits || method, invalid_file,
              "its metadata has no '{}', which weft writes into every model and checkpoint: {}", checksum_key, advice);
-  WEFT_CHECK(digits && method, invalid_file, "the metadata has '{}' without '{}': {}", digits ? checksum_key : kind_key,
-             digits ? kind_key : checksum_key, advice);
-  WEFT_CHECK(method.mapped() == kind, invalid_file,
-             "'{}' is {}: expected '{}'; the file is damaged, or needs a newer weft", kind_key,
-             weft::in_quotes(method.mapped()), kind);
+  WEFT_CHECK(digits && method, invalid_file, "the metadata has '{}' without '{}': {}",
+             digits ? checksum_key : checksum_kind_key, digits ? checksum_kind_key : checksum_key, advice);
+  WEFT_CHECK(method.mapped() == checksum_kind, invalid_file,
+             "'{}' is {}: expected '{}'; the file is damaged, or needs a newer weft", checksum_kind_key,
+             weft::in_quotes(method.mapped()), checksum_kind);
   const std::string_view header = head.substr(header_length_bytes);
   const std::string start = fmt::format("{}{}\"", sealed_start, digits.mapped());
   WEFT_CHECK(digits.mapped().size() == no_digits.size() && header.starts_with(start), invalid_file,
              "'{}' {} does not stand where weft writes it: {}", checksum_key, weft::in_quotes(digits.mapped()), advice);
   const std::string found = checksum_digits(std::string(head), data);
   WEFT_CHECK(found == digits.mapped(), invalid_file, "its checksum is {}, but '{}' and '{}' say {}: {}", found,
-             kind_key, checksum_key, weft::in_quotes(digits.mapped()), advice);
+             checksum_kind_key, checksum_key, weft::in_quotes(digits.mapped()), advice);
 }
 
 TensorFile read(const io::Source& source, Checksum checksum) {

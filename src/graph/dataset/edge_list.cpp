@@ -17,7 +17,7 @@
 namespace weft::io {
 namespace {
 
-constexpr std::size_t head_bytes = std::size_t{1} << 20;
+constexpr std::size_t layout_bytes = std::size_t{1} << 20;
 
 bool sniff_edge_list(const Source& source) { return begins_as_edge_list(source.text().substr(0, 1 << 16)); }
 
@@ -126,7 +126,7 @@ bool has_quotes(Source source, const Progress& progress) {
 }
 
 Dataset read_edge_list(const Source& source, const ReadOptions& options) {
-  const EdgeLayout layout = edge_layout_of(text_head(source, head_bytes));
+  const EdgeLayout layout = edge_layout_of(text_head(source, layout_bytes));
   if (layout.by_record) return read_records(source, layout, options.progress);
   try {
     return read_numbers<std::int32_t>(source, layout, options.progress);

@@ -38,7 +38,7 @@ void read_values(const NpzArrays& arrays, Dataset& data) {
 }  // namespace
 
 void read_edge_index(const NpzArrays& arrays, std::size_t file_bytes, Dataset& data) {
-  const EdgeEnds ends = arrays.edge_ends("edge_index", EdgeLayout::rows_or_columns);
+  const EdgeEnds ends = arrays.edge_ends("edge_index", EndsLayout::rows_or_columns);
   const std::int64_t nodes = count_nodes(arrays, ends);
   check_counts(nodes, nodes, static_cast<std::int64_t>(ends.size()));
   check_nodes_against_size(nodes, nodes, file_bytes);

@@ -172,7 +172,7 @@ void read_tables(const Folder& raw, Dataset& data, const ReadOptions& options) {
 }
 
 Edges read_edge_arrays(const NpzArrays& arrays, std::int64_t nodes, std::int64_t declared) {
-  EdgeEnds ends = arrays.edge_ends("edge_index", EdgeLayout::rows);
+  EdgeEnds ends = arrays.edge_ends("edge_index", EndsLayout::rows);
   naming_array("edge_index", [&] {
     check_edges(ends.size(), declared, "array 'num_edges_list'");
     check_ends_below(ends, nodes);

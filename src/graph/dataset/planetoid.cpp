@@ -36,9 +36,9 @@ std::string_view name_in(std::string_view file) {
   return {};
 }
 
-class Parts {
+class PlanetoidFiles {
  public:
-  Parts(const Folder& folder, std::string name, const Progress& progress)
+  PlanetoidFiles(const Folder& folder, std::string name, const Progress& progress)
       : folder_(folder), name_(std::move(name)), progress_(progress) {}
 
   /// The file's name, as it is there.
@@ -71,7 +71,7 @@ struct Labels {
   std::vector<std::int32_t> of_row;  // the place of the row's largest number, the first of several
 };
 
-Labels read_labels(const Parts& files, std::string_view part) {
+Labels read_labels(const PlanetoidFiles& files, std::string_view part) {
   return files.with(part, [&](const Source& source) {
     const Pickle pickle(source.text());
     const PickledArray array = pickled_array(pickle, pickle.root());
@@ -173,7 +173,7 @@ struct Tests {
   }
 };
 
-Tests read_tests(const Parts& files, std::int64_t first, std::int64_t listed) {
+Tests read_tests(const PlanetoidFiles& files, std::int64_t first, std::int64_t listed) {
   return files.with("test.index", [&](const Source& source) {
     TableLayout layout;
     layout.least = first;
@@ -222,7 +222,8 @@ void check_size(std::string_view part, std::int64_t found, std::string_view what
   WEFT_CHECK(found == wanted, invalid_file, "{} has {} {}: expected {}, as {} has", part, found, what, wanted, of);
 }
 
-void read_features(const Parts& files, const Tests& tests, std::int64_t labelled, std::int64_t trained, Dataset& data) {
+void read_features(const PlanetoidFiles& files, const Tests& tests, std::int64_t labelled, std::int64_t trained,
+                   Dataset& data) {
   const CompressedRows before = files.matrix("allx");
   check_size("allx", before.rows, "rows", labelled, "ally");
   const CompressedRows tested = files.matrix("tx");
@@ -241,7 +242,7 @@ void read_features(const Parts& files, const Tests& tests, std::int64_t labelled
 }
 
 Dataset read_parts(const Folder& folder, std::string name, const ReadOptions& options) {
-  const Parts files(folder, name, options.progress);
+  const PlanetoidFiles files(folder, name, options.progress);
   const Labels before = read_labels(files, "ally");
   Dataset data;
   data.name = std::move(name);

@@ -37,9 +37,9 @@ std::vector<std::string> prefixes_in(const Folder& folder) {
 }
 
 /// The files of one prefix.
-class Parts {
+class TuFiles {
  public:
-  Parts(const Folder& folder, std::string prefix, const Progress& progress)
+  TuFiles(const Folder& folder, std::string prefix, const Progress& progress)
       : folder_(folder), prefix_(std::move(prefix)), progress_(progress) {}
 
   bool has(const std::string& part) const { return !folder_.packed_or_not(name(part)).empty(); }
@@ -79,7 +79,7 @@ void check_one_a_node(std::int64_t found, std::int64_t nodes) {
 }
 
 /// The graph of every node, from 0.
-Tensor read_indicator(const Parts& parts) {
+Tensor read_indicator(const TuFiles& parts) {
   return parts.with("graph_indicator", [&](std::string_view text) {
     TableLayout layout = layout_of(1, "the graph of a node");
     layout.least = 1;
@@ -103,7 +103,7 @@ Tensor read_indicator(const Parts& parts) {
 }
 
 /// Edges that are listed twice become one.
-Graph read_edges(const Parts& parts, const Tensor& graph_ids) {
+Graph read_edges(const TuFiles& parts, const Tensor& graph_ids) {
   return parts.with("A", [&](std::string_view text) {
     const std::int64_t nodes = graph_ids.shape().rows;
     const auto graphs = graph_ids.span<std::int32_t>();
@@ -131,7 +131,7 @@ Graph read_edges(const Parts& parts, const Tensor& graph_ids) {
 }
 
 /// Whatever numbers the file has for classes, in their order.
-void read_graph_labels(const Parts& parts, Dataset& data) {
+void read_graph_labels(const TuFiles& parts, Dataset& data) {
   parts.with("graph_labels", [&](std::string_view text) {
     const auto table = read_integers<std::int64_t>(text, layout_of(1, "the class of a graph"), parts.progress());
     check_counts(table.rows, 0, 0);
@@ -150,7 +150,7 @@ void read_graph_labels(const Parts& parts, Dataset& data) {
 }
 
 /// Columns of the one-hot features that node labels become: those of each column of labels side by side.
-struct NodeLabels {
+struct TuLabels {
   std::int64_t width = 0;         // of the features
   std::int64_t columns = 0;       // of labels
   Buffer<std::int32_t> features;  // [nodes, columns]
@@ -167,13 +167,13 @@ int columns_of(std::string_view text) {
 }
 
 /// From the lowest to the highest label; those between that no node has get a column too, as elsewhere.
-NodeLabels read_node_labels(const Parts& parts, std::int64_t nodes) {
+TuLabels read_node_labels(const TuFiles& parts, std::int64_t nodes) {
   return parts.with("node_labels", [&](std::string_view text) {
     const int columns = columns_of(text);
     const auto table = read_integers<std::int64_t>(
         text, layout_of(columns, "the label of a node, in as many columns as in the first line"), parts.progress());
     check_one_a_node(table.rows, nodes);
-    NodeLabels labels{0, columns, Buffer<std::int32_t>(table.all().size(), "labels of nodes"), text.size()};
+    TuLabels labels{0, columns, Buffer<std::int32_t>(table.all().size(), "labels of nodes"), text.size()};
     const std::uint64_t widest = std::max<std::uint64_t>(1 << 16, static_cast<std::uint64_t>(nodes));
     const auto step = static_cast<std::size_t>(columns);
     for (std::size_t c = 0; c < step && nodes > 0; ++c) {
@@ -193,7 +193,7 @@ NodeLabels read_node_labels(const Parts& parts, std::int64_t nodes) {
   });
 }
 
-SparseRows one_hot(const NodeLabels& labels, std::int64_t nodes) {
+SparseRows one_hot(const TuLabels& labels, std::int64_t nodes) {
   SparseRows rows;
   rows.cols = labels.width;
   rows.offsets = Tensor::empty(Shape(nodes + 1), Dtype::i64, "offsets of features");
@@ -204,7 +204,7 @@ SparseRows one_hot(const NodeLabels& labels, std::int64_t nodes) {
   return rows;
 }
 
-Tensor with_one_hot(const Tensor& attributes, const NodeLabels& labels) {
+Tensor with_one_hot(const Tensor& attributes, const TuLabels& labels) {
   const std::int64_t nodes = attributes.shape().rows, before = attributes.shape().row_size();
   const std::int64_t width = before + labels.width;
   // A label takes a few bytes of the file and a whole row of numbers here.
@@ -226,9 +226,9 @@ Tensor with_one_hot(const Tensor& attributes, const NodeLabels& labels) {
   return features;
 }
 
-void read_features(const Parts& parts, Dataset& data) {
+void read_features(const TuFiles& parts, Dataset& data) {
   const std::int64_t nodes = data.num_nodes();
-  NodeLabels labels;
+  TuLabels labels;
   if (parts.has("node_labels")) labels = read_node_labels(parts, nodes);
   if (parts.has("node_attributes")) {
     data.features = parts.with("node_attributes", [&](std::string_view text) {
@@ -242,7 +242,7 @@ void read_features(const Parts& parts, Dataset& data) {
   }
 }
 
-std::string what_is_left_out(const Parts& parts) {
+std::string what_is_left_out(const TuFiles& parts) {
   std::string note;
   for (const std::string part : {"edge_labels", "edge_attributes", "graph_attributes"})
     if (parts.has(part)) note += (note.empty() ? "" : ", ") + parts.name(part);
@@ -264,7 +264,7 @@ Dataset read_tu(const Folder& given, const ReadOptions& options) {
       found += (found.empty() ? "" : ", ") + in_quotes(prefixes[i]);
     fail(ErrorCode::invalid_file, "it holds {} collections, {}: expected a folder for each", prefixes.size(), found);
   }
-  const Parts parts(folder, prefixes.front(), options.progress);
+  const TuFiles parts(folder, prefixes.front(), options.progress);
   Dataset data;
   data.name = prefixes.front();
   data.note = what_is_left_out(parts);

@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// Letters and digits of a column's name, in lower case.
-std::string plain_name(std::string_view name) {
+std::string plain_column(std::string_view name) {
   std::string plain;
   for (const char c : lower_case(name))
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0) plain += c;
@@ -185,7 +185,7 @@ Dialect dialect_of(std::string_view text, const DelimitedOptions& options) {
   return chosen->dialect;
 }
 
-bool same_column_name(std::string_view a, std::string_view b) { return plain_name(a) == plain_name(b); }
+bool same_column_name(std::string_view a, std::string_view b) { return plain_column(a) == plain_column(b); }
 
 int find_column(std::span<const std::string> names, std::span<const std::string_view> wanted) {
   for (std::size_t c = 0; c < names.size(); ++c)

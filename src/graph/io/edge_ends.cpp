@@ -6,12 +6,12 @@
 
 namespace weft::io {
 
-void check_edge_ends(const NpyHeader& header, const std::string& key, EdgeLayout layout) {
+void check_edge_ends(const NpyHeader& header, const std::string& key, EndsLayout layout) {
   const bool matrix = header.shape.size() == 2;
   const bool rows = matrix && header.shape[0] == 2;
-  const bool columns = matrix && header.shape[1] == 2 && layout == EdgeLayout::rows_or_columns;
+  const bool columns = matrix && header.shape[1] == 2 && layout == EndsLayout::rows_or_columns;
   WEFT_CHECK(rows || columns, invalid_file, "array '{}' has the shape ({}): expected (2, n){}", key,
-             fmt::join(header.shape, ", "), layout == EdgeLayout::rows ? "" : " or (n, 2), sources and targets");
+             fmt::join(header.shape, ", "), layout == EndsLayout::rows ? "" : " or (n, 2), sources and targets");
   WEFT_CHECK(header.is_integer(), invalid_file, "array '{}' has the type '{}': expected integers", key, header.descr);
 }
 

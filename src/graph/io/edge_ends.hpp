@@ -13,7 +13,7 @@
 
 namespace weft::io {
 
-enum class EdgeLayout { rows, rows_or_columns };  // [2, edges] alone, or both
+enum class EndsLayout { rows, rows_or_columns };  // [2, edges] alone, or both
 
 struct EdgeEnds {
   Buffer<NodeId> sources, targets;
@@ -23,7 +23,7 @@ struct EdgeEnds {
 };
 
 /// An Error unless the array is of integers and has such a shape.
-void check_edge_ends(const NpyHeader& header, const std::string& key, EdgeLayout layout);
+void check_edge_ends(const NpyHeader& header, const std::string& key, EndsLayout layout);
 /// An Error that names the first edge with an end outside of [0, nodes).
 void check_ends_below(const EdgeEnds& ends, std::int64_t nodes);
 /// One more than the largest end; an Error for an end below 0.

@@ -38,9 +38,9 @@ struct Entries {
   std::int64_t first = 0, count = 0, mirrored = 0, first_mirror = 0;
 };
 
-class Reader {
+class MtxReader {
  public:
-  Reader(TextBlocks& blocks, const Progress& progress) : blocks_(blocks), progress_(progress) {}
+  MtxReader(TextBlocks& blocks, const Progress& progress) : blocks_(blocks), progress_(progress) {}
 
   Dataset read() {
     blocks_.next();
@@ -253,7 +253,7 @@ class Reader {
 
 }  // namespace
 
-Dataset read_mtx(TextBlocks&& blocks, const ReadOptions& options) { return Reader(blocks, options.progress).read(); }
+Dataset read_mtx(TextBlocks&& blocks, const ReadOptions& options) { return MtxReader(blocks, options.progress).read(); }
 
 Dataset read_mtx(const Source& source, const ReadOptions& options) { return read_mtx(TextBlocks(source), options); }
 

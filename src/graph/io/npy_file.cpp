@@ -47,7 +47,7 @@ bool sniff_npy(const Source& source) { return is_npy(source.text()); }
 /// A graph alone: its edges as an integer array.
 Dataset read_npy(const Source& source, const ReadOptions& options) {
   NpyFile file(source);
-  check_edge_ends(file.header(), "edges", EdgeLayout::rows_or_columns);
+  check_edge_ends(file.header(), "edges", EndsLayout::rows_or_columns);
   EdgeEnds ends = read_edge_ends(file.header(), "edges", file, options.progress);
   const std::int64_t nodes = naming_array("edges", [&] { return nodes_of(ends); });
   check_nodes_against_size(nodes, nodes, source.size());

@@ -126,7 +126,7 @@ Buffer<std::int32_t> NpzArrays::node_ids(const std::string& key) const { return 
 
 Buffer<std::int64_t> NpzArrays::integers(const std::string& key) const { return list<std::int64_t>(key); }
 
-EdgeEnds NpzArrays::edge_ends(const std::string& key, EdgeLayout layout) const {
+EdgeEnds NpzArrays::edge_ends(const std::string& key, EndsLayout layout) const {
   Opened opened = open(key);
   check_edge_ends(opened.header, key, layout);
   claim(key, opened.header.count, sizeof(NodeId));

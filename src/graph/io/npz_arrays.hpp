@@ -27,7 +27,7 @@ class NpzArrays {
 
   /// One-dimensional integer arrays; an Error names the first element that does not fit.
   Buffer<std::int32_t> node_ids(const std::string& key) const;
-  EdgeEnds edge_ends(const std::string& key, EdgeLayout layout) const;
+  EdgeEnds edge_ends(const std::string& key, EndsLayout layout) const;
   /// The number of a scalar or of an array of one element.
   std::int64_t integer(const std::string& key) const;
   struct Mask {

@@ -19,11 +19,11 @@ namespace {
 
 constexpr int most_links = 40;  // as the kernel follows
 
-struct Parts {
+struct PathParts {
   std::string folder, name;
 };
 
-Parts parts_of(const std::string& path) {
+PathParts parts_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return {".", path};
   return {path.substr(0, slash == 0 ? 1 : slash), path.substr(slash + 1)};
@@ -62,7 +62,7 @@ OutputTarget output_target(const std::string& path) {
   std::string at = path;
   for (int links = 0;; ++links) {
     WEFT_CHECK(links <= most_links, io, "its symbolic links lead in a circle: {}", system_message(ELOOP));
-    const Parts parts = parts_of(at);
+    const PathParts parts = parts_of(at);
     // Where such a link leads depends on the process: what it says is not the place to write to.
     if (const auto owner = owner_of_descriptors(parts.folder)) {
       int descriptor = -1;

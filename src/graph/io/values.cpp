@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::int64_t grain = 1 << 16;
 
-bool fits_float(double value) { return static_cast<double>(static_cast<float>(value)) == value || value != value; }
+bool is_exact_float(double value) { return static_cast<double>(static_cast<float>(value)) == value || value != value; }
 
 // Whether the magnitude, its trailing zero bits aside, has at most `digits` bits.
 bool fits_digits(std::int64_t value, int digits) {
   const std::uint64_t magnitude = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   return magnitude == 0 || static_cast<int>(std::bit_width(magnitude >> std::countr_zero(magnitude))) <= digits;
 }
-bool fits_float(std::int64_t value) { return fits_digits(value, std::numeric_limits<float>::digits); }
+bool is_exact_float(std::int64_t value) { return fits_digits(value, std::numeric_limits<float>::digits); }
 
 template <class T, class Test>
 bool all_of(std::span<const T> values, Test test) {
@@ -50,12 +50,12 @@ Tensor converted(std::span<const From> values) {
 }  // namespace
 
 Tensor smallest_exact(std::span<const double> values) {
-  const bool narrow = all_of(values, [](double value) { return fits_float(value); });
+  const bool narrow = all_of(values, [](double value) { return is_exact_float(value); });
   return narrow ? converted<float>(values) : converted<double>(values);
 }
 
 Tensor smallest_exact(std::span<const std::int64_t> values) {
-  if (all_of(values, [](std::int64_t value) { return fits_float(value); })) return converted<float>(values);
+  if (all_of(values, [](std::int64_t value) { return is_exact_float(value); })) return converted<float>(values);
   const auto fits_double = [](std::int64_t value) { return fits_digits(value, std::numeric_limits<double>::digits); };
   return all_of(values, fits_double) ? converted<double>(values) : converted<std::int64_t>(values);
 }

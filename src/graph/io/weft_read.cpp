@@ -22,9 +22,9 @@ Dtype dtype_of_section(const WeftSection& section) {
   return weft_dtypes[section.type - 1];
 }
 
-class Reader {
+class WeftReader {
  public:
-  Reader(const Source& source, const ReadOptions& options) : source_(source), options_(options) {}
+  WeftReader(const Source& source, const ReadOptions& options) : source_(source), options_(options) {}
 
   Dataset read() {
     read_header();
@@ -224,7 +224,7 @@ const Format& weft_format() {
       {".weft"},
       "weft's own binary",
       &sniff_weft,
-      [](const Source& source, const ReadOptions& options) { return Reader(source, options).read(); },
+      [](const Source& source, const ReadOptions& options) { return WeftReader(source, options).read(); },
       &write_weft};
   return format;
 }

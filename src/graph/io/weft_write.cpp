@@ -17,13 +17,13 @@ std::uint32_t code_of(Dtype dtype) {
   return static_cast<std::uint32_t>(at - weft_dtypes.begin()) + 1;
 }
 
-struct Part {
+struct WrittenPart {
   WeftSection section;
   std::span<const std::byte> bytes;
 };
 
-Part part_of(std::string_view title, std::span<const std::byte> bytes, std::uint32_t type, std::uint32_t flags) {
-  Part part{};
+WrittenPart part_of(std::string_view title, std::span<const std::byte> bytes, std::uint32_t type, std::uint32_t flags) {
+  WrittenPart part{};
   std::copy(title.begin(), title.end(), part.section.name.begin());
   part.section.bytes = bytes.size();
   part.section.heads = part.section.width = part.section.rank = 1;
@@ -48,7 +48,7 @@ Tensor packed(const ConstTensorView& values) {
 }
 
 /// Everything that is written, in the order it stands in the file.
-class Parts {
+class WrittenParts {
  public:
   void add(std::string_view title, std::span<const std::byte> bytes, Dtype dtype, std::uint32_t flags = 0) {
     parts_.push_back(part_of(title, bytes, code_of(dtype), flags));
@@ -70,10 +70,10 @@ class Parts {
     section.width = tensor.shape.width;
     section.rank = static_cast<std::uint32_t>(tensor.shape.rank);
   }
-  std::vector<Part>& all() { return parts_; }
+  std::vector<WrittenPart>& all() { return parts_; }
 
  private:
-  std::vector<Part> parts_;
+  std::vector<WrittenPart> parts_;
   std::vector<Tensor> copies_;
 };
 
@@ -81,7 +81,7 @@ class Parts {
 
 void write_weft(AtomicWriter& out, const Contents& contents, const Progress& progress) {
   const Graph& graph = contents.graph;
-  Parts sections;
+  WrittenParts sections;
   sections.add("offsets", std::as_bytes(graph.offsets()), Dtype::i64, WeftSection::required);
   sections.add("cols", std::as_bytes(graph.cols()), Dtype::i32, WeftSection::required);
   if (graph.has_edge_ids())
@@ -113,7 +113,7 @@ void write_weft(AtomicWriter& out, const Contents& contents, const Progress& pro
     sections.add("counts", std::as_bytes(std::span(counts)), Dtype::i64);
     sections.add("name", name);
   }
-  std::vector<Part>& parts = sections.all();
+  std::vector<WrittenPart>& parts = sections.all();
 
   WeftHeader header{};
   header.magic = weft_magic;
@@ -125,7 +125,7 @@ void write_weft(AtomicWriter& out, const Contents& contents, const Progress& pro
   header.cols = graph.num_cols();
   header.edges = graph.num_edges();
   std::uint64_t end = header.header_bytes, total = 0;
-  for (Part& part : parts) {
+  for (WrittenPart& part : parts) {
     part.section.offset = (end + weft_alignment - 1) / weft_alignment * weft_alignment;
     end = part.section.offset + part.section.bytes;
   }
@@ -139,7 +139,7 @@ void write_weft(AtomicWriter& out, const Contents& contents, const Progress& pro
 
   out.write(start);
   constexpr std::size_t step = std::size_t{64} << 20;
-  for (const Part& part : parts) {
+  for (const WrittenPart& part : parts) {
     out.pad_to(weft_alignment);
     for (std::size_t at = 0; at < part.bytes.size(); at += step) {
       out.write(part.bytes.subspan(at, std::min(step, part.bytes.size() - at)));

@@ -16,7 +16,7 @@ class npz_rows : public ::testing::Test {
  protected:
   Rows read_bytes(const std::string& bytes) {
     const io::NpzArrays arrays({"e.npz", std::as_bytes(std::span(bytes))}, progress_);
-    const io::EdgeEnds ends = arrays.edge_ends("e", io::EdgeLayout::rows);
+    const io::EdgeEnds ends = arrays.edge_ends("e", io::EndsLayout::rows);
     return {std::vector(ends.sources.begin(), ends.sources.end()),
             std::vector(ends.targets.begin(), ends.targets.end())};
   }
@@ -69,7 +69,7 @@ TEST_F(npz_rows, are_never_held_as_64_bit_numbers) {
   const std::size_t before = memory_stats().live_bytes;
   const io::NpzArrays arrays({"e.npz", std::as_bytes(std::span(bytes))}, progress_);
   reset_memory_peak();
-  const io::EdgeEnds ends = arrays.edge_ends("e", io::EdgeLayout::rows);
+  const io::EdgeEnds ends = arrays.edge_ends("e", io::EndsLayout::rows);
   EXPECT_EQ(ends.targets[count - 1], 3);
   EXPECT_LT(memory_stats().peak_bytes, before + 2 * count * 4 + (1 << 16));
 }
@@ -82,7 +82,7 @@ TEST_F(npz_rows, in_fortrans_order_are_read_block_by_block_as_well) {
   const io::NpzArrays arrays({"e.npz", std::as_bytes(std::span(bytes))}, progress_);
   const std::size_t before = memory_stats().live_bytes;
   reset_memory_peak();
-  const io::EdgeEnds ends = arrays.edge_ends("e", io::EdgeLayout::rows);
+  const io::EdgeEnds ends = arrays.edge_ends("e", io::EndsLayout::rows);
   EXPECT_LT(memory_stats().peak_bytes, before + 2 * 70'001 * 4 + (1 << 20)) << "no second copy";
   ASSERT_EQ(ends.size(), 70'001u);
   for (std::size_t k = 0; k < ends.size(); ++k) {
