@@ -68,7 +68,8 @@ __device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilo
   store_row<Count>(epilogue, row, feature, finished);
 }
 
-/// The same element by element, and with factors loaded now.
+/// The same with factors loaded now, and x element by element, as the fix-up's packs may be wider than its alignment
+/// allows.
 template <int Count, class Storage, class Acc>
 __device__ __forceinline__ void apply_epilogue(const RowEpilogue<Storage>& epilogue, std::int64_t row, EdgeId edges,
                                                int feature, const Acc (&value)[Count]) {
